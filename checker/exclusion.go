@@ -1,0 +1,131 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/histories"
+)
+
+// view is one way to look at a hold: as it was lived, or as it was promised.
+type view struct {
+	property string
+	// end is when the hold ended in this view; ok is false where that is unknown.
+	end func(*hold) (end time.Duration, ok bool)
+	// tell says what the witness shows.
+	tell func(c *facts, first, second *hold, both time.Duration) string
+}
+
+// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold once, at its
+// beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
+// the heir that the lapsed hold remembers. O(live holds) per grant, memory O(live holds).
+//
+// That disjoint intervals [acquire.return, end] are all there is to a mutex, so that there is nothing to
+// search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
+type exclusion struct {
+	view
+	*facts
+	grants, empty, unstated int // holds seen; their interval empty; their end unknown
+	violations              int
+	first                   [2]*hold
+	at                      string // the key of the first violation
+	violated                map[string]bool
+}
+
+func newExclusion(c *facts, v view) *exclusion {
+	return &exclusion{view: v, facts: c, violated: map[string]bool{}}
+}
+
+func (x *exclusion) event(*key, histories.Event) {}
+
+func (x *exclusion) change(k *key, h *hold, c change) {
+	switch c {
+	case began:
+		x.began(k, h)
+	case extended:
+		if h.heir != nil && x.inside(h, h.heir.granted) && x.inside(h.heir, h.heir.granted) {
+			x.violation(k, h, h.heir)
+			h.heir = nil
+		}
+	}
+}
+
+func (x *exclusion) began(k *key, h *hold) {
+	x.grants++
+	if _, ok := x.end(h); !ok {
+		x.unstated++
+		return
+	}
+	if !x.inside(h, h.granted) {
+		x.empty++
+		return
+	}
+	overlaps := false
+	for _, other := range k.live {
+		if other == h {
+			continue
+		}
+		if x.inside(other, h.granted) {
+			if !overlaps {
+				x.violation(k, other, h)
+			}
+			overlaps = true
+		} else if other.heir == nil {
+			other.heir = h
+		}
+	}
+}
+
+// inside tells whether a hold that began earlier still lasts.
+func (x *exclusion) inside(h *hold, at time.Duration) bool {
+	end, ok := x.end(h)
+	return ok && end > at
+}
+
+func (x *exclusion) violation(k *key, first, second *hold) {
+	if x.violations++; x.violations == 1 {
+		x.first, x.at = [2]*hold{first, second}, k.name
+	}
+	x.violated[k.name] = true
+}
+
+func (x *exclusion) finding() Finding {
+	f := Finding{Property: x.property, Violations: x.violations, Evidence: x.evidence()}
+	switch {
+	case x.violations > 0:
+		f.Observed, f.Witness = Violated, x.witness()
+	case x.grants == 0:
+		f.Observed, f.Why = NotApplicable, "nothing was granted"
+	case x.unstated == x.grants:
+		f.Observed, f.Why = NotApplicable, "the lock does not say how long its grants are valid"
+	case x.unstated > 0:
+		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)
+	case x.empty*10 > x.grants:
+		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+func (x *exclusion) evidence() string {
+	return fmt.Sprintf("%s, %s", count(x.grants, "grant"), count(x.counts.HandOffs, "contended hand-off"))
+}
+
+// witness is the two acquires and their releases: as a rule four operations.
+func (x *exclusion) witness() *Witness {
+	a, b := x.first[0], x.first[1]
+	from := max(a.granted, b.granted)
+	endA, _ := x.end(a)
+	endB, _ := x.end(b)
+	to := min(endA, endB, max(x.until, from))
+	w := &Witness{Key: x.at, From: from, To: to, Story: x.tell(x.facts, a, b, to-from)}
+	w.Ops = append(w.Ops, a.acquire, b.acquire)
+	for _, h := range []*hold{a, b} {
+		if h.release.Kind != 0 {
+			w.Ops = append(w.Ops, h.release)
+		}
+	}
+	byCall(w.Ops)
+	return w
+}

@@ -1,0 +1,192 @@
+package checker
+
+import (
+	"fmt"
+
+	"lockbench/histories"
+)
+
+// resourceIntegrity is the effect on what the lock guards: an update that was acknowledged and is lost.
+func resourceIntegrity() Property {
+	return Property{
+		Name: "resource-integrity",
+		Doc:  "effect: two acknowledged writes were based on the same read, or the final value is not what was acknowledged",
+		open: func(f *facts) judgement { return &integrity{facts: f} },
+	}
+}
+
+// recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
+const recentWrites = 4096
+
+type integrity struct {
+	*facts
+	keys       perKey[guarded]
+	acked      int
+	unknown    int
+	violations int
+	finals     int // keys whose final value was read
+	tampered   int // keys whose final value is wrong
+	witness    *Witness
+}
+
+// guarded is what is known of one key's value.
+type guarded struct {
+	initial  int64
+	final    int64
+	read     bool // final was read
+	notByOne bool // some write did not add one to its read: no final value is expected
+	acked    int64
+	unknown  int64
+	reads    map[int32]histories.Op // each client's last read
+	written  pages                  // by base: the hold whose write was based on it
+	recent   map[int64]update       // by base
+	bases    []int64                // the keys of recent, a ring
+	last     histories.Op
+}
+
+// update is a write and the read it was based on.
+type update struct{ read, write histories.Op }
+
+func (x *integrity) change(*key, *hold, change) {}
+
+func (x *integrity) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if !ev.Return || op.Kind != histories.Read && op.Kind != histories.Write {
+		return
+	}
+	g := x.keys.of(k)
+	switch {
+	case op.Client == histories.Harness:
+		x.byHarness(g, op)
+	case op.Kind == histories.Read && op.Outcome == histories.OK:
+		if g.reads == nil {
+			g.reads = map[int32]histories.Op{}
+		}
+		g.reads[op.Client] = *op
+	case op.Kind == histories.Write && op.Outcome == histories.OK:
+		g.acked++
+		x.acked++
+		g.last = *op
+		x.based(k, g, op)
+	case op.Kind == histories.Write && op.Outcome == histories.Unknown:
+		g.unknown++
+		x.unknown++
+	}
+}
+
+func (x *integrity) byHarness(g *guarded, op *histories.Op) {
+	switch {
+	case op.Outcome != histories.OK:
+	case op.Kind == histories.Write:
+		*g = guarded{initial: op.Value}
+	default:
+		g.final, g.read = op.Value, true
+	}
+}
+
+// based finds the read that a write was based on, and whether another write was based on the same value.
+func (x *integrity) based(k *key, g *guarded, write *histories.Op) {
+	read, ok := g.reads[write.Client]
+	if !ok || read.Hold != write.Hold {
+		g.notByOne = true
+		return
+	}
+	delete(g.reads, write.Client)
+	base := read.Value
+	g.notByOne = g.notByOne || write.Value != base+1
+	hold := write.Hold
+	if hold == 0 {
+		hold = int64(x.acked)
+	}
+	if before := g.written.at(base); *before != 0 {
+		x.lost(k, g, base, update{read, *write})
+	} else {
+		*before = hold
+	}
+	x.remember(g, base, update{read, *write})
+}
+
+func (x *integrity) remember(g *guarded, base int64, u update) {
+	if g.recent == nil {
+		g.recent = map[int64]update{}
+	}
+	if _, known := g.recent[base]; !known {
+		if len(g.bases) >= recentWrites {
+			delete(g.recent, g.bases[0])
+			g.bases = g.bases[1:]
+		}
+		g.bases = append(g.bases, base)
+	}
+	g.recent[base] = u
+}
+
+func (x *integrity) lost(k *key, g *guarded, base int64, second update) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	w := &Witness{Key: k.name, From: second.write.Call, To: second.write.Return}
+	if first, ok := g.recent[base]; ok {
+		w.From = first.write.Call
+		w.Ops = []histories.Op{first.read, first.write, second.read, second.write}
+		byCall(w.Ops)
+		w.Story = fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
+			x.client(&first.write), base, k.name, at(first.read.Return), first.write.Value, at(first.write.Return),
+			x.client(&second.write), base, at(second.read.Return), second.write.Value, at(second.write.Return))
+	} else {
+		w.Ops = []histories.Op{second.read, second.write}
+		w.Story = fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+			x.client(&second.write), second.write.Value, k.name, at(second.write.Return), base, *g.written.at(base))
+	}
+	x.witness = w
+}
+
+func (x *integrity) finding() Finding {
+	f := Finding{Property: "resource-integrity"}
+	for i := range x.keys {
+		x.atEnd(&x.keys[i])
+	}
+	f.Violations = x.violations
+	f.Evidence = fmt.Sprintf("%s acknowledged, the final value of %s read", count(x.acked, "write"), count(x.finals, "key"))
+	switch {
+	case x.violations > 0:
+		f.Observed, f.Witness = Violated, x.witness
+	case x.acked+x.unknown == 0:
+		f.Observed, f.Why = NotApplicable, "nothing was written"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+// atEnd holds a counter's final value to what was acknowledged.
+func (x *integrity) atEnd(g *guarded) {
+	if !g.read {
+		return
+	}
+	x.finals++
+	low := g.initial + g.acked
+	if g.notByOne || g.final >= low && g.final <= low+g.unknown {
+		return
+	}
+	x.violations++
+	if x.witness == nil {
+		x.witness = &Witness{Key: g.last.Key, From: g.last.Call, To: x.until, Ops: []histories.Op{g.last},
+			Story: fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
+				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown)}
+	}
+}
+
+// pages is a sparse array of holds: dense where a counter counts, and small for a wild value.
+type pages struct{ of map[int64]*[512]int64 }
+
+func (p *pages) at(i int64) *int64 {
+	if p.of == nil {
+		p.of = map[int64]*[512]int64{}
+	}
+	page, ok := p.of[i>>9]
+	if !ok {
+		page = new([512]int64)
+		p.of[i>>9] = page
+	}
+	return &page[i&511]
+}

@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/histories"
+)
+
+// File judges a history file by everything it can show.
+func File(path string) (*Verdict, histories.Header, error) {
+	r, err := histories.Open(path)
+	if err != nil {
+		return nil, histories.Header{}, err
+	}
+	defer r.Close()
+	v, err := Judge(r.Header, r.Next)
+	if err != nil {
+		return nil, r.Header, fmt.Errorf("%s: %w", path, err)
+	}
+	v.Warnings = append(v.Warnings, r.Warnings...)
+	return v, r.Header, nil
+}
+
+// Judge reads a history once and judges it by every property. The header's TTL, bound and slack are used,
+// its claims are not: what was expected decides nothing about what is observed.
+func Judge(h histories.Header, next func() (histories.Line, error)) (*Verdict, error) {
+	j := newJudge(h)
+	cover, err := histories.Replay(next, j.visit)
+	if err != nil {
+		return nil, err
+	}
+	return j.verdict(cover), nil
+}
+
+type judge struct {
+	*facts
+	projection *projection
+	judgements []judgement
+	tally      *tally
+	oracle     *oracle
+	injected   int
+}
+
+func newJudge(h histories.Header) *judge {
+	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}}
+	j := &judge{facts: f, oracle: newOracle(lived(), promised()), tally: &tally{Counts: f.counts}}
+	j.projection = newProjection(f.slack, j.change)
+	for _, p := range Properties() {
+		j.judgements = append(j.judgements, p.open(f))
+	}
+	return j
+}
+
+func (j *judge) visit(ev histories.Event) error {
+	if ev.Op.Kind == histories.Inject {
+		j.injected++
+	}
+	k := j.projection.key(ev.Op.Key)
+	j.projection.event(k, ev)
+	j.tally.event(k, ev)
+	for _, x := range j.judgements {
+		x.event(k, ev)
+	}
+	return nil
+}
+
+func (j *judge) change(k *key, h *hold, c change) {
+	j.tally.change(k, h, c)
+	for _, x := range j.judgements {
+		x.change(k, h, c)
+	}
+	if c == closed {
+		j.oracle.add(k, h)
+	}
+}
+
+func (j *judge) verdict(cover histories.Coverage) *Verdict {
+	j.until = cover.Until
+	j.projection.finish()
+	j.counts.Operations = cover.Ops
+	v := &Verdict{Until: cover.Until, Counts: *j.counts, Slack: j.slack, Bound: j.bound, MaxStall: cover.MaxStall}
+	monitors := map[string]*exclusion{}
+	for _, x := range j.judgements {
+		f := x.finding()
+		if f.Observed == Held {
+			j.weigh(&f)
+		}
+		v.Findings = append(v.Findings, f)
+		if m, ok := x.(*exclusion); ok {
+			monitors[m.property] = m
+		}
+	}
+	v.Oracle = j.oracle.judge(monitors["mutual-exclusion"], monitors["lease-exclusion"])
+	v.Warnings = j.warnings(cover)
+	return v
+}
+
+// weigh takes a pass back where the history cannot bear it.
+func (j *judge) weigh(f *Finding) {
+	if fault := j.header.Fault; fault != "" && fault != "none" && j.injected == 0 {
+		f.Observed, f.Why = Undecided, "the fault "+fault+" was not seen to take effect"
+	}
+}
+
+func (j *judge) warnings(cover histories.Coverage) []string {
+	var w []string
+	if cover.LeftOut > 0 {
+		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", at(cover.Until), count(cover.LeftOut, "operation")))
+	}
+	if ttl := j.header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
+		w = append(w, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void", cover.MaxStall.Round(time.Millisecond), ttl))
+	}
+	return w
+}

@@ -1,0 +1,225 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockbench/histories"
+)
+
+// disjoint is the closed form of exclusion, written without the monitor: no two intervals [granted, end) of
+// one key's holds meet. Quadratic, for small histories.
+func disjoint(ops []histories.Op, slack time.Duration, clip bool) bool {
+	type span struct{ from, to time.Duration }
+	byKey := map[string][]span{}
+	for _, a := range ops {
+		if a.Kind != histories.Acquire || a.Outcome != histories.OK {
+			continue
+		}
+		end := histories.Forever
+		for _, r := range ops {
+			if r.Kind == histories.Release && r.Hold == a.Hold {
+				end = r.Call
+			}
+		}
+		if until, ok := a.Until(slack); clip && ok {
+			end = min(end, until)
+		}
+		if end <= a.Return {
+			continue
+		}
+		for _, other := range byKey[a.Key] {
+			if a.Return < other.to && other.from < end {
+				return false
+			}
+		}
+		byKey[a.Key] = append(byKey[a.Key], span{a.Return, end})
+	}
+	return true
+}
+
+// TestMonitorAgrees: on random histories, good and bad, the streaming monitor, the closed form, and
+// Porcupine (which Judge compares itself) come to the same verdict in both views.
+func TestMonitorAgrees(t *testing.T) {
+	n := 20_000
+	if testing.Short() {
+		n = 2_000
+	}
+	seen := map[string]int{}
+	for seed := range uint64(n) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		m := &mutex{r: r, keys: []string{"a", "b"}[:1+r.IntN(2)], clients: 1 + r.IntN(4), grants: 2 + r.IntN(12)}
+		if r.IntN(2) == 0 {
+			m.ttl, m.late = time.Duration(20+r.IntN(30)), 0.1
+		}
+		if r.IntN(2) == 0 {
+			m.faulty = 0.1
+		}
+		m.unknown = 0.1 * float64(r.IntN(2))
+		ops := m.run()
+		v, err := Judge(m.header(), source(marked(ops, m.clients, 1+r.IntN(8))))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, d := range v.Oracle.Disagreements {
+			t.Errorf("seed %d: %s", seed, d)
+		}
+		for _, view := range []struct {
+			property string
+			clip     bool
+		}{{"mutual-exclusion", false}, {"lease-exclusion", true}} {
+			want := disjoint(ops, 1, view.clip)
+			got := v.Finding(view.property).Violations == 0
+			if got != want {
+				t.Fatalf("seed %d: %s: monitor says %t, closed form says %t", seed, view.property, got, want)
+			}
+			seen[fmt.Sprint(view.property, " ", got)]++
+		}
+	}
+	t.Log(seen)
+	for _, kind := range []string{"mutual-exclusion true", "mutual-exclusion false", "lease-exclusion true", "lease-exclusion false"} {
+		if seen[kind] < n/20 {
+			t.Errorf("only %d histories with %s: the test shows little", seen[kind], kind)
+		}
+	}
+}
+
+// TestWindowsAgree: Porcupine says the same of a long history window by window as of the whole of it.
+func TestWindowsAgree(t *testing.T) {
+	bad := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		m := &mutex{r: r, keys: []string{"a"}, clients: 1 + r.IntN(5), grants: 60 + r.IntN(100)}
+		if r.IntN(2) == 0 {
+			m.faulty = 0.02
+		}
+		o := newOracle(lived())
+		p := newProjection(1, func(k *key, h *hold, c change) {
+			if c == closed {
+				o.add(k, h)
+			}
+		})
+		if _, err := histories.Replay(histories.Ops(m.run()), func(ev histories.Event) error {
+			p.event(p.key(ev.Op.Key), ev)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		p.finish()
+		pairs := o.pairs[0][0]
+		whole, _ := search(pairs)
+		windowed, windows := porcupine.Ok, 0
+		eachWindow(pairs, func(w *window) bool {
+			windows++
+			windowed = w.check(time.Now().Add(time.Minute))
+			return windowed == porcupine.Ok
+		})
+		if whole != windowed {
+			t.Errorf("seed %d: whole %s, in %d windows %s", seed, whole, windows, windowed)
+		}
+		if whole == porcupine.Illegal {
+			bad++
+		} else if windows < 3 {
+			t.Errorf("seed %d: %d windows for %d holds", seed, windows, len(pairs))
+		}
+	}
+	if bad < 30 {
+		t.Errorf("only %d bad histories", bad)
+	}
+}
+
+// TestDisagreementIsSeen: a monitor that overlooks a violation is found out by the oracle.
+func TestDisagreementIsSeen(t *testing.T) {
+	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50, faulty: 1}
+	j := newJudge(m.header())
+	if _, err := histories.Replay(histories.Ops(m.run()), j.visit); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range j.judgements {
+		if e, ok := x.(*exclusion); ok && e.violations > 0 {
+			clear(e.violated) // blind it
+		}
+	}
+	if v := j.verdict(histories.Coverage{}); len(v.Oracle.Disagreements) == 0 {
+		t.Error("the oracle did not notice")
+	}
+}
+
+func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
+	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50}
+	h := m.header()
+	h.Fault = "process-pause"
+	v, err := Judge(h, histories.Ops(m.run()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := v.Finding("mutual-exclusion"); f.Observed != Undecided {
+		t.Errorf("observed %s", f.Observed)
+	}
+}
+
+// TestScores: an unknown is never a pass, and a control that was not seen to break is missed.
+func TestScores(t *testing.T) {
+	for _, c := range []struct {
+		expected histories.Expectation
+		observed Observed
+		want     Score
+	}{
+		{histories.Holds, Held, Kept}, {histories.Holds, Violated, Broken}, {histories.Holds, Undecided, LeftUndecided},
+		{histories.Breaks, Violated, Caught}, {histories.Breaks, Held, Missed}, {histories.Breaks, Undecided, Missed},
+		{histories.MeasuredOnly, Violated, Measured}, {histories.Holds, NotApplicable, Measured},
+	} {
+		if got := ScoreOf(c.expected, c.observed); got != c.want {
+			t.Errorf("expected %s, observed %s: %s, want %s", c.expected, c.observed, got, c.want)
+		}
+	}
+}
+
+// BenchmarkJudge judges 1,000,000 operations of 16 clients on 4 keys by the monitor, the oracle left out.
+// The goals are 0.6 s, and 64 MB beyond the operations.
+func BenchmarkJudge(b *testing.B) {
+	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: 500_000}
+	lines := marked(m.run(), m.clients, 10_000)
+	m.ops = nil
+	for b.Loop() {
+		b.StopTimer()
+		before := heap()
+		b.StartTimer()
+		j := newJudge(m.header())
+		j.oracle = newOracle() // no views
+		if _, err := histories.Replay(source(lines), j.visit); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(heap()-before)/1e6, "MB-kept")
+		if len(j.projection.list) != 4 || j.counts.Grants != 500_000 {
+			b.Fatal("it did not read the whole history")
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/1e3, "s/1e6-ops")
+}
+
+// BenchmarkJudgeWithOracle is the same history with Porcupine over all of it.
+func BenchmarkJudgeWithOracle(b *testing.B) {
+	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: 500_000}
+	lines := marked(m.run(), m.clients, 10_000)
+	for b.Loop() {
+		v, err := Judge(m.header(), source(lines))
+		if err != nil || len(v.Oracle.Disagreements) > 0 || v.Oracle.Undecided > 0 {
+			b.Fatal(err, v.Oracle)
+		}
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,171 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// progress is liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
+// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
+func progress() Property {
+	return Property{
+		Name: "progress",
+		Doc:  "somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound",
+		open: func(f *facts) judgement { return &waiting{facts: f} },
+	}
+}
+
+// retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
+const retryGap = 100 * time.Millisecond
+
+type waiting struct {
+	*facts
+	keys       perKey[awaited]
+	asked      int
+	longest    time.Duration // unexplained
+	unbounded  bool          // the lock's grants do not end by themselves
+	violations int
+	witness    *Witness
+}
+
+// awaited is what is known of one key.
+type awaited struct {
+	key   *key
+	open  []asked       // acquires that have not returned
+	since time.Duration // since when somebody asks, but for retry gaps
+	idle  time.Duration // when the last one stopped
+	free  time.Duration // since when no past hold or unknown acquire explains a refusal
+	told  bool          // this wait was counted as a violation
+	last  histories.Op  // the last release
+}
+
+// asked is an acquire that is open.
+type asked struct {
+	client int32
+	hold   int64
+	call   time.Duration
+}
+
+func (x *waiting) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire && op.Kind != histories.Release {
+		return
+	}
+	w := x.keys.of(k)
+	w.key = k
+	x.measure(w, ev.Time(), nil)
+	switch {
+	case op.Kind == histories.Acquire && !ev.Return:
+		x.asks(w, op)
+	case op.Kind == histories.Acquire:
+		w.open = slices.DeleteFunc(w.open, func(a asked) bool { return a.client == op.Client })
+		w.idle = op.Return
+		if op.Outcome == histories.Unknown {
+			w.free = max(w.free, x.unknownUntil(op.Return))
+		}
+	case ev.Return:
+		w.last = *op
+	}
+}
+
+func (x *waiting) asks(w *awaited, op *histories.Op) {
+	x.asked++
+	if len(w.open) == 0 && (w.since == 0 || op.Call-w.idle > x.header.BackOff.D()+retryGap) {
+		w.since, w.told = op.Call, false
+	}
+	w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
+}
+
+// unknownUntil is how long an acquire that may have taken effect explains refusals: for the TTL, or for
+// ever where the lock's grants do not end.
+func (x *waiting) unknownUntil(from time.Duration) time.Duration {
+	if x.header.TTL == 0 || x.unbounded {
+		return histories.Forever
+	}
+	return from + x.header.TTL.D() + 2*x.slack
+}
+
+func (x *waiting) change(k *key, h *hold, c change) {
+	w := x.keys.of(k)
+	switch {
+	case c == began:
+		w.key = k
+		x.measure(w, h.granted, h)
+		w.free, w.since, w.told = h.granted, h.granted, false
+		x.unbounded = x.unbounded || h.until == histories.Forever
+	case c == closed && h.closed == histories.Forever:
+	case c == closed && h.release.Outcome == histories.Unknown && h.release.Kind != 0:
+		w.free = max(w.free, x.explains(h)) // it may still be in the store
+	case c == closed:
+		w.free = max(w.free, min(h.closed, x.explains(h)))
+	}
+}
+
+// explains is until when a hold that lasts explains that others are refused.
+func (x *waiting) explains(h *hold) time.Duration {
+	if !h.promised || h.until == histories.Forever {
+		return histories.Forever
+	}
+	return h.until + 2*x.slack
+}
+
+// measure looks at how long the key has been asked for without a grant, up to now, when the hold granted
+// (or none) ends the wait.
+func (x *waiting) measure(w *awaited, now time.Duration, granted *hold) {
+	if len(w.open) == 0 {
+		return
+	}
+	from := max(w.free, w.since)
+	for _, h := range w.key.live {
+		if h != granted {
+			from = max(from, x.explains(h))
+		}
+	}
+	for _, h := range w.key.going {
+		from = max(from, x.explains(h))
+	}
+	if now <= from {
+		return
+	}
+	x.longest = max(x.longest, now-from)
+	if now-from > x.bound && !w.told {
+		w.told = true
+		x.violation(w, from, now)
+	}
+}
+
+func (x *waiting) violation(w *awaited, from, now time.Duration) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	asks := w.open[0]
+	x.witness = &Witness{Key: w.key.name, From: from, To: now,
+		Story: fmt.Sprintf("%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
+			w.key.name, at(w.since), at(now), at(from), ms(x.bound))}
+	if w.last.Kind != 0 {
+		x.witness.Ops = append(x.witness.Ops, w.last)
+	}
+	x.witness.Ops = append(x.witness.Ops, histories.Op{Kind: histories.Acquire, Client: asks.client, Hold: asks.hold,
+		Key: w.key.name, Due: asks.call, Call: asks.call, Return: histories.StillOpen})
+	byCall(x.witness.Ops)
+}
+
+func (x *waiting) finding() Finding {
+	for i := range x.keys {
+		x.measure(&x.keys[i], x.until, nil)
+	}
+	f := Finding{Property: "progress", Violations: x.violations, Witness: x.witness,
+		Evidence: fmt.Sprintf("%s, longest unexplained wait %s", count(x.asked, "acquire"), ms(x.longest))}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case x.asked == 0:
+		f.Observed, f.Why = NotApplicable, "nobody asked"
+	default:
+		f.Observed = Held
+	}
+	return f
+}

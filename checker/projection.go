@@ -1,0 +1,191 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// hold is one stretch of time in which one client held one key: from the return of the outermost acquire
+// to the call of its release. Nested acquires by the same client are folded into it.
+type hold struct {
+	acquire histories.Op
+	release histories.Op // valid once ended
+	inner   histories.Op // the last inner release, valid where inners > 0
+
+	granted  time.Duration // acquire.Return
+	until    time.Duration // what was promised, moved on by confirmed renewals; Forever if unbounded
+	promised bool          // until is known
+	end      time.Duration // Forever while it lasts
+	closed   time.Duration // when the release returned; Forever until then
+
+	depth  int
+	inners int   // inner releases
+	heir   *hold // the first to be granted the key after this promise had run out
+}
+
+func (h *hold) number() int64 { return h.acquire.Hold }
+
+// key is one lock: what the projection knows of it.
+type key struct {
+	name  string
+	index int
+	live  []*hold // granted and not ended
+	going []*hold // ended, their release not returned
+	last  *hold   // the one that ended last
+}
+
+// change is what an event does to a hold.
+type change uint8
+
+const (
+	began         change = iota // granted
+	nested                      // granted again to its owner
+	extended                    // its promise was moved on
+	innerReleased               // an inner release was called
+	ended                       // its release was called, or its loss was told
+	closed                      // its release returned, or never will
+)
+
+// projection folds the events of a history into holds: both views, the oracle and the counts see the
+// same ones.
+type projection struct {
+	slack time.Duration
+	keys  map[string]*key
+	list  []*key
+	tell  func(*key, *hold, change)
+}
+
+func newProjection(slack time.Duration, tell func(*key, *hold, change)) *projection {
+	return &projection{slack: slack, keys: map[string]*key{}, tell: tell}
+}
+
+func (p *projection) key(name string) *key {
+	k, ok := p.keys[name]
+	if !ok {
+		k = &key{name: name, index: len(p.list)}
+		p.keys[name], p.list = k, append(p.list, k)
+	}
+	return k
+}
+
+func (p *projection) event(k *key, ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.OK:
+		p.grant(k, op)
+	case op.Kind == histories.Renew && op.Outcome == histories.OK:
+		p.renew(k, op)
+	case op.Kind == histories.Lost:
+		p.lost(k, op)
+	case op.Kind == histories.Release && !ev.Return:
+		p.releaseCalled(k, op)
+	case op.Kind == histories.Release:
+		p.releaseReturned(k, op)
+	}
+}
+
+func (p *projection) grant(k *key, op *histories.Op) {
+	if h := k.heldBy(op); h != nil {
+		h.depth++
+		p.tell(k, h, nested)
+		return
+	}
+	h := &hold{acquire: *op, granted: op.Return, end: histories.Forever, closed: histories.Forever, depth: 1}
+	h.until, h.promised = op.Until(p.slack)
+	k.live = append(k.live, h)
+	p.tell(k, h, began)
+}
+
+func (p *projection) renew(k *key, op *histories.Op) {
+	h := k.numbered(op)
+	if until, ok := op.Until(p.slack); ok && h != nil && until > h.until {
+		h.until, h.promised = until, true
+		p.tell(k, h, extended)
+	}
+}
+
+func (p *projection) lost(k *key, op *histories.Op) {
+	if h := k.numbered(op); h != nil {
+		p.end(k, h, op.Call)
+		h.closed = h.end
+		p.tell(k, h, closed)
+	}
+}
+
+func (p *projection) releaseCalled(k *key, op *histories.Op) {
+	h := k.numbered(op)
+	if h == nil {
+		h = k.heldBy(op)
+		switch {
+		case h == nil:
+			return // it releases what it does not hold
+		case h.depth > 1:
+			h.inner, h.inners, h.depth = *op, h.inners+1, h.depth-1
+			p.tell(k, h, innerReleased)
+			return
+		case op.Hold != 0:
+			return // it names another hold
+		}
+	}
+	h.release = *op
+	k.going = append(k.going, h)
+	p.end(k, h, op.Call)
+}
+
+func (p *projection) end(k *key, h *hold, at time.Duration) {
+	h.end = at
+	k.live = slices.DeleteFunc(k.live, func(o *hold) bool { return o == h })
+	p.tell(k, h, ended)
+	k.last = h
+}
+
+func (p *projection) releaseReturned(k *key, op *histories.Op) {
+	for i, h := range k.going {
+		if h.release.Client == op.Client && h.release.Call == op.Call {
+			h.release, h.closed = *op, op.Return
+			k.going = slices.Delete(k.going, i, i+1)
+			p.tell(k, h, closed)
+			return
+		}
+	}
+	for _, h := range k.live {
+		if h.inners > 0 && h.inner.Client == op.Client && h.inner.Call == op.Call {
+			h.inner = *op
+		}
+	}
+}
+
+// finish closes what is still open: it never ended.
+func (p *projection) finish() {
+	for _, k := range p.list {
+		for _, h := range append(k.going, k.live...) {
+			p.tell(k, h, closed)
+		}
+	}
+}
+
+// heldBy is the hold on the key of the client, in the life, that an operation is of.
+func (k *key) heldBy(op *histories.Op) *hold {
+	for _, h := range k.live {
+		if h.acquire.Client == op.Client && h.acquire.Life == op.Life {
+			return h
+		}
+	}
+	return nil
+}
+
+// numbered is the hold that an operation names. A release names the outermost acquire even where a nested
+// one was indeterminate and began another life.
+func (k *key) numbered(op *histories.Op) *hold {
+	if op.Hold == 0 {
+		return nil
+	}
+	for _, h := range k.live {
+		if h.number() == op.Hold && h.acquire.Client == op.Client {
+			return h
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/histories"
+)
+
+// reentrancy is what a lock owes an owner that takes it again.
+func reentrancy() Property {
+	return Property{
+		Name: "reentrancy",
+		Doc:  "an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
+		open: func(f *facts) judgement { return &reentrant{facts: f} },
+	}
+}
+
+type reentrant struct {
+	*facts
+	keys       perKey[map[int32]*entry]
+	entries    int // re-entries that were asked for while the hold lasted
+	inners     int
+	violations int
+	witness    *Witness
+}
+
+// entry is a nested acquire of a client that holds the key.
+type entry struct {
+	hold  *hold
+	inner histories.Op
+}
+
+func (x *reentrant) event(k *key, ev histories.Event) {
+	op := ev.Op
+	entries := x.keys.of(k)
+	switch op.Kind {
+	case histories.Acquire:
+		if !ev.Return {
+			if h := k.heldBy(op); h != nil {
+				x.entries++
+				if *entries == nil {
+					*entries = map[int32]*entry{}
+				}
+				(*entries)[op.Client] = &entry{h, *op}
+			}
+		} else if e := (*entries)[op.Client]; e != nil && e.inner.Call == op.Call {
+			e.inner = *op
+			x.returned(k, e, op)
+		}
+	case histories.Probe:
+		if e := (*entries)[op.Client]; e != nil && ev.Return && op.Outcome == histories.OK {
+			x.probed(k, e, op)
+		}
+	}
+}
+
+// returned judges the answer to a re-entry.
+func (x *reentrant) returned(k *key, e *entry, op *histories.Op) {
+	depth := int(op.Depth)
+	switch {
+	case op.Outcome == histories.Refused && x.lasts(e.hold, op.Return):
+		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
+			x.who(e.hold), k.name, at(e.hold.granted), at(op.Return)))
+	case op.Outcome == histories.OK && depth != 0 && depth != e.hold.depth:
+		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
+			x.who(e.hold), k.name, ordinal(e.hold.depth), at(op.Return), depth))
+	}
+}
+
+// probed judges what the store says after an inner release while the outer hold lasts.
+func (x *reentrant) probed(k *key, e *entry, op *histories.Op) {
+	h := e.hold
+	if op.Value == histories.ProbeMine || h.inners == 0 || h.inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.end <= op.Call {
+		return
+	}
+	says := "free"
+	if op.Value == histories.ProbeOther {
+		says = "held by another"
+	}
+	x.violation(k, e, op.Return, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
+		x.who(h), k.name, at(h.granted), at(h.inner.Call), at(op.Return), says), *op)
+}
+
+func (x *reentrant) change(k *key, h *hold, c change) {
+	switch c {
+	case innerReleased:
+		x.inners++
+	case began:
+		for _, o := range k.live {
+			if o != h && o.inners > 0 && o.heir == nil && h.acquire.Call >= o.inner.Call && x.lasts(o, h.granted) {
+				x.grantedToAnother(k, o, h)
+			}
+		}
+	case closed:
+		if h.inners > 0 && h.release.Outcome == histories.Refused && x.lasts(h, h.closed) {
+			x.violation(k, x.entryOf(k, h), h.closed, fmt.Sprintf("%s took %s at %s, took it again and released both: the last release at %s was refused, so an earlier one had freed it.",
+				x.who(h), k.name, at(h.granted), at(h.release.Call)), h.release)
+		}
+		delete(*x.keys.of(k), h.acquire.Client)
+	}
+}
+
+// grantedToAnother is another's grant, asked for after an inner release, while the outer hold lasts.
+func (x *reentrant) grantedToAnother(k *key, o, h *hold) {
+	if o.inner.Outcome != histories.OK {
+		return
+	}
+	x.violation(k, x.entryOf(k, o), h.granted, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
+		x.who(o), k.name, at(o.granted), at(o.inner.Call), x.who(h), at(h.granted)), h.acquire)
+}
+
+func (x *reentrant) entryOf(k *key, h *hold) *entry {
+	if e := (*x.keys.of(k))[h.acquire.Client]; e != nil && e.hold == h {
+		return e
+	}
+	return &entry{hold: h}
+}
+
+// lasts tells whether a hold's promise covers a time; one that states no end does.
+func (x *reentrant) lasts(h *hold, at time.Duration) bool { return !h.promised || h.until >= at }
+
+func (x *reentrant) violation(k *key, e *entry, at time.Duration, story string, more ...histories.Op) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	w := &Witness{Key: k.name, From: e.hold.granted, To: at, Story: story, Ops: []histories.Op{e.hold.acquire}}
+	if e.inner.Kind != 0 {
+		w.Ops = append(w.Ops, e.inner)
+	}
+	if e.hold.inners > 0 {
+		w.Ops = append(w.Ops, e.hold.inner)
+	}
+	w.Ops = append(w.Ops, more...)
+	byCall(w.Ops)
+	x.witness = w
+}
+
+func (x *reentrant) finding() Finding {
+	f := Finding{Property: "reentrancy", Violations: x.violations, Witness: x.witness,
+		Evidence: fmt.Sprintf("%d re-entries, %s", x.entries, count(x.inners, "inner release"))}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case x.entries == 0:
+		f.Observed, f.Why = NotApplicable, "nobody took a lock again that it held"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+func ordinal(n int) string {
+	switch n {
+	case 1:
+		return "first"
+	case 2:
+		return "second"
+	case 3:
+		return "third"
+	}
+	return fmt.Sprintf("%dth", n)
+}

@@ -1,0 +1,157 @@
+// Package checker judges histories: a history goes in, and for each property comes out whether it held,
+// was violated (with a witness and a sentence that tells it), could not be decided, or did not apply.
+//
+// Each property stands in a file of its own and in the table Properties. The monitor reads a history once,
+// in linear time and in memory bounded by what is open at once; Porcupine, the linearizability checker,
+// judges the same projection of the history independently (oracle.go).
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/histories"
+)
+
+// Observed is how a property came out. The zero value is the cautious one.
+type Observed uint8
+
+const (
+	Undecided     Observed = iota // it applies, and the history does not settle it: never a pass
+	Held                          // no violation observed, in the operations counted beside it
+	Violated                      // with a witness
+	NotApplicable                 // the history carries no evidence on it
+)
+
+var observedNames = [...]string{"undecided", "holds", "violated", "not applicable"}
+
+func (o Observed) String() string {
+	if int(o) < len(observedNames) {
+		return observedNames[o]
+	}
+	return fmt.Sprintf("invalid(%d)", int(o))
+}
+
+// MarshalText gives the name used in files.
+func (o Observed) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText refuses what is not an observation.
+func (o *Observed) UnmarshalText(text []byte) error {
+	for i, name := range observedNames {
+		if name == string(text) {
+			*o = Observed(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown observation %q", text)
+}
+
+// Witness is the smallest part of a history that shows a violation, as a rule four operations.
+type Witness struct {
+	Story string         `json:"story"` // for people: who held, since when, who else got it, for how long both were inside
+	Key   string         `json:"key"`
+	From  time.Duration  `json:"from_ns"` // when the violation began and ended, as far as the history tells
+	To    time.Duration  `json:"to_ns"`
+	Ops   []histories.Op `json:"ops"` // in order of their calls
+}
+
+// Finding is what is said of one property.
+type Finding struct {
+	Property   string   `json:"property"`
+	Observed   Observed `json:"observed"`
+	Why        string   `json:"why,omitempty"`        // of an undecided or inapplicable one
+	Evidence   string   `json:"evidence,omitempty"`   // the counts that give the finding its weight
+	Violations int      `json:"violations,omitempty"` // how often; Witness shows the first
+	Witness    *Witness `json:"witness,omitempty"`
+}
+
+// Counts say how much a history shows.
+type Counts struct {
+	Operations int `json:"operations"`
+	Grants     int `json:"grants"`
+	Refused    int `json:"refused"`  // tries that were answered "busy"
+	Unknown    int `json:"unknown"`  // operations that may or may not have taken effect
+	HandOffs   int `json:"handoffs"` // grants to another client than before, while it was waiting at the release
+	Expiries   int `json:"expiries"` // promises that ran out before their hold ended
+	Takeovers  int `json:"takeovers"`
+}
+
+// Verdict is all that is said of one history.
+type Verdict struct {
+	Until    time.Duration `json:"until_ns"` // judged up to here
+	Counts   Counts        `json:"counts"`
+	Slack    time.Duration `json:"slack_ns"` // clock error allowed for in every promise
+	Bound    time.Duration `json:"bound_ns"` // within which a free key must be granted while somebody tries
+	MaxStall time.Duration `json:"max_stall_ns"`
+	Findings []Finding     `json:"findings"`
+	Oracle   Oracle        `json:"oracle"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// Finding returns what is said of a property.
+func (v *Verdict) Finding(property string) Finding {
+	for _, f := range v.Findings {
+		if f.Property == property {
+			return f
+		}
+	}
+	return Finding{Property: property, Observed: NotApplicable, Why: "it was not judged"}
+}
+
+// Score is an expectation held against an observation.
+type Score uint8
+
+const (
+	Measured      Score = iota // nothing was claimed, or it did not apply
+	Kept                       // a claim, and no violation was observed
+	Caught                     // a control, and its violation was observed
+	Broken                     // a claim, and a violation was observed
+	Missed                     // a control, and no violation was observed: the suite failed to see it
+	LeftUndecided              // a claim that the history does not settle
+)
+
+var scoreNames = [...]string{"measured", "kept", "caught", "BROKEN", "MISSED", "UNDECIDED"}
+
+func (s Score) String() string { return scoreNames[s] }
+
+// MarshalText gives the name used in files.
+func (s Score) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText refuses what is not a score.
+func (s *Score) UnmarshalText(text []byte) error {
+	for i, name := range scoreNames {
+		if name == string(text) {
+			*s = Score(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown score %q", text)
+}
+
+// ScoreOf holds an observation to what was expected.
+func ScoreOf(expected histories.Expectation, observed Observed) Score {
+	switch {
+	case expected == histories.MeasuredOnly || observed == NotApplicable:
+		return Measured
+	case expected == histories.Holds && observed == Held:
+		return Kept
+	case expected == histories.Holds && observed == Violated:
+		return Broken
+	case expected == histories.Breaks && observed == Violated:
+		return Caught
+	case expected == histories.Breaks:
+		return Missed
+	}
+	return LeftUndecided
+}
+
+// Oracle says what Porcupine made of the same projections.
+type Oracle struct {
+	Keys      int           `json:"keys"`
+	Pairs     int           `json:"pairs"`   // holds judged, over both views
+	Windows   int           `json:"windows"` // pieces in which histories too long to be judged whole were judged
+	Undecided int           `json:"undecided,omitempty"`
+	Took      time.Duration `json:"took_ns"`
+	// Disagreements say where monitor and oracle came to different verdicts: a fault of lockbench.
+	Disagreements []string `json:"disagreements,omitempty"`
+}

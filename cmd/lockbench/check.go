@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+func checkCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check HISTORY...",
+		Short: "Judge recorded histories again, also ones written by hand",
+		Long: `check judges histories (.jsonl or .jsonl.zst) and holds each to the expectations in its header:
+what was expected to hold must hold, what was expected to break must be seen to break. A history that
+names no lock, and every history with --all, is held to everything it can show.
+
+docs/history-format.md says how to write a history by hand.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return usage(errors.New("check needs a history"), "lockbench check runs/latest/*/*/*/history.jsonl.zst")
+			}
+			return check(cmd.OutOrStdout(), files, all, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "hold every history to everything it can show")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array with one object per history")
+	return cmd
+}
+
+// checked is what is said of one file.
+type checked struct {
+	File    string           `json:"file"`
+	Header  histories.Header `json:"header"`
+	Results []scored         `json:"results"`
+	Verdict *checker.Verdict `json:"verdict"`
+}
+
+// scored is a finding held to what was expected of it.
+type scored struct {
+	Property string                `json:"property"`
+	Expected histories.Expectation `json:"expected"`
+	Observed checker.Observed      `json:"observed"`
+	Score    checker.Score         `json:"score"`
+}
+
+func check(w io.Writer, files []string, all, asJSON bool) error {
+	out := []checked{}
+	found := codes{}
+	for _, file := range files {
+		v, header, err := checker.File(file)
+		if err != nil {
+			hint := "docs/history-format.md describes the file"
+			if errors.Is(err, fs.ErrNotExist) {
+				hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
+			}
+			return usage(err, hint)
+		}
+		c := checked{file, header, score(v, header, all), v}
+		for _, s := range c.Results {
+			found[exitCode(s.Score)] = true
+		}
+		if len(v.Oracle.Disagreements) > 0 {
+			found[exitInternal] = true
+		}
+		if !asJSON {
+			c.print(w)
+		}
+		out = append(out, c)
+	}
+	if asJSON {
+		if err := printJSON(w, out); err != nil {
+			return err
+		}
+	}
+	return found.exit()
+}
+
+// score holds findings to the header's claims, or to everything.
+func score(v *checker.Verdict, h histories.Header, all bool) []scored {
+	var out []scored
+	for _, f := range v.Findings {
+		expected := h.Claim(f.Property).Expected
+		if all || h.Lock == "" {
+			expected = histories.Holds
+		}
+		out = append(out, scored{f.Property, expected, f.Observed, checker.ScoreOf(expected, f.Observed)})
+	}
+	return out
+}
+
+func (c checked) print(w io.Writer) {
+	fmt.Fprintf(w, "%s\n", c.File)
+	if c.Header.Lock != "" {
+		fmt.Fprintf(w, "  %s, workload %s, fault %s, %d clients in %d processes\n", c.Header.Lock, c.Header.Workload, c.Header.Fault, c.Header.Clients, c.Header.Processes)
+	}
+	n := c.Verdict.Counts
+	fmt.Fprintf(w, "  %d operations in %v: %d grants, %d refused, %d unknown, %d contended hand-offs\n",
+		n.Operations, c.Verdict.Until.Round(1000), n.Grants, n.Refused, n.Unknown, n.HandOffs)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, s := range c.Results {
+		f := c.Verdict.Findings[i]
+		weight := f.Evidence
+		if f.Why != "" {
+			weight = f.Why
+		}
+		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Score, weight)
+	}
+	tw.Flush()
+	for _, f := range c.Verdict.Findings {
+		if f.Witness != nil {
+			fmt.Fprintf(w, "  %s (%d times): %s\n", f.Property, f.Violations, f.Witness.Story)
+		}
+	}
+	for _, d := range c.Verdict.Oracle.Disagreements {
+		fmt.Fprintf(w, "  INTERNAL ERROR, please report it with this file: %s\n", d)
+	}
+	for _, warning := range c.Verdict.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
+	fmt.Fprintln(w)
+}

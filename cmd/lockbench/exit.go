@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/checker"
+)
+
+// The exit codes. Users and their scripts rely on them.
+const (
+	exitBroken      = 1
+	exitUsage       = 2
+	exitUndecided   = 3
+	exitEnvironment = 4
+	exitMissed      = 6
+	exitInternal    = 70
+	exitInterrupted = 130
+)
+
+// precedence is which code to exit with if several apply.
+var precedence = []int{exitInterrupted, exitInternal, exitUsage, exitEnvironment, exitBroken, exitMissed, exitUndecided}
+
+// exit is an error that knows its exit code. Without err the output has said all there is to say.
+type exit struct {
+	code int
+	err  error
+	hint string
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(err error, hint string) error { return &exit{exitUsage, err, hint} }
+
+func environment(err error, hint string) error { return &exit{exitEnvironment, err, hint} }
+
+// exitCode is the code that a score asks for; 0 for none.
+func exitCode(s checker.Score) int {
+	switch s {
+	case checker.Broken:
+		return exitBroken
+	case checker.Missed:
+		return exitMissed
+	case checker.LeftUndecided:
+		return exitUndecided
+	}
+	return 0
+}
+
+// codes gathers the exit codes that apply.
+type codes map[int]bool
+
+// exit is the error of the gravest code, nil where none applies.
+func (c codes) exit() error {
+	for _, code := range precedence {
+		if c[code] {
+			return &exit{code: code}
+		}
+	}
+	return nil
+}
+
+// unknown is the error of a name that is not in the table, with the nearest one that is.
+func unknown(what, name string, known []string) error {
+	hint := "there are: " + strings.Join(known, ", ")
+	if near, ok := nearest(name, known); ok {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	return usage(fmt.Errorf("unknown %s %q", what, name), hint)
+}
+
+// nearest is the known name with the fewest edits, if they are few for its length.
+func nearest(name string, known []string) (string, bool) {
+	best, least := "", 1+len(name)/2
+	for _, k := range known {
+		if d := edits(name, k); d < least || strings.HasPrefix(k, name) && name != "" && best == "" {
+			best, least = k, min(d, least)
+		}
+	}
+	return best, best != ""
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// choose picks the named entries of a table, in the table's order; all of them where no name is given.
+func choose[T any](what string, all []T, name func(T) string, wanted []string) ([]T, error) {
+	if len(wanted) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, t := range all {
+		known = append(known, name(t))
+	}
+	for _, w := range wanted {
+		if !slices.Contains(known, w) {
+			return nil, unknown(what, w, known)
+		}
+	}
+	var chosen []T
+	for i, t := range all {
+		if slices.Contains(wanted, known[i]) {
+			chosen = append(chosen, t)
+		}
+	}
+	return chosen, nil
+}

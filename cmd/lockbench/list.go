@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/checker"
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/workloads"
+)
+
+// listed is one name of the vocabulary.
+type listed struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
+// tables are what can be listed.
+func tables() []string { return []string{"locks", "workloads", "faults", "properties"} }
+
+func table(name string) []listed {
+	var out []listed
+	add := func(n, doc string) { out = append(out, listed{name, n, doc}) }
+	switch name {
+	case "locks":
+		for _, l := range impls.All() {
+			add(l.Name, l.Doc)
+		}
+	case "workloads":
+		for _, w := range workloads.All() {
+			add(w.Name, w.Doc)
+		}
+	case "faults":
+		for _, f := range faults.All() {
+			add(f.Name, f.Doc)
+		}
+	case "properties":
+		for _, p := range checker.Properties() {
+			add(p.Name, p.Doc)
+		}
+	}
+	return out
+}
+
+func listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [locks|workloads|faults|properties]",
+		Short: "Say what locks, workloads, faults and properties there are",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := choose("table", tables(), func(t string) string { return t }, args)
+			if err != nil {
+				return err
+			}
+			return printTables(cmd.OutOrStdout(), chosen, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of objects with kind, name and doc")
+	return cmd
+}
+
+func printTables(w io.Writer, names []string, asJSON bool) error {
+	if asJSON {
+		all := []listed{}
+		for _, name := range names {
+			all = append(all, table(name)...)
+		}
+		return printJSON(w, all)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(tw)
+		}
+		fmt.Fprintf(tw, "%s\n", name)
+		for _, l := range table(name) {
+			fmt.Fprintf(tw, "  %s\t%s\n", l.Name, l.Doc)
+		}
+	}
+	return tw.Flush()
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

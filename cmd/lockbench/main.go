@@ -1,0 +1,19 @@
+// Command lockbench drives distributed locks, records what happens, judges the record and reports.
+//
+// Results go to stdout, everything else to stderr. Exit codes: 0 every claim kept and every control
+// caught; 1 a claim broken; 2 usage; 3 a claimed property undecided; 4 environment; 6 a control not
+// caught; 70 internal; 130 interrupted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
+	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/reports"
+)
+
+func reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "report DIR",
+		Short: "Make the page of a run again",
+		Long: `report reads a run folder and writes results.json, the HDR histograms and the page again. It judges
+nothing anew: verdicts are those of the run; lockbench check judges a history again.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(fmt.Errorf("report needs one run folder, got %d arguments", len(args)), "lockbench report runs/latest")
+			}
+			results, err := reports.Build(args[0])
+			if err != nil {
+				return usage(err, "a run folder is what lockbench run left in runs/, with a run.json in it")
+			}
+			results.Text(cmd.OutOrStdout(), false)
+			fmt.Fprintf(cmd.OutOrStdout(), "\npage: %s\n", filepath.Join(args[0], "report", "index.html"))
+			return nil
+		},
+	}
+}

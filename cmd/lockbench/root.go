@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// run is the whole command: arguments go in, an exit code comes out.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "lockbench: internal error: %v\n%s", p, debug.Stack())
+			code = exitInternal
+		}
+	}()
+	root := rootCommand()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return report(stderr, err)
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockbench",
+		Short: "Drive distributed locks, record what happens, judge the record, report.",
+		Long: `lockbench drives distributed locks with concurrent clients, records every operation, judges the
+record, and reports: which locks keep what they promise, and what they cost.
+
+  lockbench run          the whole quick comparison
+  lockbench check FILE   judge a recorded history again, or one written by hand
+  lockbench report DIR   make the page of a run again
+  lockbench list         the locks, workloads, faults and properties there are`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArguments,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, "see "+cmd.CommandPath()+" --help")
+	})
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand())
+	return root
+}
+
+// noArguments refuses arguments where a command takes none: an unknown verb, as a rule.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		verbs = append(verbs, c.Name())
+	}
+	if len(verbs) == 0 {
+		return usage(fmt.Errorf("%s takes no argument, got %q", cmd.CommandPath(), args[0]), "see "+cmd.CommandPath()+" --help")
+	}
+	return unknown("command", args[0], verbs)
+}
+
+// report says on stderr what went wrong, with a hint, and returns the exit code.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	var e *exit
+	if !errors.As(err, &e) {
+		e = &exit{code: exitUsage, err: err, hint: "see lockbench --help"}
+	}
+	if e.err != nil {
+		fmt.Fprintf(stderr, "lockbench: %v\n", e.err)
+	}
+	if e.hint != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", e.hint)
+	}
+	return e.code
+}

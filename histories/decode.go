@@ -1,0 +1,395 @@
+package histories
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxLine bounds a line of a history, so that a broken file cannot eat the memory.
+const maxLine = 1 << 20
+
+// Line is one line after the header: an operation or a mark.
+type Line struct {
+	Op    Op
+	Mark  bool
+	At    time.Duration // of a mark: everything called or returned until then stands above it
+	Stall time.Duration // of a mark: the longest time for which the harness itself did not run
+}
+
+// Reader reads a history line by line, from JSON lines or from JSON lines in zstd.
+type Reader struct {
+	Header   Header
+	Warnings []string // a torn tail, say: what was read before it is sound
+
+	in     *bufio.Reader
+	closer []func()
+	keys   map[string]string
+	line   int
+	offset int64
+}
+
+// Open opens a history file.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.closer = append(r.closer, func() { f.Close() })
+	return r, nil
+}
+
+// NewReader reads the header. Close frees what the decompression holds.
+func NewReader(in io.Reader) (*Reader, error) {
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	r := &Reader{in: buffered, keys: map[string]string{}}
+	if magic, _ := buffered.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		if err != nil {
+			return nil, err
+		}
+		r.closer = append(r.closer, z.Close)
+		r.in = bufio.NewReaderSize(z, 1<<16)
+	}
+	if err := r.header(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) header() error {
+	text, err := r.next()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	// The version comes first and alone: a newer header may hold what this version cannot read.
+	var v struct {
+		Version int `json:"lockbench"`
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return fmt.Errorf(`line 1 is not a history's header, such as {"lockbench":%d}: %w`, Version, err)
+	}
+	if err := (&Header{Version: v.Version}).check(); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r.Header); err != nil {
+		return fmt.Errorf("line 1 (the header): %w", err)
+	}
+	return nil
+}
+
+// Close frees the file and the decompression.
+func (r *Reader) Close() {
+	for _, f := range r.closer {
+		f()
+	}
+	r.closer = nil
+}
+
+// Next returns the next line, or io.EOF. A last line that was cut off is a warning; anything else that
+// is malformed is an error that names its line.
+func (r *Reader) Next() (Line, error) {
+	for {
+		start := r.offset
+		text, err := r.next()
+		torn := err == io.EOF && len(text) > 0 // no newline at its end
+		if err != nil && !torn {
+			return Line{}, err
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue // blank lines are for people
+		}
+		line, err := r.parse(text)
+		switch {
+		case err == nil:
+			return line, nil
+		case torn:
+			r.warn("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
+			return Line{}, io.EOF
+		}
+		return Line{}, fmt.Errorf("line %d: %w", r.line, err)
+	}
+}
+
+func (r *Reader) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// next returns a line without its newline; with io.EOF, what stands after the last newline.
+func (r *Reader) next() ([]byte, error) {
+	text, err := r.in.ReadSlice('\n')
+	r.line++
+	if err == bufio.ErrBufferFull {
+		text, err = r.longLine(bytes.Clone(text))
+	}
+	r.offset += int64(len(text))
+	switch {
+	case err == nil:
+		return text[:len(text)-1], nil
+	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
+		if len(text) == 0 {
+			r.warn("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
+		}
+		return text, io.EOF
+	case err != io.EOF:
+		return nil, fmt.Errorf("line %d (byte %d of the text): %w", r.line, r.offset, err)
+	}
+	return text, err
+}
+
+func (r *Reader) longLine(text []byte) ([]byte, error) {
+	for {
+		more, err := r.in.ReadSlice('\n')
+		text = append(text, more...)
+		if err != bufio.ErrBufferFull {
+			return text, err
+		}
+		if len(text) > maxLine {
+			return nil, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+	}
+}
+
+func (r *Reader) parse(text []byte) (Line, error) {
+	line := Line{Op: Op{Return: StillOpen}}
+	seen := fields(0)
+	err := scanObject(text, func(name, value []byte) error {
+		f := fieldOf(name)
+		if f == 0 {
+			return fmt.Errorf("unknown field %q", name)
+		}
+		if seen&f != 0 {
+			return fmt.Errorf("field %q stands twice", name)
+		}
+		seen |= f
+		if err := r.set(&line, f, value); err != nil {
+			return fmt.Errorf("field %q: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return line, err
+	}
+	line.Mark = seen&fMark != 0
+	if seen&fDue == 0 {
+		line.Op.Due = line.Op.Call
+	}
+	return line, checkLine(&line, seen)
+}
+
+func checkLine(l *Line, seen fields) error {
+	op := &l.Op
+	switch {
+	case l.Mark && seen&^(fMark|fStall) != 0:
+		return errors.New("a mark stands alone on its line")
+	case l.Mark:
+		return nil
+	case seen&fStall != 0:
+		return errors.New(`"stall" belongs to a mark`)
+	case op.Kind == 0:
+		return errors.New(`an operation needs a "kind"`)
+	case seen&fCall == 0:
+		return errors.New(`an operation needs a "call"`)
+	case seen&fReturn != 0 && op.Return < op.Call:
+		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
+	case seen&fReturn == 0 && op.Kind.SelfStarted():
+		return fmt.Errorf(`a %s needs a "return"`, op.Kind)
+	case seen&fReturn == 0 && op.Outcome != Unknown:
+		return fmt.Errorf(`outcome %s without a "return"`, op.Outcome)
+	case op.Due > op.Call:
+		return fmt.Errorf("it was due at %d, after its call at %d", op.Due, op.Call)
+	}
+	return nil
+}
+
+type fields uint32
+
+const (
+	fClient fields = 1 << iota
+	fLife
+	fHold
+	fKind
+	fOutcome
+	fKey
+	fDepth
+	fDue
+	fCall
+	fReturn
+	fSentAfter
+	fValidity
+	fFence
+	fValue
+	fError
+	fMark
+	fStall
+)
+
+func fieldOf(name []byte) fields {
+	switch string(name) {
+	case "client":
+		return fClient
+	case "life":
+		return fLife
+	case "hold":
+		return fHold
+	case "kind":
+		return fKind
+	case "outcome":
+		return fOutcome
+	case "key":
+		return fKey
+	case "depth":
+		return fDepth
+	case "due":
+		return fDue
+	case "call":
+		return fCall
+	case "return":
+		return fReturn
+	case "sent_after":
+		return fSentAfter
+	case "validity":
+		return fValidity
+	case "fence":
+		return fFence
+	case "value":
+		return fValue
+	case "error":
+		return fError
+	case "mark":
+		return fMark
+	case "stall":
+		return fStall
+	}
+	return 0
+}
+
+func (r *Reader) set(l *Line, f fields, value []byte) (err error) {
+	op := &l.Op
+	var n int64
+	switch f {
+	case fClient:
+		n, err = parseInt(value, int64(Harness), math.MaxInt32)
+		op.Client = int32(n)
+	case fLife:
+		n, err = parseInt(value, 0, math.MaxInt32)
+		op.Life = int32(n)
+	case fHold:
+		op.Hold, err = parseInt(value, 0, math.MaxInt64)
+	case fDepth:
+		n, err = parseInt(value, 0, math.MaxUint16)
+		op.Depth = uint16(n)
+	case fFence:
+		op.Fence, err = parseInt(value, math.MinInt64, math.MaxInt64)
+	case fValue:
+		op.Value, err = parseInt(value, math.MinInt64, math.MaxInt64)
+	case fKind:
+		err = parseName(value, &op.Kind)
+	case fOutcome:
+		err = parseName(value, &op.Outcome)
+	case fKey:
+		op.Key, err = r.intern(value)
+	case fError:
+		op.Error, err = r.intern(value)
+	case fDue:
+		op.Due, err = parseTime(value)
+	case fCall:
+		op.Call, err = parseTime(value)
+	case fReturn:
+		op.Return, err = parseTime(value)
+	case fMark:
+		l.At, err = parseTime(value)
+	case fSentAfter:
+		op.SentAfter, err = parseTime(value)
+	case fStall:
+		l.Stall, err = parseTime(value)
+	case fValidity:
+		if string(value) == `"unbounded"` {
+			op.Validity = Unbounded
+		} else {
+			op.Validity, err = parseTime(value)
+		}
+	}
+	return err
+}
+
+// intern makes a string of a JSON string, the same one for the same text: a history has few keys. The
+// number of strings kept is bounded, for a file in which each is another.
+func (r *Reader) intern(value []byte) (string, error) {
+	if s, ok := r.keys[string(value)]; ok {
+		return s, nil
+	}
+	var s string
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", errors.New("want a string")
+	}
+	if len(r.keys) < 1<<16 {
+		r.keys[string(value)] = s
+	}
+	return s, nil
+}
+
+func parseInt(value []byte, low, high int64) (int64, error) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("want a whole number from %d to %d, got %s", low, high, value)
+	}
+	return n, nil
+}
+
+// parseTime reads nanoseconds since the start, or a duration such as "1.5ms".
+func parseTime(value []byte) (time.Duration, error) {
+	d, err := parseDuration(string(value))
+	if err == nil && (d < 0 || d >= Forever) {
+		err = fmt.Errorf("want a time from 0 on, got %s", value)
+	}
+	return d, err
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(n), nil
+	}
+	if s, err := strconv.Unquote(text); err == nil {
+		if d, err := time.ParseDuration(s); err == nil {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf(`want nanoseconds or a duration such as "1.5ms", got %s`, text)
+}
+
+func parseName(value []byte, into interface{ UnmarshalText([]byte) error }) error {
+	if len(value) < 2 || value[0] != '"' {
+		return fmt.Errorf("want a string, got %s", value)
+	}
+	return into.UnmarshalText(value[1 : len(value)-1])
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, also when it was indented since.
+func (op *Op) UnmarshalJSON(text []byte) error {
+	var flat bytes.Buffer
+	if err := json.Compact(&flat, text); err != nil {
+		return err
+	}
+	r := Reader{keys: map[string]string{}}
+	line, err := r.parse(flat.Bytes())
+	*op = line.Op
+	return err
+}

@@ -1,0 +1,118 @@
+package histories
+
+import (
+	"fmt"
+	"time"
+)
+
+// Version is the version of the format that this package writes, and the newest that it reads.
+const Version = 1
+
+// Header is the first line of a history: what was run, and what was claimed of it. Only the version is
+// required, so that a history can be written by hand.
+type Header struct {
+	Version    int       `json:"lockbench"`
+	Run        string    `json:"run,omitempty"`
+	Started    time.Time `json:"started,omitzero"`
+	Lock       string    `json:"lock,omitempty"`
+	Deployment string    `json:"deployment,omitempty"`
+	Workload   string    `json:"workload,omitempty"`
+	Fault      string    `json:"fault,omitempty"`
+	Server     string    `json:"server,omitempty"` // product, version and how it was brought up
+
+	Clients   int               `json:"clients,omitempty"`
+	Processes int               `json:"processes,omitempty"`
+	Simulated bool              `json:"simulated_processes,omitempty"` // the processes were locks within one process
+	Seed      uint64            `json:"seed,omitempty"`
+	Params    map[string]string `json:"params,omitempty"`
+
+	TTL     Nanos `json:"ttl_ns,omitempty"`     // the lease that was asked for
+	Bound   Nanos `json:"bound_ns,omitempty"`   // within which the lock claims to free a dead holder's key; 0: the TTL
+	BackOff Nanos `json:"backoff_ns,omitempty"` // the longest pause between two tries of a waiter
+	Slack   Nanos `json:"slack_ns,omitempty"`   // clock error allowed for in every promise; 0: 1 % of the TTL + 2 ms
+
+	Claims []Claim `json:"claims,omitempty"`
+}
+
+// Claim is what is expected of one property in this history.
+type Claim struct {
+	Property string      `json:"property"`
+	Expected Expectation `json:"expected"`
+	Because  string      `json:"because,omitempty"`
+}
+
+// Expectation is how a property is expected to come out.
+type Expectation uint8
+
+const (
+	MeasuredOnly Expectation = iota // "open": measured, decides nothing
+	Holds                           // a claim
+	Breaks                          // a control that must be caught
+)
+
+var expectationNames = [...]string{"open", "holds", "breaks"}
+
+func (e Expectation) String() string { return nameOf(expectationNames[:], int(e)) }
+
+// MarshalText gives the name used in files.
+func (e Expectation) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText refuses what is not an expectation.
+func (e *Expectation) UnmarshalText(text []byte) error {
+	i, err := indexOf(expectationNames[:], text, "expectation")
+	*e = Expectation(i)
+	return err
+}
+
+// Nanos is a duration in a header: written as nanoseconds, read also as "5s".
+type Nanos time.Duration
+
+// D is the duration.
+func (n Nanos) D() time.Duration { return time.Duration(n) }
+
+// UnmarshalJSON reads nanoseconds or a duration such as "5s".
+func (n *Nanos) UnmarshalJSON(text []byte) error {
+	d, err := parseDuration(string(text))
+	*n = Nanos(d)
+	return err
+}
+
+// SlackOr is the clock error to allow for: what the header states, or 1 % of the TTL and 2 ms.
+func (h *Header) SlackOr() time.Duration {
+	if h.Slack > 0 {
+		return h.Slack.D()
+	}
+	return h.TTL.D()/100 + 2*time.Millisecond
+}
+
+// FreedWithin is the longest a key may stay unusable once its holder is gone and somebody keeps trying:
+// the lock's bound (the TTL where it declares none), its longest back-off, and 500 ms.
+func (h *Header) FreedWithin() time.Duration {
+	bound := h.Bound.D()
+	if bound == 0 {
+		bound = h.TTL.D()
+	}
+	return bound + h.BackOff.D() + 500*time.Millisecond
+}
+
+// Claim returns what is expected of a property; open where the header does not say.
+func (h *Header) Claim(property string) Claim {
+	for _, c := range h.Claims {
+		if c.Property == property {
+			return c
+		}
+	}
+	return Claim{Property: property}
+}
+
+func (h *Header) check() error {
+	switch {
+	case h.Version == 0:
+		return fmt.Errorf(`the first line is not a history's header: it needs "lockbench":%d`, Version)
+	case h.Version > Version:
+		return fmt.Errorf("the history has format version %d, this lockbench reads up to version %d: use a newer lockbench", h.Version, Version)
+	case h.Version < 0:
+		return fmt.Errorf("the history has format version %d, which never existed", h.Version)
+	}
+	return nil
+}

@@ -1,0 +1,446 @@
+package histories
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+)
+
+func record(t testing.TB, clients int, use func(*Recorder)) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	rec, err := NewRecorder(&file, Header{Lock: "test", TTL: Nanos(time.Second)}, clients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(rec)
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// read returns the lines of a history, and what the reader warned of.
+func read(t testing.TB, text []byte) ([]Line, []string, error) {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	var lines []Line
+	for {
+		l, err := r.Next()
+		if err == io.EOF {
+			return lines, r.Warnings, nil
+		}
+		if err != nil {
+			return lines, r.Warnings, err
+		}
+		lines = append(lines, l)
+	}
+}
+
+func TestWhatIsRecordedIsRead(t *testing.T) {
+	file := record(t, 1, func(rec *Recorder) {
+		l := rec.Log(0)
+		l.Call(Op{Kind: Acquire, Hold: rec.NextHold(), Key: `a "key" – €`})
+		l.Return(Result{Outcome: OK, Depth: 2, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1})
+		l.Call(Op{Kind: Write, Hold: 1, Key: "k", Value: 9})
+		l.Return(Result{Outcome: Refused, Error: "stale\n"})
+		rec.Log(Harness).Note(Op{Kind: Inject, Key: "k", Call: rec.Since()})
+	})
+	lines, warnings, err := read(t, file)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	var ops []Op
+	for _, l := range lines {
+		if !l.Mark {
+			op := l.Op
+			if op.Call < 0 || op.Return < op.Call || op.Due != op.Call {
+				t.Errorf("times of %+v", op)
+			}
+			op.Due, op.Call, op.Return = 0, 0, 0
+			ops = append(ops, op)
+		}
+	}
+	want := []Op{
+		{Hold: 1, Kind: Acquire, Outcome: OK, Depth: 2, Key: `a "key" – €`, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1},
+		{Hold: 1, Kind: Write, Outcome: Refused, Key: "k", Value: 9, Error: "stale\n"},
+		{Client: Harness, Kind: Inject, Key: "k"},
+	}
+	if d := gocmp.Diff(want, ops); d != "" {
+		t.Error(d)
+	}
+	if !lines[len(lines)-1].Mark {
+		t.Error("a closed history ends with a mark")
+	}
+}
+
+func TestLifeRisesAfterAnIndeterminateAcquireOrRelease(t *testing.T) {
+	file := record(t, 1, func(rec *Recorder) {
+		l := rec.Log(0)
+		for _, step := range []struct {
+			kind Kind
+			end  Outcome
+		}{{Acquire, Unknown}, {Acquire, OK}, {Write, Unknown}, {Release, Unknown}, {Acquire, Refused}, {Acquire, OK}} {
+			l.Call(Op{Kind: step.kind, Key: "k"})
+			l.Return(Result{Outcome: step.end})
+		}
+	})
+	lines, _, err := read(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lives []int32
+	for _, l := range lines {
+		if !l.Mark {
+			lives = append(lives, l.Op.Life)
+		}
+	}
+	if want := []int32{0, 1, 1, 1, 2, 2}; !slices.Equal(lives, want) {
+		t.Errorf("lives %v, want %v", lives, want)
+	}
+}
+
+// TestMarksCover: several clients record at once while marks are made; every event that a replay delivers
+// comes in order, and all of them come.
+func TestMarksCover(t *testing.T) {
+	const clients, each = 4, 3000
+	file := record(t, clients, func(rec *Recorder) {
+		var wg sync.WaitGroup
+		for c := range clients {
+			wg.Go(func() {
+				l := rec.Log(int32(c))
+				for range each {
+					l.Call(Op{Kind: Acquire, Key: "k"})
+					l.Return(Result{Outcome: OK})
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		for {
+			select {
+			case <-done:
+				return
+			case <-rec.Full():
+				rec.Drain()
+			default:
+				rec.Mark(0)
+			}
+		}
+	})
+	r, err := NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last time.Duration
+	calls, returns := 0, 0
+	cover, err := Replay(r.Next, func(ev Event) error {
+		if ev.Time() < last {
+			return fmt.Errorf("an event at %v after one at %v", ev.Time(), last)
+		}
+		last = ev.Time()
+		if ev.Return {
+			returns++
+		} else {
+			calls++
+		}
+		return nil
+	})
+	if err != nil || calls != clients*each || returns != clients*each || cover.LeftOut != 0 || cover.Marks < 2 {
+		t.Errorf("%v: %d calls, %d returns, %+v", err, calls, returns, cover)
+	}
+}
+
+func TestOpenOperationsAreListedAtAMark(t *testing.T) {
+	file := record(t, 2, func(rec *Recorder) {
+		rec.Log(0).Call(Op{Kind: Acquire, Key: "k"})
+		rec.Mark(0)
+		rec.Mark(0)
+		rec.Log(0).Return(Result{Outcome: OK})
+		rec.Log(1).Call(Op{Kind: Acquire, Key: "k"})
+	})
+	r, err := NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if _, err := Replay(r.Next, func(ev Event) error {
+		got = append(got, fmt.Sprint(ev.Op.Client, ev.Return))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"0 false", "0 true", "1 false"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestKilledRun: a file cut anywhere is read up to the cut, and judged up to its last mark.
+func TestKilledRun(t *testing.T) {
+	file := record(t, 1, func(rec *Recorder) {
+		for i := range 2000 {
+			rec.Log(0).Call(Op{Kind: Acquire, Hold: int64(i), Key: fmt.Sprint("k", i)})
+			rec.Log(0).Return(Result{Outcome: OK})
+			if i%100 == 0 {
+				rec.Mark(0)
+			}
+		}
+	})
+	for cut := len(file) - 1; cut > len(file)/2; cut -= 37 {
+		r, err := NewReader(bytes.NewReader(file[:cut]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cover, err := Replay(r.Next, func(ev Event) error { return nil })
+		if err != nil {
+			t.Fatalf("cut at %d of %d: %v", cut, len(file), err)
+		}
+		if len(r.Warnings) == 0 || cover.Marks == 0 {
+			t.Errorf("cut at %d: warnings %v, %+v", cut, r.Warnings, cover)
+		}
+	}
+}
+
+const header = `{"lockbench":1}` + "\n"
+
+func TestTornTail(t *testing.T) {
+	text := header + `{"client":0,"kind":"acquire","call":1,"return":2,"outcome":"ok"}` + "\n" + `{"client":0,"kind":"rele`
+	lines, warnings, err := read(t, []byte(text))
+	if err != nil || len(lines) != 1 || len(warnings) != 1 {
+		t.Fatal(lines, warnings, err)
+	}
+	if want := fmt.Sprint("byte ", strings.LastIndex(text, "\n")+1); !strings.Contains(warnings[0], want) {
+		t.Errorf("%q does not name %s", warnings[0], want)
+	}
+	// The same line in the middle is an error.
+	if _, _, err := read(t, []byte(text+"\n"+`{"mark":5}`+"\n")); err == nil || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("got %v, want an error that names line 3", err)
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":             {"", "line 1"},
+		"no header":         {`{"client":0,"kind":"acquire","call":1}` + "\n", `"lockbench":1`},
+		"newer":             {`{"lockbench":2,"what":{"is":"this"}}` + "\n", "version 2, this lockbench reads up to version 1"},
+		"unknown in header": {`{"lockbench":1,"lok":"x"}` + "\n", "lok"},
+		"unknown field":     {header + `{"client":0,"kind":"acquire","call":1,"retrun":2}` + "\n", `line 2: unknown field "retrun"`},
+		"twice":             {header + `{"client":0,"kind":"acquire","call":1,"call":2}` + "\n", `"call" stands twice`},
+		"unknown kind":      {header + `{"client":0,"kind":"lock","call":1}` + "\n", `unknown kind "lock" (one of acquire, `},
+		"no kind":           {header + `{"client":0,"call":1}` + "\n", `needs a "kind"`},
+		"no call":           {header + `{"client":0,"kind":"acquire"}` + "\n", `needs a "call"`},
+		"backwards":         {header + `{"client":0,"kind":"acquire","call":5,"return":4}` + "\n", "before its call"},
+		"ok without return": {header + `{"client":0,"kind":"acquire","call":5,"outcome":"ok"}` + "\n", `without a "return"`},
+		"mark and more":     {header + `{"mark":1,"client":0}` + "\n", "a mark stands alone"},
+		"nested":            {header + `{"client":{"a":1},"kind":"acquire","call":5}` + "\n", "want a string or a whole number"},
+		"float":             {header + `{"client":0,"kind":"acquire","call":5.5}` + "\n", "want a comma"},
+		"negative time":     {header + `{"client":0,"kind":"acquire","call":-5}` + "\n", "from 0 on"},
+		"client too low":    {header + `{"client":-2,"kind":"acquire","call":5}` + "\n", "from -1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := read(t, []byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReplayRefusesTwoThingsAtOnce(t *testing.T) {
+	ops := []Op{{Kind: Acquire, Call: 1, Return: 5, Outcome: OK}, {Kind: Release, Call: 4, Return: 6, Outcome: OK}}
+	if _, err := Replay(Ops(ops), func(Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "client 0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestReplayOrder: the events of random histories come sorted, calls before returns, whatever the marks.
+func TestReplayOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		ops, lines := randomLines(r)
+		var want []string
+		events := func(next func() (Line, error)) (out []string, err error) {
+			_, err = Replay(next, func(ev Event) error {
+				out = append(out, fmt.Sprint(ev.Time(), ev.Return, ev.Op.Client, ev.Op.Hold))
+				return nil
+			})
+			return out, err
+		}
+		want, err := events(Ops(ops))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		got, err := events(func() (Line, error) {
+			if i == len(lines) {
+				return Line{}, io.EOF
+			}
+			i++
+			return lines[i-1], nil
+		})
+		slices.Sort(want) // within one instant the order of two calls is that of their lines
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v\n%s", err, gocmp.Diff(want, got))
+		}
+	}
+}
+
+// randomLines is a random history, plain and as a recorder with marks would have written it.
+func randomLines(r *rand.Rand) (ops []Op, lines []Line) {
+	for c := range int32(3) {
+		at := time.Duration(0)
+		for hold := range int64(5) {
+			call := at + time.Duration(1+r.IntN(9))
+			at = call + time.Duration(r.IntN(9))
+			ops = append(ops, Op{Client: c, Hold: hold, Kind: Acquire, Outcome: OK, Due: call, Call: call, Return: at})
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b Op) int { return cmp.Compare(a.Return, b.Return) })
+	end := ops[len(ops)-1].Return
+	for i, mark := 0, time.Duration(0); mark <= end; {
+		mark = min(mark+time.Duration(1+r.IntN(20)), end+1)
+		for ; i < len(ops) && ops[i].Return <= mark; i++ {
+			lines = append(lines, Line{Op: ops[i]})
+		}
+		for _, op := range ops[i:] {
+			if op.Call <= mark {
+				op.Return, op.Outcome = StillOpen, Unknown
+				lines = append(lines, Line{Op: op})
+			}
+		}
+		lines = append(lines, Line{Mark: true, At: mark})
+	}
+	return ops, lines
+}
+
+func TestFullDiskIsToldAndNothingHangs(t *testing.T) {
+	rec, err := NewRecorder(&limited{left: 500}, Header{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 * logCapacity { // with nobody to drain, the client must drain itself
+		rec.Log(0).Call(Op{Kind: Acquire, Key: fmt.Sprint(rand.Uint64(), i)})
+		rec.Log(0).Return(Result{Outcome: OK})
+	}
+	if err := rec.Mark(0); err != errFull {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+}
+
+var errFull = fmt.Errorf("no space left on device")
+
+type limited struct{ left int }
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+func FuzzReader(f *testing.F) {
+	files, _ := filepath.Glob("corpus/*.jsonl")
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	z, _ := zstd.NewWriter(nil)
+	f.Add(z.EncodeAll([]byte(header+`{"mark":1}`+"\n"), nil))
+	f.Add([]byte(header + `{"client":0,"kind":"acquire","key":"\u00e9\"","call":"1.5ms","return":2000000,"outcome":"ok"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lines, _, err := read(t, text)
+		for _, l := range lines { // what was read is written and read again as the same
+			if l.Mark {
+				continue
+			}
+			var again Op
+			if err := again.UnmarshalJSON(AppendOp(nil, &l.Op)); err != nil || again != l.Op {
+				t.Fatalf("%+v came back as %+v: %v", l.Op, again, err)
+			}
+		}
+		if err == nil {
+			Replay(func() func() (Line, error) {
+				i := 0
+				return func() (Line, error) {
+					if i == len(lines) {
+						return Line{}, io.EOF
+					}
+					i++
+					return lines[i-1], nil
+				}
+			}(), func(Event) error { return nil })
+		}
+	})
+}
+
+// BenchmarkRecord is one operation recorded: call and return. The goals are 150 ns and no allocation.
+func BenchmarkRecord(b *testing.B) {
+	rec, err := NewRecorder(io.Discard, Header{}, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := rec.Log(0)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l.Call(Op{Kind: Acquire, Hold: int64(i), Key: "k0"})
+		l.Return(Result{Outcome: OK, Validity: 5 * time.Second})
+		if i%(logCapacity/2) == 0 {
+			b.StopTimer()
+			rec.Drain()
+			b.StartTimer()
+		}
+	}
+}
+
+// BenchmarkEncode is what an operation costs off the hot path: encoding and compression.
+func BenchmarkEncode(b *testing.B) {
+	e, err := newEncoder(io.Discard)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := time.Duration(i) * 20_123
+		op := Op{Client: int32(i % 8), Hold: int64(i / 2), Kind: Acquire, Outcome: OK, Key: "k0", Due: at, Call: at, Return: at + 123_456, SentAfter: 99_000, Validity: 5 * time.Second}
+		if i%2 == 1 {
+			op.Kind, op.SentAfter, op.Validity = Release, 0, 0
+		}
+		if err := e.op(&op); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRead is what an operation costs to read.
+func BenchmarkRead(b *testing.B) {
+	var text bytes.Buffer
+	text.WriteString(header)
+	op := Op{Client: 3, Hold: 12345, Kind: Acquire, Outcome: OK, Key: "k0", Due: 1e9, Call: 1e9, Return: 1e9 + 123_456, SentAfter: 99_000, Validity: 5 * time.Second}
+	line := append(AppendOp(nil, &op), '\n')
+	for b.Loop() {
+		r := Reader{keys: map[string]string{}}
+		if _, err := r.parse(line[:len(line)-1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

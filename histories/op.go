@@ -1,0 +1,162 @@
+// Package histories is the record of what happened: operations go in as they are called and return,
+// and come out, from a file, in the order in which they happened.
+//
+// A history is a header (which lock, which workload, what was claimed) followed by one line per
+// operation and a mark at least every second; docs/history-format.md describes the file. The record
+// is the only link between the half of lockbench that measures and the half that judges: everything
+// a judge needs is in it.
+package histories
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind is what an operation does.
+type Kind uint8
+
+// The zero Kind is invalid, so that a forgotten one is noticed.
+const (
+	Acquire Kind = iota + 1 // ask for a lock
+	Renew                   // extend a hold
+	Release                 // give a hold up
+	Lost                    // the lock told its client that a hold is gone
+	Read                    // read what the lock guards
+	Write                   // write what the lock guards
+	Append                  // add to what the lock guards
+	Probe                   // ask the store itself who holds the lock
+	Inject                  // a fault begins
+	Heal                    // a fault ends
+)
+
+var kindNames = [...]string{"", "acquire", "renew", "release", "lost", "read", "write", "append", "probe", "inject", "heal"}
+
+func (k Kind) String() string { return nameOf(kindNames[:], int(k)) }
+
+// MarshalText gives the name used in files.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText refuses what is not a kind.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i, err := indexOf(kindNames[:], text, "kind")
+	*k = Kind(i)
+	return err
+}
+
+// SelfStarted kinds are begun by the lock or by the harness, not by the client whose number they bear.
+// They may run beside that client's own operation, and only their return is an event of the history.
+func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
+
+// Outcome is how an operation ended. The zero Outcome is the cautious one.
+type Outcome uint8
+
+const (
+	Unknown Outcome = iota // it may or may not have taken effect
+	OK                     // it took effect
+	Refused                // it definitely did not: busy, not held, expired or stale
+)
+
+var outcomeNames = [...]string{"unknown", "ok", "refused"}
+
+func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
+
+// MarshalText gives the name used in files.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText refuses what is not an outcome.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	i, err := indexOf(outcomeNames[:], text, "outcome")
+	*o = Outcome(i)
+	return err
+}
+
+const (
+	// Unbounded is the validity of a hold whose lock states no end for it.
+	Unbounded time.Duration = -1
+	// StillOpen is the Return of an operation that has not returned.
+	StillOpen time.Duration = -1
+	// Harness is the client number of what lockbench itself does: set-up writes, the final read, faults.
+	Harness int32 = -1
+)
+
+// What the Value of a probe says of the key in the store.
+const (
+	ProbeFree  int64 = iota // nobody has it
+	ProbeMine               // it bears this hold's token
+	ProbeOther              // it bears another's
+)
+
+// Op is one operation: one line of a history. Times are since the start of the history.
+type Op struct {
+	Client, Life int32 // Life rises after an indeterminate acquire or release; the pair is the judge's identity
+	Hold         int64 // the acquire's number, shared by the renewals, release, loss, reads and writes of that hold
+	Kind         Kind
+	Outcome      Outcome
+	Depth        uint16 // of re-entrant holds: 1 for the outermost, 0 where the lock does not count
+	Key          string // what is exclusive: the segment, not the product
+
+	Due, Call, Return time.Duration // intended start, actual start, end (StillOpen)
+	SentAfter         time.Duration // from Call to the sending of the attempt that won
+	Validity          time.Duration // what was promised from then on; 0: unknown; Unbounded: no end was stated
+
+	Fence, Value int64
+	Error        string
+}
+
+// Open tells whether the operation has not returned.
+func (o *Op) Open() bool { return o.Return < 0 }
+
+// Until is the end of what a granted acquire or a confirmed renewal promised, taken cautiously: slack is
+// the clock error allowed for. It is Forever for an unbounded promise; ok is false where none was stated.
+func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
+	switch {
+	case o.Validity == Unbounded:
+		return Forever, true
+	case o.Validity <= 0:
+		return 0, false
+	}
+	return o.Call + o.SentAfter + o.Validity - slack, true
+}
+
+// Forever is later than any time in a history.
+const Forever = time.Duration(1<<62 - 1)
+
+// Result is what an operation returned, for Log.Return.
+type Result struct {
+	Outcome             Outcome
+	Depth               uint16
+	Key                 string // where the lock chose another key than was asked for (a segment)
+	SentAfter, Validity time.Duration
+	Fence, Value        int64
+	Error               string
+}
+
+func nameOf(names []string, i int) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+func indexOf(names []string, text []byte, what string) (int, error) {
+	for i, name := range names {
+		if name != "" && name == string(text) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, list(names))
+}
+
+func list(names []string) string {
+	s := ""
+	for _, n := range names {
+		if n == "" {
+			continue
+		}
+		if s != "" {
+			s += ", "
+		}
+		s += n
+	}
+	return s
+}

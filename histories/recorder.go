@@ -1,0 +1,229 @@
+package histories
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// logCapacity is how many returned operations a client's log holds before it must be drained: 1024 of
+// them are 120 kB, so 256 clients stay under 32 MB.
+const logCapacity = 1024
+
+// Recorder records a history while it happens. Each client owns a Log and records there without
+// allocating; somebody calls Mark at least every second, and Drain when Full says so. The recorder
+// starts no goroutine of its own, so it also works in virtual time.
+type Recorder struct {
+	start time.Time
+	logs  []*Log
+	full  chan struct{}
+	holds atomic.Int64
+
+	mu    sync.Mutex // guards what follows; held while encoding
+	enc   *encoder
+	spare []Op
+	err   error
+}
+
+// NewRecorder writes the header and starts the clock. There is one log per client, and one for the harness.
+func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
+	h.Version = Version
+	enc, err := newEncoder(w)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, logCapacity)}
+	for c := range clients + 1 {
+		r.logs = append(r.logs, &Log{r: r, client: int32(c), done: make([]Op, 0, logCapacity)})
+	}
+	r.logs[clients].client = Harness
+	if err := enc.header(h); err != nil {
+		return nil, err
+	}
+	r.start = time.Now()
+	return r, nil
+}
+
+// Log returns the log of one client: 0 to clients-1, or Harness.
+func (r *Recorder) Log(client int32) *Log {
+	if client == Harness {
+		return r.logs[len(r.logs)-1]
+	}
+	return r.logs[client]
+}
+
+// NextHold numbers an acquire. The first is 1.
+func (r *Recorder) NextHold() int64 { return r.holds.Add(1) }
+
+// Since is the time of the history now.
+func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
+
+// Full receives when a log is half full: time for a Drain.
+func (r *Recorder) Full() <-chan struct{} { return r.full }
+
+// Drain writes the operations that have returned.
+func (r *Recorder) Drain() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.logs {
+		r.drain(l, nil)
+	}
+	return r.err
+}
+
+// Mark writes all that returned, then the operations still open, then a mark with the present time, and
+// flushes: a run that is killed can be judged up to its last mark. stall is the longest time for which
+// the harness itself was seen not to run since the mark before.
+func (r *Recorder) Mark(stall time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Since() // before the logs are read: all that is called earlier is in them
+	open := make([]Op, 0, len(r.logs))
+	for _, l := range r.logs {
+		open = r.drain(l, open)
+	}
+	for i := range open {
+		if open[i].Call <= now {
+			r.keep(r.enc.op(&open[i]))
+		}
+	}
+	r.keep(r.enc.mark(now, stall))
+	r.keep(r.enc.flush())
+	return r.err
+}
+
+// Close marks and ends the file. The writer beneath is the caller's to close.
+func (r *Recorder) Close() error {
+	err := r.Mark(0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.enc.close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// drain takes a log's returned operations by swapping buffers, so that its client waits for a swap and
+// not for the encoding; where open is given, the operation still open is added to it.
+func (r *Recorder) drain(l *Log, open []Op) []Op {
+	l.mu.Lock()
+	done := l.done
+	l.done = r.spare
+	if open != nil && l.busy {
+		open = append(open, l.open)
+	}
+	l.mu.Unlock()
+	for i := range done {
+		r.keep(r.enc.op(&done[i]))
+	}
+	r.spare = done[:0]
+	return open
+}
+
+func (r *Recorder) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Log is one client's part of the record. A client has one operation open at a time.
+type Log struct {
+	r      *Recorder
+	client int32
+
+	mu   sync.Mutex
+	life int32
+	last time.Duration
+	open Op
+	busy bool
+	done []Op
+}
+
+// Call records that an operation begins. Client, Life, Call and Return are the log's to fill in.
+func (l *Log) Call(op Op) {
+	l.mu.Lock()
+	op.Client, op.Life = l.client, l.life
+	op.Call, op.Return = l.stamp(), StillOpen
+	if op.Due == 0 || op.Due > op.Call {
+		op.Due = op.Call
+	}
+	l.open, l.busy = op, true
+	l.mu.Unlock()
+}
+
+// Return records how the open operation ended, and gives the time of its return. An acquire or release
+// that is indeterminate ends this life of the client: nobody knows any more what it holds.
+func (l *Log) Return(res Result) time.Duration {
+	l.lockWithRoom()
+	op := &l.open
+	op.Return = l.stamp()
+	op.Outcome, op.Depth, op.Error = res.Outcome, res.Depth, res.Error
+	op.SentAfter, op.Validity = res.SentAfter, res.Validity
+	if res.Key != "" {
+		op.Key = res.Key
+	}
+	if res.Fence != 0 {
+		op.Fence = res.Fence
+	}
+	if op.Kind != Write {
+		op.Value = res.Value
+	}
+	if op.Outcome == Unknown && (op.Kind == Acquire || op.Kind == Release) {
+		l.life++
+	}
+	at := op.Return
+	l.done = append(l.done, *op)
+	l.busy = false
+	l.unlock()
+	return at
+}
+
+// Note records something self-started that happened beside the client's own operation, such as a
+// watchdog's renewal: op.Call is when it began.
+func (l *Log) Note(op Op) {
+	l.lockWithRoom()
+	op.Client, op.Life = l.client, l.life
+	op.Return = max(l.r.Since(), op.Call)
+	op.Due = op.Call
+	l.done = append(l.done, op)
+	l.unlock()
+}
+
+// Life is the client's present life.
+func (l *Log) Life() int32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.life
+}
+
+// lockWithRoom locks a log with room for one more operation. Where nobody drained in time the client
+// does, so that nothing is lost and nothing grows; the time is stamped afterwards.
+func (l *Log) lockWithRoom() {
+	l.mu.Lock()
+	for len(l.done) == cap(l.done) {
+		l.mu.Unlock()
+		l.r.mu.Lock()
+		l.r.drain(l, nil)
+		l.r.mu.Unlock()
+		l.mu.Lock()
+	}
+}
+
+func (l *Log) unlock() {
+	half := len(l.done) == cap(l.done)/2
+	l.mu.Unlock()
+	if half {
+		select {
+		case l.r.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stamp is the present time, later than this client's last stamp: where the clock is coarse or virtual, one
+// client's events still have an order.
+func (l *Log) stamp() time.Duration {
+	l.last = max(l.r.Since(), l.last+1)
+	return l.last
+}

@@ -1,0 +1,208 @@
+package histories
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+)
+
+// Event is the call or the return of an operation. Op is valid during the visit only. At a call no more
+// than Client, Life, Hold, Kind, Key, Due and Call is known.
+type Event struct {
+	Op     *Op
+	Return bool
+}
+
+// Time is when the event happened.
+func (e Event) Time() time.Duration {
+	if e.Return {
+		return e.Op.Return
+	}
+	return e.Op.Call
+}
+
+// Coverage is what a replay covered.
+type Coverage struct {
+	Until    time.Duration // the last mark, or the last event where there is none
+	Marks    int
+	Ops      int           // operations called
+	LeftOut  int           // operations after the last mark: others of that time are missing, so none is judged
+	MaxStall time.Duration // the longest time for which the harness did not run
+}
+
+// Replay visits the events of a history in the order in which they happened; at equal times calls come
+// before returns, so that intervals are closed. It holds no more than the operations between two marks.
+// Operations that one client calls at the very time its previous one returns are told apart by a
+// nanosecond; two at once by one client is an error.
+func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
+	p := replay{visit: visit, called: map[int32]time.Duration{}, last: map[int32]time.Duration{}}
+	for n := 2; ; n++ {
+		line, err := next()
+		switch {
+		case err == io.EOF:
+			return p.cover, p.end()
+		case err != nil:
+			return p.cover, err
+		case line.Mark:
+			err = p.mark(line)
+		default:
+			err = p.add(line.Op)
+		}
+		if err != nil {
+			return p.cover, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+}
+
+// Ops is a source for Replay: a history in memory, without marks.
+func Ops(ops []Op) func() (Line, error) {
+	return func() (Line, error) {
+		if len(ops) == 0 {
+			return Line{}, io.EOF
+		}
+		op := ops[0]
+		ops = ops[1:]
+		return Line{Op: op}, nil
+	}
+}
+
+type replay struct {
+	visit  func(Event) error
+	cover  Coverage
+	ops    []Op                    // not yet delivered whole
+	queue  []queued                // events of ops
+	called map[int32]time.Duration // operations that were listed as open: the call is delivered, the return is not
+	last   map[int32]time.Duration // each client's last return
+}
+
+type queued struct {
+	at time.Duration
+	ev int32 // index in ops, doubled; odd: the return
+}
+
+func (p *replay) add(op Op) error {
+	if !op.Kind.SelfStarted() {
+		if err := p.inOrder(&op); err != nil {
+			return err
+		}
+	}
+	if len(p.ops) >= math.MaxInt32/2 {
+		return fmt.Errorf("more than %d operations without a mark", len(p.ops))
+	}
+	i := int32(len(p.ops)) * 2
+	p.ops = append(p.ops, op)
+	if !op.Kind.SelfStarted() {
+		if err := p.call(&op, i); err != nil {
+			return err
+		}
+	}
+	if !op.Open() {
+		p.queue = append(p.queue, queued{op.Return, i + 1})
+	}
+	return nil
+}
+
+// call queues the call of an operation, unless it was queued when the operation was listed as open.
+func (p *replay) call(op *Op, i int32) error {
+	call, listed := p.called[op.Client]
+	listed = listed && call == op.Call
+	switch {
+	case !listed && p.cover.Marks > 0 && op.Call < p.cover.Until:
+		return fmt.Errorf("client %d called at %v, before the mark at %v above, which does not list it as open", op.Client, op.Call, p.cover.Until)
+	case !listed:
+		p.queue = append(p.queue, queued{op.Call, i})
+	}
+	if op.Open() {
+		p.called[op.Client] = op.Call
+	} else {
+		delete(p.called, op.Client)
+	}
+	return nil
+}
+
+// inOrder checks that a client does one thing after the other.
+func (p *replay) inOrder(op *Op) error {
+	last, known := p.last[op.Client]
+	if known && op.Call == last {
+		op.Call++
+		op.Return = max(op.Return, min(op.Call, op.Return+1))
+	}
+	if known && op.Call < last {
+		return fmt.Errorf("client %d calls at %v, before its operation above returned at %v", op.Client, op.Call, last)
+	}
+	if open, busy := p.called[op.Client]; busy && op.Call != open {
+		return fmt.Errorf("client %d calls at %v while its operation called at %v is open", op.Client, op.Call, open)
+	}
+	if !op.Open() {
+		p.last[op.Client] = op.Return
+	}
+	return nil
+}
+
+func (p *replay) mark(line Line) error {
+	if line.At < p.cover.Until {
+		return fmt.Errorf("the mark at %v follows one at %v", line.At, p.cover.Until)
+	}
+	p.cover.Marks++
+	p.cover.Until = line.At
+	p.cover.MaxStall = max(p.cover.MaxStall, line.Stall)
+	return p.deliver(line.At) // what happens at the very time of the mark may go on below it
+}
+
+func (p *replay) end() error {
+	if p.cover.Marks == 0 {
+		return p.deliver(Forever)
+	}
+	if err := p.deliver(p.cover.Until + 1); err != nil {
+		return err
+	}
+	for _, q := range p.queue {
+		if q.ev&1 == 0 {
+			p.cover.LeftOut++
+		}
+	}
+	return nil
+}
+
+// deliver visits all events before a time and keeps the others.
+func (p *replay) deliver(before time.Duration) error {
+	slices.SortFunc(p.queue, func(a, b queued) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), cmp.Compare(a.ev, b.ev))
+	})
+	n := 0
+	for ; n < len(p.queue) && p.queue[n].at < before; n++ {
+		q := p.queue[n]
+		ev := Event{Op: &p.ops[q.ev/2], Return: q.ev&1 == 1}
+		if !ev.Return || ev.Op.Kind.SelfStarted() {
+			p.cover.Ops++
+		}
+		if p.cover.Marks == 0 {
+			p.cover.Until = q.at
+		}
+		if err := p.visit(ev); err != nil {
+			return err
+		}
+	}
+	p.keep(p.queue[n:])
+	return nil
+}
+
+// keep moves the operations of the remaining events to the front.
+func (p *replay) keep(rest []queued) {
+	moved := make(map[int32]int32, len(rest))
+	kept := make([]Op, 0, len(rest))
+	for i, q := range rest {
+		to, ok := moved[q.ev/2]
+		if !ok {
+			to = int32(len(kept))
+			kept = append(kept, p.ops[q.ev/2])
+			moved[q.ev/2] = to
+		}
+		rest[i].ev = to*2 + q.ev&1
+	}
+	p.ops = append(p.ops[:0], kept...)
+	p.queue = append(p.queue[:0], rest...)
+}

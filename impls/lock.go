@@ -1,0 +1,119 @@
+// Package impls holds the locks: one file each, all behind the one interface Lock, all in the table All
+// with what each is expected to do and why. Some are defective on purpose, exactly as they are found in
+// articles and in the wild; their package comments and expectations say so.
+//
+// The same code runs on a real server and in virtual time. It therefore uses time, context and what its
+// Env gives, and nothing else of the world: no global randomness, no goroutine that outlives its hold,
+// and no mutex that is held across a sleep or a command.
+package impls
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"time"
+)
+
+// ErrBusy and ErrNotHeld are definite: the operation had no effect. Every other error of a lock is
+// indeterminate, that is, the operation may or may not have taken effect.
+var (
+	ErrBusy    = errors.New("busy")
+	ErrNotHeld = errors.New("not held")
+)
+
+// Unbounded is the validity of a grant whose lock states no end for it.
+const Unbounded time.Duration = -1
+
+// Request asks for a lock.
+type Request struct {
+	Key   string        // what is to be exclusive
+	Owner string        // who asks; a re-entrant lock grants again to the same owner
+	TTL   time.Duration // the lease; locks without one ignore it
+	Wait  time.Duration // 0: try once; > 0: wait so long; < 0: wait until the context ends
+}
+
+// Grant is a lock that was given. It is plain data, so that it can cross a pipe.
+type Grant struct {
+	Key       string // what is exclusive; not always the key that was asked for
+	Owner     string
+	Token     string        // names this grant in the store
+	Fence     int64         // fencing token; 0: the lock mints none
+	Depth     int           // 1 for the outermost grant; 0: the lock does not count
+	SentAfter time.Duration // from the call of Acquire to the sending of the attempt that won
+	Validity  time.Duration // what was promised from that sending on; Unbounded: no end; 0: unknown
+}
+
+// Hold is a grant and the way to learn of its loss.
+type Hold struct {
+	Grant
+	Lost <-chan struct{} // closed when the hold is known to be lost; nil: this lock cannot tell
+}
+
+// Lock is one process's lock, shared by that process's clients.
+type Lock interface {
+	// Acquire asks for a lock. ErrBusy is definite: the last answer was read, and it was no.
+	Acquire(context.Context, Request) (Hold, error)
+	// Release gives a hold up. ErrNotHeld is definite: the store no longer had it for this owner.
+	Release(context.Context, Grant) error
+	// Close abandons: it stops goroutines and sessions and releases nothing.
+	Close() error
+}
+
+// Prober asks the store itself who holds a key, on a connection that no fault touches.
+type Prober interface {
+	// Probe returns the token in the store ("" if the key is free) and the time it has left (Unbounded: no end).
+	Probe(ctx context.Context, key string) (token string, left time.Duration, err error)
+}
+
+// Env is all that a lock knows of the world.
+type Env struct {
+	Nodes   []string // URLs of the servers
+	Prefix  string   // of every key, so that runs do not disturb each other
+	Process int
+	Params  map[string]string
+	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the network
+	Rand    *rand.Rand                                                        // safe for concurrent use
+}
+
+// Impl is a lock of the table: how to open it, and what it is expected to do.
+type Impl struct {
+	Name       string
+	Doc        string        // one sentence
+	Store      string        // what it talks to: "redis", or "" for nothing
+	Deployment string        // the usual one; "" without a store
+	Reentrant  bool          // it is meant to grant again to the owner that holds
+	BackOff    time.Duration // the longest pause between two tries of a waiter
+	Expect     []Expectation
+	Open       func(Env) (Lock, error) // one per process
+}
+
+// Expected is what is expected of this lock under a fault, in a run of so many processes.
+func (i Impl) Expected(fault string, processes int) []Expectation {
+	var out []Expectation
+	for _, e := range i.Expect {
+		if e.Fault == fault && processes >= e.Processes {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Verdict is what is expected of a property.
+type Verdict string
+
+const (
+	Holds  Verdict = "holds"  // a claim
+	Breaks Verdict = "breaks" // a control that must be caught
+	Open   Verdict = "open"   // measured, decides nothing
+)
+
+// Expectation says how a property is expected to come out under a fault, and why.
+type Expectation struct {
+	Property string
+	Fault    string
+	Verdict  Verdict
+	Because  string
+	// Processes is how many processes it takes to show it; with fewer the property is open.
+	Processes int
+}

@@ -1,0 +1,108 @@
+package impls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// commandTimeout bounds a command whose context does not. It is generous: a command that is given up on
+// is indeterminate, and a slow machine must not look like a broken lock.
+const commandTimeout = 5 * time.Second
+
+// node is one Redis server and the keys that a lock has there.
+type node struct {
+	*redis.Client
+	prefix string
+}
+
+// openNode connects to the only server of a lock on the single deployment.
+func openNode(env Env) (node, error) {
+	if len(env.Nodes) != 1 {
+		return node{}, fmt.Errorf("want 1 server, got %d", len(env.Nodes))
+	}
+	opts, err := redis.ParseURL(env.Nodes[0])
+	if err != nil {
+		return node{}, err
+	}
+	opts.Dialer = env.Dial
+	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
+	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply answers "busy" to its own owner
+	opts.DialerRetries = 1
+	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = commandTimeout, commandTimeout, commandTimeout, commandTimeout
+	opts.PoolSize = 1024 // more than the clients of a process: a full pool would be a queue in front of the lock
+	opts.Protocol = 2
+	opts.DisableIdentity = true
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	opts.ReadBufferSize, opts.WriteBufferSize = 4096, 4096
+	return node{redis.NewClient(opts), env.Prefix}, nil
+}
+
+// single is what locks on one Redis share that wait by asking again.
+type single struct {
+	node
+	polling
+	env Env
+}
+
+func openSingle(env Env) (single, error) {
+	p, err := newPolling(env)
+	if err != nil {
+		return single{}, err
+	}
+	n, err := openNode(env)
+	return single{n, p, env}, err
+}
+
+func (n node) key(key string) string { return n.prefix + key }
+
+// setNXPX is SET key value NX PX ttl: one atomic command.
+func (n node) setNXPX(ctx context.Context, key, value string, ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("ttl %v: want at least 1ms, the unit of PX", ttl)
+	}
+	return busyIfNil(n.Do(ctx, "SET", n.key(key), value, "NX", "PX", ttl.Milliseconds()).Err())
+}
+
+// del is the plain DEL: whoever sends it, the key goes.
+func (n node) del(ctx context.Context, key string) error {
+	return notHeldIfNone(n.Del(ctx, n.key(key)).Result())
+}
+
+// Probe asks the server for a string key's value and remaining time.
+func (n node) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	value, err := n.Get(ctx, n.key(key)).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", 0, nil
+	} else if err != nil {
+		return "", 0, err
+	}
+	left, err := n.PTTL(ctx, n.key(key)).Result()
+	switch {
+	case err != nil:
+		return "", 0, err
+	case left == -2: // it went between the two commands
+		return "", 0, nil
+	case left == -1:
+		return value, Unbounded, nil
+	}
+	return value, left, nil
+}
+
+func busyIfNil(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return ErrBusy
+	}
+	return err
+}
+
+func notHeldIfNone(n int64, err error) error {
+	if err == nil && n == 0 {
+		return ErrNotHeld
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package impls
+
+import (
+	"context"
+	"fmt"
+)
+
+// setNX is the first lock of every article: SETNX to take it, DEL to give it back. It excludes; its defect
+// is that nothing frees the key of a holder that died.
+func setNX() Impl {
+	return Impl{
+		Name: "setnx", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Doc: "SETNX and DEL: excludes, and stays locked for ever when its holder dies",
+		Expect: together(
+			expect(Holds, "SETNX is atomic and the key never expires: one holder until its DEL",
+				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
+			expect(Holds, "without a crash every holder deletes its key", "no-orphan", "progress")),
+		Open: func(env Env) (Lock, error) {
+			s, err := openSingle(env)
+			return &setNXLock{s}, err
+		},
+	}
+}
+
+type setNXLock struct{ single }
+
+var (
+	_ Lock   = (*setNXLock)(nil)
+	_ Prober = (*setNXLock)(nil)
+)
+
+func (l *setNXLock) Acquire(ctx context.Context, req Request) (Hold, error) {
+	return l.acquire(ctx, req, func(ctx context.Context) (Grant, error) {
+		set, err := l.SetNX(ctx, l.key(req.Key), fixedValue, 0).Result()
+		if err != nil {
+			return Grant{}, fmt.Errorf("setnx: %w", err)
+		}
+		if !set {
+			return Grant{}, ErrBusy
+		}
+		return Grant{Key: req.Key, Owner: req.Owner, Token: fixedValue, Validity: Unbounded}, nil
+	})
+}
+
+func (l *setNXLock) Release(ctx context.Context, g Grant) error { return l.del(ctx, g.Key) }
+
+// fixedValue is what locks without a token write: the same for every owner.
+const fixedValue = "locked"

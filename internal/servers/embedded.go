@@ -1,0 +1,55 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// embeddedServer names the emulator; a test holds its version against go.mod.
+const embeddedServer = "miniredis 2.40.0 (embedded emulator)"
+
+// embedded is an emulator on a loopback port of this process.
+type embedded struct {
+	server *miniredis.Miniredis
+	url    string
+}
+
+var _ Node = (*embedded)(nil)
+
+func startEmbedded(_ context.Context, s Spec) (*Group, error) {
+	g := &Group{How: Embedded, Server: embeddedServer, release: func() error { return nil }}
+	for range s.Nodes {
+		m := miniredis.NewMiniRedis()
+		m.ClockTTL(true) // otherwise a key expires only when told to
+		if err := m.StartAddr("127.0.0.1:0"); err != nil {
+			_ = g.Stop() // the reason not to start says more
+			return nil, err
+		}
+		g.Nodes = append(g.Nodes, &embedded{m, "redis://" + m.Addr()})
+	}
+	return g, nil
+}
+
+func (n *embedded) URL() string { return n.url }
+
+func (n *embedded) Counters(context.Context) (map[string]float64, error) {
+	return nil, fmt.Errorf("%s: %w", embeddedServer, ErrNoCounters)
+}
+
+func (n *embedded) Kill() error { return n.Stop() }
+
+// Stop is bounded because the emulator waits for its handlers, and one that blocks in a command can miss
+// the signal to end.
+func (n *embedded) Stop() error {
+	closed := make(chan struct{})
+	go func() { n.server.Close(); close(closed) }()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(endWithin):
+		return fmt.Errorf("%s did not close within %v", n.url, endWithin)
+	}
+}

@@ -1,0 +1,130 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+)
+
+// keeperScript reads what to end, one request per line, and ends it when its input does. It hears neither
+// Ctrl-C nor a polite request to stop, so its input ends exactly when the harness lets go of it, and that
+// is also when the harness was killed and could not clean up itself.
+//
+// Servers are killed by process group: a number that was meanwhile given to a stranger is hardly ever the
+// number of a group too. The second of patience lets a dying server finish what it is writing, which
+// would otherwise bring its folder back.
+const keeperScript = `
+trap '' INT TERM HUP
+echo up
+pids=
+while read -r verb arg; do
+	case $verb in
+	kill) pids="$pids $arg" ;;
+	forget)
+		left=
+		for p in $pids; do [ "$p" = "$arg" ] || left="$left $p"; done
+		pids=$left ;;
+	remove) set -- "$@" "$arg" ;;
+	esac
+done
+for p in $pids; do kill -s KILL -- "-$p"; done
+[ -z "$pids" ] || sleep 1
+for dir; do rm -rf -- "$dir"; done
+`
+
+// keeper starts the children of a group and sees to it that they end, whatever becomes of the harness.
+// There is one per group, so that it has an owner and an end.
+type keeper struct {
+	script *child
+	pipe   *os.File
+	starts chan func()
+	once   sync.Once
+	closed error
+}
+
+func newKeeper() (*keeper, error) {
+	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
+	cmd.Dir, cmd.SysProcAttr = "/", apart()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("pipe to the keeper: %w", err)
+	}
+	defer r.Close()
+	cmd.Stdin = r
+	says, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), w.Close())
+	}
+	_, err = io.ReadFull(says, make([]byte, len("up\n"))) // from here on it hears no signal
+	k := &keeper{pipe: w, starts: make(chan func()), script: watch(cmd, func() {})}
+	go k.startAll()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), k.close())
+	}
+	return k, nil
+}
+
+// startAll is the one thread that children are started from. The kernel's "die with your parent" means
+// the parent thread, and the runtime ends threads when it likes: this one is locked and never unlocked,
+// so it lasts until the group has stopped.
+func (k *keeper) startAll() {
+	runtime.LockOSThread()
+	for start := range k.starts {
+		start()
+	}
+}
+
+// start starts a child that ends with the harness at the latest.
+func (k *keeper) start(cmd *exec.Cmd) (*child, error) {
+	cmd.SysProcAttr = inOwnGroup()
+	result := make(chan error)
+	k.starts <- func() { result <- cmd.Start() }
+	if err := <-result; err != nil {
+		return nil, err
+	}
+	// Told before it can be reaped: a "forget" that overtook its "kill" would leave the number on the
+	// list for whoever gets it next.
+	pid := strconv.Itoa(cmd.Process.Pid)
+	err := k.tell("kill", pid)
+	c := watch(cmd, func() { _ = k.tell("forget", pid) })
+	if err != nil {
+		return nil, errors.Join(err, c.kill())
+	}
+	return c, nil
+}
+
+// folder makes a temporary folder that goes with the harness at the latest.
+func (k *keeper) folder() (string, error) {
+	dir, err := os.MkdirTemp("", "lockbench-")
+	if err != nil {
+		return "", err
+	}
+	if err := k.tell("remove", dir); err != nil {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	return dir, nil
+}
+
+func (k *keeper) tell(verb, arg string) error {
+	if _, err := fmt.Fprintf(k.pipe, "%s %s\n", verb, arg); err != nil {
+		return fmt.Errorf("tell the keeper: %w", err)
+	}
+	return nil
+}
+
+// close lets go of the keeper, which ends what is still on its list.
+func (k *keeper) close() error {
+	k.once.Do(func() {
+		close(k.starts)
+		k.closed = k.script.stop(k.pipe.Close)
+	})
+	return k.closed
+}

@@ -1,0 +1,255 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath(redisProgram); err == nil {
+		return
+	}
+	const missing = "redis-server is not on the PATH: apt install redis-server"
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), redisProgram) {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+}
+
+// startGroup starts nodes of one way in a temporary folder of the test's, which must be empty at the end.
+func startGroup(t *testing.T, how string, nodes int) *Group {
+	t.Helper()
+	if how == Local {
+		needRedis(t)
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	g, err := Start(t.Context(), Spec{How: how, Store: Redis, Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Stop(); err != nil {
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	return g
+}
+
+func client(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.DialerRetries, opts.MaxRetries = 1, -1
+	c := redis.NewClient(opts)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func listens(t *testing.T, rawURL string) bool {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// eventually waits, generously, for something that will be true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+func TestStartAndStop(t *testing.T) {
+	for _, how := range []string{Embedded, Local} {
+		t.Run(how, func(t *testing.T) {
+			g := startGroup(t, how, 3)
+			if g.How != how || !strings.Contains(g.Server, "("+how) {
+				t.Errorf("how %q, server %q", g.How, g.Server)
+			}
+			for i, url := range g.URLs() {
+				c := client(t, url)
+				if ok, err := c.SetNX(t.Context(), "key", i, 0).Result(); err != nil || !ok {
+					t.Errorf("node %d is not alone with its keys: %t, %v", i, ok, err)
+				}
+			}
+			for range 2 { // the second must find nothing to do
+				if err := g.Stop(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, url := range g.URLs() {
+				if listens(t, url) {
+					t.Errorf("%s still listens", url)
+				}
+			}
+		})
+	}
+}
+
+func TestKillIsSeen(t *testing.T) {
+	for _, how := range []string{Embedded, Local} {
+		t.Run(how, func(t *testing.T) {
+			g := startGroup(t, how, 2)
+			dead, alive := client(t, g.Nodes[0].URL()), client(t, g.Nodes[1].URL())
+			if err := dead.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := g.Nodes[0].Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := dead.Ping(t.Context()).Err(); err == nil {
+				t.Error("the killed node answers")
+			}
+			if err := alive.Ping(t.Context()).Err(); err != nil {
+				t.Errorf("the other node: %v", err)
+			}
+			if _, err := g.Nodes[0].Counters(t.Context()); err == nil {
+				t.Error("the killed node counts")
+			}
+		})
+	}
+}
+
+func TestKeysExpireByTheClock(t *testing.T) {
+	for _, how := range []string{Embedded, Local} {
+		t.Run(how, func(t *testing.T) {
+			c := client(t, startGroup(t, how, 1).URLs()[0])
+			if err := c.Set(t.Context(), "key", "value", 20*time.Millisecond).Err(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the key expires", func() bool {
+				return errors.Is(c.Get(t.Context(), "key").Err(), redis.Nil)
+			})
+		})
+	}
+}
+
+func TestAutoTakesWhatIsThere(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if g := startGroup(t, Auto, 1); g.How != Embedded {
+		t.Errorf("without redis-server: %s", g.How)
+	}
+}
+
+func TestAutoPrefersTheRealServer(t *testing.T) {
+	needRedis(t)
+	if g := startGroup(t, Auto, 1); g.How != Local {
+		t.Errorf("with redis-server: %s", g.How)
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, test := range []struct {
+		spec Spec
+		says string
+	}{
+		{Spec{"docker", Redis, 1}, `unknown way "docker" (known: auto, embedded, local)`},
+		{Spec{"", Redis, 1}, `unknown way ""`},
+		{Spec{Auto, "mysql", 1}, `unknown store "mysql" (known: redis)`},
+		{Spec{Auto, Redis, 0}, "at least 1 node"},
+		{Spec{Local, Redis, 1}, "apt install redis-server"},
+	} {
+		if g, err := Start(t.Context(), test.spec); err == nil {
+			t.Errorf("%+v: started", test.spec)
+			_ = g.Stop()
+		} else if !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: %v, want %q", test.spec, err, test.says)
+		}
+	}
+}
+
+func TestEmbeddedVersionIsTheOneInUse(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(mod), "alicebob/miniredis/v2 v")
+	version, _, _ := strings.Cut(strings.Fields(rest)[0], " ")
+	if !strings.HasPrefix(embeddedServer, "miniredis "+version+" ") {
+		t.Errorf("go.mod has %s, the report would say %s", version, embeddedServer)
+	}
+}
+
+func TestEmbeddedHasNoCounters(t *testing.T) {
+	if _, err := startGroup(t, Embedded, 1).Nodes[0].Counters(t.Context()); !errors.Is(err, ErrNoCounters) {
+		t.Error(err)
+	}
+}
+
+func TestLocalCounters(t *testing.T) {
+	n := startGroup(t, Local, 1).Nodes[0]
+	read := func() map[string]float64 {
+		all, err := n.Counters(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := read()
+	c := client(t, n.URL())
+	for range 7 {
+		if err := c.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Eval(t.Context(), `return redis.call("get", KEYS[1])`, []string{"key"}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	after := read()
+	for name, want := range map[string]float64{"calls.set": 7, "calls.eval": 1, "calls.get": 1} {
+		if got := after[name] - before[name]; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for _, name := range []string{"used_cpu_user", "used_cpu_sys", "total_net_input_bytes",
+		"total_net_output_bytes", "total_commands_processed"} {
+		if _, ok := before[name]; !ok || after[name] < before[name] {
+			t.Errorf("%s: from %v (there: %t) to %v", name, before[name], ok, after[name])
+		}
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := askInfo(ctx, silent.Addr().String(), "server"); err == nil {
+		t.Error("an answer out of nothing")
+	}
+}

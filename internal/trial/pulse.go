@@ -1,0 +1,41 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"lockbench/histories"
+)
+
+const (
+	beat      = 10 * time.Millisecond
+	markEvery = 500 * time.Millisecond // twice as often as the format asks, so that one late beat does no harm
+)
+
+// pulse keeps a recorder drained and marked while a trial runs, and watches the harness itself: a beat
+// that comes late was a time in which nothing here ran, and no client either. It returns the first error
+// of the recorder, when it has one or when ctx ends.
+func pulse(ctx context.Context, rec *histories.Recorder) error {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	last, marked, stall := rec.Since(), rec.Since(), time.Duration(0)
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return rec.Mark(stall)
+		case <-rec.Full():
+			err = rec.Drain()
+		case <-ticker.C:
+		}
+		now := rec.Since()
+		stall, last = max(stall, now-last-beat), now
+		if err == nil && now-marked >= markEvery {
+			err = rec.Mark(stall)
+			marked, stall = now, 0
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

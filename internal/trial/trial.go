@@ -1,0 +1,156 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/servers"
+	"lockbench/workloads"
+)
+
+// Setting is what all trials of a run have in common.
+type Setting struct {
+	Run        string // names the run; part of every key
+	Servers    string // how servers are brought up: servers.Ways
+	Params     workloads.Params
+	LockParams map[string]string // of the locks that know them
+}
+
+// Outcome is a trial that came to its end.
+type Outcome struct {
+	Dir     string
+	Server  string // product, version and how
+	Header  histories.Header
+	Verdict *checker.Verdict
+	Void    string // why it does not count
+}
+
+// attempts is how often a void trial is repeated before the cell is given up.
+const attempts = 3
+
+// Try tries a cell until a trial counts, in the folders 001, 002, ... of dir. granted shows how far it is.
+// A cell whose trials are all void is an error. When ctx ends the trial is cut short, judged as far as it
+// got, and returned.
+func (s Setting) Try(ctx context.Context, c Cell, dir string, granted *atomic.Int64) (Outcome, error) {
+	var out Outcome
+	for n := 1; n <= attempts; n++ {
+		t := trial{Setting: s, Cell: c, dir: filepath.Join(dir, fmt.Sprintf("%03d", n)), granted: granted}
+		var err error
+		if out, err = t.run(ctx); err != nil || out.Void == "" {
+			return out, err
+		}
+	}
+	return out, fmt.Errorf("%s: %d trials in a row are void, the last because %s", c, attempts, out.Void)
+}
+
+type trial struct {
+	Setting
+	Cell
+	dir     string
+	granted *atomic.Int64
+
+	group *servers.Group // nil: the lock talks to nothing
+	locks []impls.Lock   // one per process, and one more for the epilogue
+}
+
+func (t *trial) run(ctx context.Context) (Outcome, error) {
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		return Outcome{}, err
+	}
+	recorded, err := t.record(ctx)
+	if err != nil && !recorded {
+		return Outcome{}, fmt.Errorf("%s: %w", t.Cell, err)
+	}
+	out, judgeErr := t.judge()
+	return out, errors.Join(err, judgeErr)
+}
+
+// record brings everything up, drives, and takes everything down. recorded tells whether there is a
+// history to judge, whatever else went wrong.
+func (t *trial) record(ctx context.Context) (recorded bool, err error) {
+	defer func() { err = errors.Join(err, t.down()) }()
+	if err := t.up(ctx); err != nil {
+		return false, err
+	}
+	file, err := os.Create(t.historyFile())
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	rec, err := histories.NewRecorder(file, t.header(t.Setting, t.server()), t.Params.Logs())
+	if err != nil {
+		return false, err
+	}
+	return true, t.drive(ctx, rec)
+}
+
+// drive runs the workload and the epilogue while the pulse keeps the recorder going. What the servers
+// counted is read around the workload alone.
+func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
+	before, err := t.counters(ctx)
+	if err != nil {
+		return err
+	}
+	last := len(t.locks) - 1
+	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Locks: t.locks[:last], Fresh: t.locks[last],
+		Recorder: rec, Resource: workloads.NewRegister(), Granted: t.granted}
+	running, stop := context.WithCancelCause(ctx)
+	beating, still := context.WithCancel(context.WithoutCancel(ctx))
+	failed := make(chan error, 1)
+	go func() {
+		err := pulse(beating, rec)
+		stop(err) // a record that cannot be written ends the trial
+		failed <- err
+	}()
+	d.Run(running)
+	after, counterErr := t.counters(context.WithoutCancel(ctx))
+	if running.Err() == nil && counterErr == nil {
+		header := t.header(t.Setting, "")
+		d.Epilogue(running, header.FreedWithin())
+	}
+	still()
+	err = errors.Join(<-failed, counterErr)
+	if closeErr := rec.Close(); err == nil {
+		err = closeErr
+	}
+	return errors.Join(err, writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after}))
+}
+
+// counted is counters.json: what the servers counted before and after the workload; null where they do not.
+type counted struct {
+	Server string             `json:"server"`
+	Before map[string]float64 `json:"before"`
+	After  map[string]float64 `json:"after"`
+}
+
+// judge reads the history back: what is judged is what is on the disk.
+func (t *trial) judge() (Outcome, error) {
+	out := Outcome{Dir: t.dir, Server: t.server()}
+	v, header, err := checker.File(t.historyFile())
+	if err != nil {
+		return out, err
+	}
+	out.Verdict, out.Header = v, header
+	if v.MaxStall > t.Params.TTL {
+		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", v.MaxStall.Round(time.Millisecond), t.Params.TTL)
+		err = writeJSON(filepath.Join(t.dir, "void.json"), map[string]string{"reason": out.Void})
+	}
+	return out, errors.Join(err, writeJSON(filepath.Join(t.dir, "verdict.json"), v))
+}
+
+func (t *trial) historyFile() string { return filepath.Join(t.dir, "history.jsonl.zst") }
+
+func (t *trial) server() string {
+	if t.group == nil {
+		return ""
+	}
+	return t.group.Server
+}

@@ -1,0 +1,105 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/servers"
+)
+
+// up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
+// every client connect, so that the first acquire does not pay for a connection.
+func (t *trial) up(ctx context.Context) error {
+	var nodes []string
+	if t.Lock.Store != "" {
+		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Nodes: 1})
+		if err != nil {
+			return err
+		}
+		t.group, nodes = g, g.URLs()
+	}
+	for process := range t.Params.Processes + 1 {
+		lock, err := t.Lock.Open(impls.Env{Nodes: nodes, Prefix: "lockbench:" + t.Run + ":", Process: process,
+			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process))})
+		if err != nil {
+			return err
+		}
+		t.locks = append(t.locks, lock)
+	}
+	return t.connect(ctx)
+}
+
+// connectTimeout bounds the first acquire of every client, which nobody contends for.
+const connectTimeout = 10 * time.Second
+
+// connect has every client take and release a key of its own, all at once.
+func (t *trial) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	errs := make([]error, t.Params.Clients)
+	var all sync.WaitGroup
+	for c := range t.Params.Clients {
+		all.Go(func() {
+			lock := t.locks[c%t.Params.Processes]
+			name := fmt.Sprintf("connect%d", c)
+			h, err := lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: t.Params.TTL})
+			if err == nil {
+				err = lock.Release(ctx, h.Grant)
+			}
+			errs[c] = err
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("a first acquire and release: %w", err)
+	}
+	return nil
+}
+
+// down closes the locks, then stops the servers.
+func (t *trial) down() error {
+	var errs []error
+	for _, l := range t.locks {
+		errs = append(errs, l.Close())
+	}
+	if t.group != nil {
+		errs = append(errs, t.group.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// counters are what the trial's servers have counted, summed over the nodes; nil where they do not count.
+func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
+	if t.group == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	sum := map[string]float64{}
+	for _, n := range t.group.Nodes {
+		c, err := n.Counters(ctx)
+		if errors.Is(err, servers.ErrNoCounters) {
+			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("the server's counters: %w", err)
+		}
+		for name, value := range c {
+			sum[name] += value
+		}
+	}
+	return sum, nil
+}
+
+func writeJSON(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"fmt"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// Why the speed of a lock may be no merit of it.
+const (
+	notALock     = "not a lock: shown as a floor"
+	insideAtOnce = "two clients were inside at once: its speed is no merit"
+	controlOf    = "a control: its promises overlapped in %s, as expected"
+)
+
+// setStandings marks the measurements of what does not exclude: where two clients were inside at once in
+// that cell or in the same workload without a fault, and everywhere where a lock whose algorithm was
+// expected to be wrong was seen to be (its promises overlapped; that a client outlived its lease is no
+// fault of the algorithm).
+func setStandings(r *Results) {
+	for i := range r.Measurements {
+		m := &r.Measurements[i]
+		for _, o := range r.Cells {
+			if o.Lock == m.Lock && o.Deployment == m.Deployment && o.Observed == checker.Violated {
+				m.Standing = worse(m.Standing, standing(m, &o))
+			}
+		}
+	}
+}
+
+func standing(m *Measurement, o *Observation) string {
+	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
+	control := o.Expected == histories.Breaks && o.Fault == "none" // no lease survives every fault
+	switch {
+	case o.Property == "mutual-exclusion" && here && control:
+		return notALock
+	case o.Property == "mutual-exclusion" && here:
+		return insideAtOnce
+	case o.Property == "lease-exclusion" && control:
+		return fmt.Sprintf(controlOf, o.Workload)
+	}
+	return ""
+}
+
+// worse prefers what happened in the very place, and of that what was expected.
+func worse(a, b string) string {
+	switch {
+	case b == "" || a == notALock || a == insideAtOnce && b != notALock:
+		return a
+	case a == "" || b == notALock || b == insideAtOnce:
+		return b
+	}
+	return a
+}

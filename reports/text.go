@@ -1,0 +1,123 @@
+package reports
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"lockbench/checker"
+)
+
+// Text writes the table for the terminal: per lock what was expected and what was observed, then the
+// verdict. Colour only repeats what symbols and words say. An error is the writer's.
+func (r *Results) Text(w io.Writer, color bool) error {
+	t := table{color: color}
+	for _, g := range r.groups() {
+		t.line(t.paint("1", g.Label), clean(g.Doc))
+		t.rows(g)
+		t.line("")
+	}
+	for _, gap := range r.Gaps {
+		t.line(t.paint("33", "missing"), clean(gap.Dir+": "+gap.Reason))
+	}
+	for _, trial := range r.Trials {
+		if trial.State == Void {
+			t.line(t.paint("33", "void   "), clean(trial.Dir+": "+trial.Reason))
+		}
+	}
+	for _, warning := range slices.Concat(r.Run.Warnings, r.Warnings) {
+		t.line(t.paint("33", "warning"), clean(warning))
+	}
+	first, rest, sound := r.headline()
+	t.line(t.paint(map[tone]string{good: "32;1", bad: "31;1", unsure: "33;1"}[sound], first))
+	if rest != "" {
+		t.line(clean(rest))
+	}
+	t.line(clean(r.conditions()))
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// table collects lines; it never ends one in spaces.
+type table struct {
+	color bool
+	b     strings.Builder
+}
+
+func (t *table) line(parts ...string) {
+	t.b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " "))
+	t.b.WriteByte('\n')
+}
+
+// paint cleans a text and colours it, where that is asked for.
+func (t *table) paint(code, s string) string {
+	if !t.color || code == "" {
+		return clean(s)
+	}
+	return "\x1b[" + code + "m" + clean(s) + "\x1b[0m"
+}
+
+// rows writes the observations of a lock in columns: the claims and what was violated, then a line for
+// the rest.
+func (t *table) rows(g group) {
+	cells := [][]string{{"", "where", "property", "expected", "observed", "score", "weight"}}
+	scores := []checker.Score{checker.Measured}
+	for _, o := range g.Main {
+		cells = append(cells, []string{
+			markOf(o), o.where(), o.Property, expectation(o.Expected), observed(o.Observed), o.Score.String(), counts(o.Counts),
+		})
+		scores = append(scores, o.Score)
+	}
+	if len(cells) == 1 {
+		t.line("  nothing was claimed and nothing was violated")
+		return
+	}
+	wide := widths(cells)
+	for i, row := range cells {
+		for c, text := range row {
+			code := ""
+			if c == 0 || c == 5 {
+				code = scoreColor(scores[i])
+			}
+			row[c] = t.paint(code, text) + strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
+		}
+		t.line(append([]string{""}, row...)...)
+	}
+	if n := len(g.Rest); n > 0 {
+		t.line("     and " + plural(n, "property") + " measured without a claim, none violated")
+	}
+}
+
+func widths(cells [][]string) []int {
+	wide := make([]int, len(cells[0]))
+	for _, row := range cells {
+		for c, text := range row {
+			wide[c] = max(wide[c], utf8.RuneCountInString(text))
+		}
+	}
+	return wide
+}
+
+func scoreColor(s checker.Score) string {
+	switch s {
+	case checker.Kept, checker.Caught:
+		return "32"
+	case checker.Broken, checker.Missed:
+		return "31"
+	case checker.LeftUndecided:
+		return "33"
+	}
+	return ""
+}
+
+// clean keeps control characters, as a lock's name or a server's error may hold, off the terminal.
+func clean(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return '·'
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,123 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// Client does one thing after the other, and records each.
+type Client struct {
+	Params *Params
+
+	number   int32
+	lock     impls.Lock
+	recorder *histories.Recorder
+	log      *histories.Log
+	resource Resource
+	granted  *atomic.Int64
+
+	rand *rand.Rand    // of this iteration
+	due  time.Duration // when this iteration was meant to start
+}
+
+// Held is a hold and the number of its acquire.
+type Held struct {
+	impls.Hold
+	number int64
+}
+
+// Key chooses the key of this iteration.
+func (c *Client) Key() string { return c.Params.key(c.rand) }
+
+// Acquire asks for a key; false where it was refused or nobody knows.
+func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
+	h := Held{number: c.recorder.NextHold()}
+	c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: key, Due: c.due})
+	c.due = 0 // a second acquire of the iteration is due when it is called
+	var err error
+	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait})
+	res := result(err)
+	if err == nil {
+		res.Depth, res.Key, res.Fence = uint16(h.Depth), h.Key, h.Fence
+		res.SentAfter, res.Validity = h.SentAfter, h.Validity
+		c.granted.Add(1)
+	}
+	c.log.Return(res)
+	return h, err == nil
+}
+
+// Release gives a hold up.
+func (c *Client) Release(ctx context.Context, h Held) {
+	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
+	c.log.Return(result(c.lock.Release(ctx, h.Grant)))
+}
+
+// Read reads what the lock guards.
+func (c *Client) Read(h Held) int64 {
+	c.log.Call(histories.Op{Kind: histories.Read, Hold: h.number, Key: h.Key})
+	value := c.resource.Read(h.Key)
+	c.log.Return(histories.Result{Outcome: histories.OK, Value: value})
+	return value
+}
+
+// Write writes what the lock guards.
+func (c *Client) Write(h Held, value int64) {
+	c.log.Call(histories.Op{Kind: histories.Write, Hold: h.number, Key: h.Key, Value: value})
+	c.resource.Write(h.Key, value)
+	c.log.Return(histories.Result{Outcome: histories.OK})
+}
+
+// Probe asks the store whether it still bears this hold's token, where the lock can tell.
+func (c *Client) Probe(ctx context.Context, h Held) {
+	p, ok := c.lock.(impls.Prober)
+	if !ok {
+		return
+	}
+	c.log.Call(histories.Op{Kind: histories.Probe, Hold: h.number, Key: h.Key})
+	token, left, err := p.Probe(ctx, h.Key)
+	res := result(err)
+	switch {
+	case err != nil:
+	case token == "":
+		res.Value = histories.ProbeFree
+	case token == h.Token:
+		res.Value, res.Validity = histories.ProbeMine, left
+	default:
+		res.Value, res.Validity = histories.ProbeOther, left
+	}
+	c.log.Return(res)
+}
+
+// Sleep spends time: inside the critical section it is the work.
+func (c *Client) Sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// owner is who the client is to the lock. One that does not know what it holds goes on as another.
+func (c *Client) owner() string { return fmt.Sprintf("c%d.%d", c.number, c.log.Life()) }
+
+// result tells definite answers from indeterminate ones. When in doubt, indeterminate.
+func result(err error) histories.Result {
+	switch {
+	case err == nil:
+		return histories.Result{Outcome: histories.OK}
+	case errors.Is(err, impls.ErrBusy), errors.Is(err, impls.ErrNotHeld):
+		return histories.Result{Outcome: histories.Refused, Error: err.Error()}
+	}
+	return histories.Result{Outcome: histories.Unknown, Error: err.Error()}
+}

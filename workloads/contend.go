@@ -1,0 +1,19 @@
+package workloads
+
+import "context"
+
+// contend is the bare lock: wait for it, hold it, give it back. Its figures are the lock's own.
+func contend() Workload {
+	return Workload{
+		Name: "contend",
+		Doc:  "wait for the lock, hold it, release it: what waiting costs and who gets how much",
+		Iterate: func(ctx context.Context, c *Client) {
+			h, ok := c.Acquire(ctx, c.Key(), c.Params.Wait)
+			if !ok {
+				return
+			}
+			c.Sleep(ctx, c.Params.Hold)
+			c.Release(ctx, h)
+		},
+	}
+}

@@ -1,0 +1,22 @@
+package workloads
+
+import "context"
+
+// counter increments a counter the way applications do, by a read and a later write, under the lock. Two
+// clients inside at once lose an update, so the effect of a broken lock is in the number itself.
+func counter() Workload {
+	return Workload{
+		Name: "counter", Guarded: true,
+		Doc: "read a counter, work, write it back one higher: two clients inside at once lose an update",
+		Iterate: func(ctx context.Context, c *Client) {
+			h, ok := c.Acquire(ctx, c.Key(), c.Params.Wait)
+			if !ok {
+				return
+			}
+			value := c.Read(h)
+			c.Sleep(ctx, c.Params.Hold)
+			c.Write(h, value+1)
+			c.Release(ctx, h)
+		},
+	}
+}

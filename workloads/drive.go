@@ -1,0 +1,128 @@
+package workloads
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// Drive is a workload about to be driven.
+type Drive struct {
+	Workload Workload
+	Params   Params
+	Locks    []impls.Lock // one per process
+	Fresh    impls.Lock   // of a process that took no part: the epilogue's
+	Recorder *histories.Recorder
+	Resource Resource
+	Granted  *atomic.Int64 // so far, for whoever shows progress
+}
+
+// Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
+func (p *Params) Logs() int { return p.Clients + 1 }
+
+// interruptedGrace is how long operations under way may take once the run was interrupted.
+const interruptedGrace = 2 * time.Second
+
+// Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under
+// way are finished, because an operation that is cut off is indeterminate and would be the harness's
+// doing. After a bound (the TTL and a second; 2 s when interrupted) they are cut off all the same.
+func (d *Drive) Run(ctx context.Context) {
+	d.writeInitial()
+	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
+	defer stopNow()
+	ops, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		d.clients(stop, ops)
+	}()
+	<-stop.Done()
+	grace := d.Params.TTL + time.Second
+	if ctx.Err() != nil {
+		grace = interruptedGrace
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-over:
+	case <-t.C:
+		cut()
+		<-over
+	}
+}
+
+func (d *Drive) clients(stop, ops context.Context) {
+	var wg sync.WaitGroup
+	for n := range d.Params.Clients {
+		c := d.client(int32(n), d.Locks[n%len(d.Locks)])
+		wg.Go(func() {
+			c.Sleep(stop, time.Duration(n+1)) // no two start at the same instant of a virtual clock
+			for i := uint64(0); stop.Err() == nil; i++ {
+				c.iterate(stop, ops, i, d.Workload)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (d *Drive) client(number int32, lock impls.Lock) *Client {
+	return &Client{Params: &d.Params, number: number, lock: lock, recorder: d.Recorder,
+		log: d.Recorder.Log(number), resource: d.Resource, granted: d.Granted}
+}
+
+// iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
+// iteration alone, so that an iteration can be left out and the others stay as they were.
+func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
+	c.rand = rand.New(rand.NewPCG(c.Params.Seed, uint64(c.number)<<40|i))
+	think := time.Duration(0)
+	if c.Params.Think > 0 {
+		think = rounded(c.rand.Int64N(2 * int64(c.Params.Think)))
+	}
+	c.due = c.recorder.Since() + think
+	c.Sleep(stop, think)
+	if stop.Err() == nil {
+		w.Iterate(ops, c)
+	}
+}
+
+// rounded is in whole microseconds: a virtual network tells simultaneous events apart by what is below.
+func rounded(ns int64) time.Duration { return time.Duration(ns).Truncate(time.Microsecond) }
+
+// writeInitial writes the zeros that a guarded workload starts from: recorded, as all that is written.
+func (d *Drive) writeInitial() {
+	if d.Workload.Guarded {
+		harness := d.client(histories.Harness, nil)
+		for _, key := range d.Params.KeyNames() {
+			harness.Write(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}}, 0)
+		}
+	}
+}
+
+// Epilogue is what every run ends with: the final read of what was guarded, and a fresh client that
+// acquires and releases each key, waiting for as long as the lock may need to free it (within). A key
+// that is not granted then is an orphan. It ends after three times that bound in any case.
+func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
+	if d.Workload.Guarded {
+		harness := d.client(histories.Harness, nil)
+		for _, key := range d.Params.KeyNames() {
+			harness.Read(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}})
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*within)
+	defer cancel()
+	fresh := d.client(int32(d.Params.Clients), d.Fresh)
+	for _, key := range d.Params.KeyNames() {
+		if ctx.Err() != nil {
+			return
+		}
+		if h, ok := fresh.Acquire(ctx, key, within); ok {
+			fresh.Release(ctx, h)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Package workloads is what clients do with locks. A workload, a set of opened locks and a recorder go in;
+// what comes out is in the record. Workloads drive and record; they never judge.
+package workloads
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Params are a workload's parameters.
+type Params struct {
+	Clients   int           // spread over the processes, client c to process c modulo Processes
+	Processes int           // locks that were opened: simulated processes, where they share this one
+	Duration  time.Duration // no iteration starts after it; those under way are finished
+	TTL       time.Duration // the lease asked for
+	Wait      time.Duration // of workloads that wait: > 0 so long, < 0 until granted
+	Hold      time.Duration // time inside the critical section
+	Think     time.Duration // mean time between two iterations of a client; uniform from 0 to twice that
+	Keys      int           // how many different locks there are
+	Spread    Spread        // how clients choose among them
+	Seed      uint64
+}
+
+// Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks
+// on a machine that stalls; eight clients contend for one key.
+func Defaults() Params {
+	return Params{Clients: 8, Processes: 2, Duration: time.Second, TTL: 5 * time.Second, Wait: -1,
+		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Seed: 1}
+}
+
+// Check tells, in one sentence, what is wrong with the parameters.
+func (p Params) Check() error {
+	switch {
+	case p.Clients < 1 || p.Clients > 10_000:
+		return fmt.Errorf("%d clients: want 1 to 10000", p.Clients)
+	case p.Processes < 1 || p.Processes > p.Clients:
+		return fmt.Errorf("%d processes: want at least 1, and no more than the %d clients", p.Processes, p.Clients)
+	case p.Duration <= 0:
+		return fmt.Errorf("duration %v: want more than 0", p.Duration)
+	case p.TTL < 10*time.Millisecond:
+		return fmt.Errorf("ttl %v: want at least 10ms; a promise shorter than its own clock slack says nothing", p.TTL)
+	case p.Hold < 0 || p.Think < 0:
+		return fmt.Errorf("hold %v, think %v: want 0 or more", p.Hold, p.Think)
+	case p.Wait == 0:
+		return fmt.Errorf("wait 0: the workload try asks once; want more than 0, or less to wait until granted")
+	case p.Keys < 1 || p.Keys > 100_000:
+		return fmt.Errorf("%d keys: want 1 to 100000", p.Keys)
+	case p.Keys > 1 && p.Spread == One:
+		return fmt.Errorf("%d keys with distribution one: want uniform or zipf", p.Keys)
+	}
+	return nil
+}
+
+// Spread is how clients choose among the keys.
+type Spread uint8
+
+const (
+	One     Spread = iota // all on one key
+	Uniform               // each key as likely as the other
+	Zipf                  // few keys are hot: exponent 1.1
+)
+
+var spreadNames = [...]string{"one", "uniform", "zipf"}
+
+func (s Spread) String() string { return spreadNames[s] }
+
+// MarshalText gives the name used in flags and files.
+func (s Spread) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText refuses what is not a distribution.
+func (s *Spread) UnmarshalText(text []byte) error {
+	for i, name := range spreadNames {
+		if name == string(text) {
+			*s = Spread(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown distribution %q: want one, uniform or zipf", text)
+}
+
+const zipfExponent = 1.1
+
+// key chooses the key of an iteration.
+func (p *Params) key(r *rand.Rand) string {
+	switch p.Spread {
+	case Uniform:
+		return keyName(r.IntN(p.Keys))
+	case Zipf:
+		return keyName(int(rand.NewZipf(r, zipfExponent, 1, uint64(p.Keys-1)).Uint64()))
+	}
+	return keyName(0)
+}
+
+func keyName(i int) string { return fmt.Sprintf("k%d", i) }
+
+// KeyNames are all keys of a run.
+func (p *Params) KeyNames() []string {
+	names := make([]string, p.Keys)
+	for i := range names {
+		names[i] = keyName(i)
+	}
+	return names
+}
