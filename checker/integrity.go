@@ -25,7 +25,6 @@ type integrity struct {
 	unknown    int
 	violations int
 	finals     int // keys whose final value was read
-	tampered   int // keys whose final value is wrong
 	witness    *Witness
 }
 

@@ -11,8 +11,8 @@ import (
 // to the call of its release. Nested acquires by the same client are folded into it.
 type hold struct {
 	acquire histories.Op
-	release histories.Op // valid once ended
-	inner   histories.Op // the last inner release, valid where inners > 0
+	release histories.Op  // valid once ended
+	inner   *histories.Op // the last inner release, where inners > 0
 
 	granted  time.Duration // acquire.Return
 	until    time.Duration // what was promised, moved on by confirmed renewals; Forever if unbounded
@@ -122,7 +122,8 @@ func (p *projection) releaseCalled(k *key, op *histories.Op) {
 		case h == nil:
 			return // it releases what it does not hold
 		case h.depth > 1:
-			h.inner, h.inners, h.depth = *op, h.inners+1, h.depth-1
+			called := *op
+			h.inner, h.inners, h.depth = &called, h.inners+1, h.depth-1
 			p.tell(k, h, innerReleased)
 			return
 		case op.Hold != 0:
@@ -152,7 +153,7 @@ func (p *projection) releaseReturned(k *key, op *histories.Op) {
 	}
 	for _, h := range k.live {
 		if h.inners > 0 && h.inner.Client == op.Client && h.inner.Call == op.Call {
-			h.inner = *op
+			*h.inner = *op
 		}
 	}
 }

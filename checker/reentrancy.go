@@ -129,7 +129,7 @@ func (x *reentrant) violation(k *key, e *entry, at time.Duration, story string, 
 		w.Ops = append(w.Ops, e.inner)
 	}
 	if e.hold.inners > 0 {
-		w.Ops = append(w.Ops, e.hold.inner)
+		w.Ops = append(w.Ops, *e.hold.inner)
 	}
 	w.Ops = append(w.Ops, more...)
 	byCall(w.Ops)

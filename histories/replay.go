@@ -38,7 +38,7 @@ type Coverage struct {
 // Operations that one client calls at the very time its previous one returns are told apart by a
 // nanosecond; two at once by one client is an error.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
-	p := replay{visit: visit, called: map[int32]time.Duration{}, last: map[int32]time.Duration{}}
+	p := replay{visit: visit, clients: map[int32]*sequence{}}
 	for n := 2; ; n++ {
 		line, err := next()
 		switch {
@@ -49,7 +49,7 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 		case line.Mark:
 			err = p.mark(line)
 		default:
-			err = p.add(line.Op)
+			err = p.add(&line.Op)
 		}
 		if err != nil {
 			return p.cover, fmt.Errorf("line %d: %w", n, err)
@@ -70,12 +70,18 @@ func Ops(ops []Op) func() (Line, error) {
 }
 
 type replay struct {
-	visit  func(Event) error
-	cover  Coverage
-	ops    []Op                    // not yet delivered whole
-	queue  []queued                // events of ops
-	called map[int32]time.Duration // operations that were listed as open: the call is delivered, the return is not
-	last   map[int32]time.Duration // each client's last return
+	visit   func(Event) error
+	cover   Coverage
+	ops     []Op     // not yet delivered whole
+	queue   []queued // events of ops
+	clients map[int32]*sequence
+}
+
+// sequence is what one client does, one thing after the other.
+type sequence struct {
+	last time.Duration // the last return
+	open time.Duration // the call of the operation that was listed as open: it is queued, the return is not
+	busy bool          // there is one
 }
 
 type queued struct {
@@ -83,61 +89,49 @@ type queued struct {
 	ev int32 // index in ops, doubled; odd: the return
 }
 
-func (p *replay) add(op Op) error {
-	if !op.Kind.SelfStarted() {
-		if err := p.inOrder(&op); err != nil {
-			return err
-		}
-	}
+func (p *replay) add(op *Op) error {
 	if len(p.ops) >= math.MaxInt32/2 {
 		return fmt.Errorf("more than %d operations without a mark", len(p.ops))
 	}
 	i := int32(len(p.ops)) * 2
-	p.ops = append(p.ops, op)
 	if !op.Kind.SelfStarted() {
-		if err := p.call(&op, i); err != nil {
+		if err := p.call(op, i); err != nil {
 			return err
 		}
 	}
+	p.ops = append(p.ops, *op)
 	if !op.Open() {
 		p.queue = append(p.queue, queued{op.Return, i + 1})
 	}
 	return nil
 }
 
-// call queues the call of an operation, unless it was queued when the operation was listed as open.
+// call checks that a client does one thing after the other, and queues the call unless that was done when
+// the operation was listed as open.
 func (p *replay) call(op *Op, i int32) error {
-	call, listed := p.called[op.Client]
-	listed = listed && call == op.Call
+	c, known := p.clients[op.Client]
+	if !known {
+		c = &sequence{last: -1}
+		p.clients[op.Client] = c
+	}
+	if op.Call == c.last {
+		op.Call++
+		op.Return = max(op.Return, min(op.Call, op.Return+1))
+	}
+	listed := c.busy && c.open == op.Call
 	switch {
+	case op.Call < c.last:
+		return fmt.Errorf("client %d calls at %v, before its operation above returned at %v", op.Client, op.Call, c.last)
+	case c.busy && !listed:
+		return fmt.Errorf("client %d calls at %v while its operation called at %v is open", op.Client, op.Call, c.open)
 	case !listed && p.cover.Marks > 0 && op.Call < p.cover.Until:
 		return fmt.Errorf("client %d called at %v, before the mark at %v above, which does not list it as open", op.Client, op.Call, p.cover.Until)
 	case !listed:
 		p.queue = append(p.queue, queued{op.Call, i})
 	}
-	if op.Open() {
-		p.called[op.Client] = op.Call
-	} else {
-		delete(p.called, op.Client)
-	}
-	return nil
-}
-
-// inOrder checks that a client does one thing after the other.
-func (p *replay) inOrder(op *Op) error {
-	last, known := p.last[op.Client]
-	if known && op.Call == last {
-		op.Call++
-		op.Return = max(op.Return, min(op.Call, op.Return+1))
-	}
-	if known && op.Call < last {
-		return fmt.Errorf("client %d calls at %v, before its operation above returned at %v", op.Client, op.Call, last)
-	}
-	if open, busy := p.called[op.Client]; busy && op.Call != open {
-		return fmt.Errorf("client %d calls at %v while its operation called at %v is open", op.Client, op.Call, open)
-	}
+	c.busy, c.open = op.Open(), op.Call
 	if !op.Open() {
-		p.last[op.Client] = op.Return
+		c.last = op.Return
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 // chart is one percentile plot with what is said of it.
 type chart struct {
 	SVG      template.HTML
+	Kind     string // of the grants drawn
 	Takeaway string
 	Note     string // why there is no plot, or what it leaves out
 	Ranks    []string
@@ -21,25 +22,27 @@ type chartRow struct {
 	Values []string
 }
 
-// chartOf draws the distributions of the measurements that are given: one workload, without faults.
-// Grants that met others and grants that did not are never mixed: the kind that is the more frequent over
+// chartOf draws the distributions of the measurements that are given: one workload, without faults. What
+// is not a lock is not drawn, so that its speed neither shines nor squeezes the others together. Grants that met others and grants that did not are never mixed: the kind that is the more frequent over
 // all of these locks is drawn.
 func chartOf(id, workload string, all []Measurement, label func(lock, deployment string) string) (chart, error) {
 	kind, pick := frequentKind(all)
 	var curves []curve
-	var thin []string
+	var left []string
 	for _, m := range all {
 		name := label(m.Lock, m.Deployment)
 		switch d := pick(&m); {
-		case len(d.Curve) >= 2:
-			curves = append(curves, curve{Label: name + named(m.Standing), Points: d.Curve})
+		case m.Standing == notALock:
+			left = append(left, name+" (not a lock)")
+		case len(d.Curve) < 2:
+			left = append(left, fmt.Sprintf("%s (%s: too few)", name, plural(int(d.N), "grant")))
 		default:
-			thin = append(thin, fmt.Sprintf("%s (%s)", name, plural(int(d.N), "grant")))
+			curves = append(curves, curve{Label: name, Points: d.Curve})
 		}
 	}
-	var c chart
-	if len(thin) > 0 {
-		c.Note = fmt.Sprintf("Left out for want of samples: %s.", joined(thin))
+	c := chart{Kind: kind}
+	if len(left) > 0 {
+		c.Note = fmt.Sprintf("Not drawn: %s.", joined(left))
 	}
 	if len(curves) == 0 {
 		return c, nil
@@ -53,14 +56,6 @@ func chartOf(id, workload string, all []Measurement, label func(lock, deployment
 	c.SVG = template.HTML(svg) // names in it were escaped when it was drawn
 	c.fill(curves)
 	return c, nil
-}
-
-// named says it beside the line of what is no lock.
-func named(standing string) string {
-	if standing == notALock {
-		return " (not a lock)"
-	}
-	return ""
 }
 
 func frequentKind(all []Measurement) (kind string, pick func(*Measurement) Distribution) {
@@ -108,6 +103,19 @@ func pointAt(points []Percentile, rank float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
+// enoughTrials is how many each of two locks needs before a rank test can tell them apart.
+const enoughTrials = 4
+
+// chance warns of an order that rests on few trials.
+func chance(all []Measurement) string {
+	for _, m := range all {
+		if m.Standing == "" && len(m.Trials) < enoughTrials {
+			return fmt.Sprintf(" With fewer than %d trials each, the order may be chance.", enoughTrials)
+		}
+	}
+	return ""
+}
+
 // takeaway compares the locks, leaving out what is none, at the highest percentile that all of them have.
 func takeaway(kind string, all []Measurement, pick func(*Measurement) Distribution, label func(lock, deployment string) string) string {
 	type value struct {
@@ -135,10 +143,11 @@ func takeaway(kind string, all []Measurement, pick func(*Measurement) Distributi
 		slices.SortStableFunc(values, func(a, b value) int { return int(a.ns - b.ns) })
 		first, last := values[0], values[len(values)-1]
 		if locks == 1 {
-			return fmt.Sprintf("%s of the %s grants of %s came within %s.", rankName(rank), kind, first.name, duration(first.ns))
+			return fmt.Sprintf("%s of the %s grants came within %s with %s, the only lock here.", rankName(rank), kind, duration(first.ns), first.name)
 		}
-		return fmt.Sprintf("At %s of the %s grants, %s waited least (%s) and %s most (%s), %s times as long.",
-			rankName(rank), kind, first.name, duration(first.ns), last.name, duration(last.ns), significant(float64(last.ns)/float64(max(first.ns, 1))))
+		return fmt.Sprintf("%s of the %s grants came within %s with %s, the quickest here, and within %s with %s, the slowest: %s times as long.%s",
+			rankName(rank), kind, duration(first.ns), first.name, duration(last.ns), last.name,
+			significant(float64(last.ns)/float64(max(first.ns, 1))), chance(all))
 	}
 	return "No lock that excludes has enough samples for a comparison."
 }

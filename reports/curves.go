@@ -27,7 +27,7 @@ type curve struct {
 // The chart, in points.
 const (
 	chartWidth  = 720
-	chartHeight = 340
+	chartHeight = 320
 	labelWidth  = 150 // right of the plot, for the names at the ends of the lines
 	labelGap    = 13  // between two of them, at least
 )
@@ -107,8 +107,8 @@ func setAxes(p *plot.Plot, curves []curve) {
 	}
 	p.X.Min, p.X.Max = 2, far
 	p.Y.Min, p.Y.Max = low/1.3, high*1.3
-	p.X.Label.Text = "part of the grants that came sooner"
-	p.Y.Label.Text = "milliseconds from the intended start"
+	// No axis labels: gonum places them by the middle of the values, which on a logarithmic axis is near its
+	// end, and then makes room for what sticks out. The ticks bear their units instead.
 	p.X.Tick.Marker = plot.TickerFunc(rankTicks)
 	p.Y.Tick.Marker = plot.TickerFunc(millisecondTicks)
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
@@ -116,8 +116,6 @@ func setAxes(p *plot.Plot, curves []curve) {
 		axis.Color = gridColor()
 		axis.Tick.Color = gridColor()
 		axis.Padding = 0
-		axis.Label.TextStyle.Font = sans(10)
-		axis.Label.Padding = 6
 		axis.Tick.Label.Font = sans(10)
 	}
 	grid := plotter.NewGrid()
@@ -148,7 +146,7 @@ func millisecondTicks(low, high float64) []plot.Tick {
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
 		for _, m := range steps {
 			if v := m * power; v >= low && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: axisNumber(v)})
+				ticks = append(ticks, plot.Tick{Value: v, Label: axisNumber(v) + " ms"})
 			}
 		}
 	}

@@ -40,6 +40,7 @@ func significant(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"
 	}
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 has become 10.0 by now
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
 		return count(int(math.Round(v)))
@@ -47,8 +48,13 @@ func significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }
 
-// milliseconds writes nanoseconds as a number of milliseconds.
-func milliseconds(ns int64) string { return significant(float64(ns) / 1e6) }
+// milliseconds writes nanoseconds as a number of milliseconds, to four places at most.
+func milliseconds(ns int64) string {
+	if ns > 0 && ns < 1e5 {
+		return strconv.FormatFloat(float64(ns)/1e6, 'f', 4, 64)
+	}
+	return significant(float64(ns) / 1e6)
+}
 
 // duration writes a duration with its unit, to three digits.
 func duration(ns int64) string {

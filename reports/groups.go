@@ -12,6 +12,26 @@ type group struct {
 	Rest       []Observation // measured without a claim, not violated, but applicable
 }
 
+// block is the observations of one cell: they share what gives them weight.
+type block struct {
+	Where  string
+	Counts checker.Counts
+	Rows   []Observation
+}
+
+// blocks splits observations, which come cell by cell.
+func blocks(all []Observation) []block {
+	var cells []block
+	for _, o := range all {
+		if n := len(cells); n == 0 || cells[n-1].Where != o.where() {
+			cells = append(cells, block{Where: o.where(), Counts: o.Counts})
+		}
+		last := &cells[len(cells)-1]
+		last.Rows = append(last.Rows, o)
+	}
+	return cells
+}
+
 func (r *Results) groups() []group {
 	label := labels(r.Run.Plan)
 	docs := map[string]string{}

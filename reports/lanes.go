@@ -38,7 +38,9 @@ type lane struct {
 // flight is an operation between its call and its return, or what a lease promised.
 type flight struct {
 	X1, X2, Y float64
-	Number    int // in the table of operations
+	Number    int     // in the table of operations
+	NumberX   float64 // an acquire's stands before it, a release's after it: there they hide no bar
+	Anchor    string
 	Title     string
 }
 
@@ -51,6 +53,7 @@ type bar struct {
 type mark struct {
 	X, Y   float64
 	Number int
+	Word   string // what it is, where there is room
 	Title  string
 }
 
@@ -83,7 +86,7 @@ type drawer struct {
 	lanes
 	from, to time.Duration
 	lane     map[int32]int
-	lastMark map[int32]float64
+	lastMark map[int32]int // of a client, in Marks
 }
 
 // drawLanes draws a witness of a property.
@@ -137,11 +140,11 @@ func (d *drawer) nameLanes(ops []histories.Op) {
 	}
 	slices.Sort(clients)
 	d.lane = map[int32]int{}
-	d.lastMark = map[int32]float64{}
+	d.lastMark = map[int32]int{}
 	for i, c := range clients {
-		name := "client " + strconv.Itoa(int(c))
-		if c == histories.Harness {
-			name = "harness"
+		name := clientName(c)
+		if c != histories.Harness {
+			name = "client " + name
 		}
 		y := float64(laneTop + i*laneHeight)
 		d.lane[c] = i
@@ -149,6 +152,13 @@ func (d *drawer) nameLanes(ops []histories.Op) {
 	}
 	d.Bottom = float64(laneTop + len(clients)*laneHeight)
 	d.Height = d.Bottom + 44
+}
+
+func clientName(c int32) string {
+	if c == histories.Harness {
+		return "harness"
+	}
+	return strconv.Itoa(int(c))
 }
 
 func (d *drawer) y(client int32) float64 { return float64(laneTop + d.lane[client]*laneHeight) }
@@ -165,7 +175,12 @@ func (d *drawer) op(number int, op *histories.Op, ops []histories.Op) {
 		end = d.to
 	}
 	middle := d.y(op.Client) + barAt + barHeight/2
-	d.Flights = append(d.Flights, flight{X1: d.x(op.Call), X2: d.x(end), Y: middle, Number: number, Title: d.told(number, op)})
+	f := flight{X1: d.x(op.Call), X2: d.x(end), Y: middle, Number: number, Title: d.told(number, op)}
+	f.NumberX, f.Anchor = f.X1-4, "end"
+	if op.Kind == histories.Release {
+		f.NumberX, f.Anchor = f.X2+4, "start"
+	}
+	d.Flights = append(d.Flights, f)
 	if op.Kind == histories.Acquire && op.Outcome == histories.OK {
 		d.bar(op, ops)
 	}
@@ -177,11 +192,22 @@ func (d *drawer) mark(number int, op *histories.Op) {
 		at = op.Call
 	}
 	x := d.x(at)
-	if last, ok := d.lastMark[op.Client]; ok {
-		x = max(x, last+markGap) // side by side: their order counts, and the table has the times
+	word := op.Kind.String()
+	if op.Kind == histories.Read || op.Kind == histories.Write {
+		word += " " + strconv.FormatInt(op.Value, 10)
 	}
-	d.lastMark[op.Client] = x
-	d.Marks = append(d.Marks, mark{X: x, Y: d.y(op.Client) + marksAt, Number: number, Title: d.told(number, op)})
+	if i, ok := d.lastMark[op.Client]; ok {
+		last := &d.Marks[i]
+		x = max(x, last.X+markGap) // side by side: their order counts, and the table has the times
+		if x < last.X+markGap+float64(len(last.Word))*glyphWidth+6 {
+			last.Word = ""
+		}
+	}
+	if x+markGap+float64(len(word))*glyphWidth > d.Width {
+		word = ""
+	}
+	d.lastMark[op.Client] = len(d.Marks)
+	d.Marks = append(d.Marks, mark{X: x, Y: d.y(op.Client) + marksAt, Number: number, Word: word, Title: d.told(number, op)})
 }
 
 // bar draws a hold from its grant to its release, and beneath it what the lease promised.

@@ -133,10 +133,10 @@ type sampleLock struct {
 
 func sampleLocks() []sampleLock {
 	return []sampleLock{
-		{"none", "No lock at all: every acquire is granted at once.", 2 * us, false, 24000, 0},
-		{"set-px", "SET NX PX to take it, DEL to free it, whoever holds it.", 180 * us, true, 22000, 2.4},
-		{"set-px-lua", "SET NX PX, and a script that frees it only for its owner.", 210 * us, true, 20000, 3.1},
-		{"redisson", "A hash with a count, a watchdog, and a message on release.", 420 * us, true, 12000, 5.25},
+		{"none", "No lock at all: every acquire is granted at once.", 2 * us, false, 5000, 0},
+		{"set-px", "SET NX PX to take it, DEL to free it, whoever holds it.", 180 * us, true, 14000, 2.4},
+		{"set-px-lua", "SET NX PX, and a script that frees it only for its owner.", 210 * us, true, 13000, 3.1},
+		{"redisson", "A hash with a count, a watchdog, and a message on release.", 420 * us, true, 3000, 5.25},
 		{"fenced", "As set-px-lua, with a token that rises with each grant.", 230 * us, true, 1500, 3.6},
 	}
 }

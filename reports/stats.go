@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	"lockbench/histories"
@@ -85,7 +86,7 @@ func statsOf(h *histories.Header, next func() (histories.Line, error)) (*trialSt
 		stats:   &trialStats{samples: newSamples(), perClient: make([]int, h.Clients), first: -1},
 		asking:  map[int32]ask{},
 		holds:   map[int64]*hold{},
-		freed:   map[string]time.Duration{},
+		freed:   map[string]freed{},
 		keys:    map[string]bool{},
 	}
 	cover, err := histories.Replay(next, t.visit)
@@ -101,10 +102,16 @@ type tracker struct {
 	clients int32
 	slack   time.Duration
 	stats   *trialStats
-	asking  map[int32]ask   // acquires in flight
-	holds   map[int64]*hold // not released
-	freed   map[string]time.Duration
+	asking  map[int32]ask    // acquires in flight
+	holds   map[int64]*hold  // not released
+	freed   map[string]freed // keys released to somebody waiting, and not granted since
 	keys    map[string]bool
+}
+
+// freed is a release with somebody waiting.
+type freed struct {
+	at    time.Duration
+	asked string // what they asked for
 }
 
 type ask struct {
@@ -169,25 +176,29 @@ func (t *tracker) ask(op *histories.Op) {
 func (t *tracker) answered(op *histories.Op) {
 	a := t.asking[op.Client]
 	delete(t.asking, op.Client)
-	granted := op.Outcome == histories.OK
-	inner := op.Depth > 1
-	if granted {
+	if op.Outcome == histories.OK {
 		t.stats.grants++
 		t.holds[holdID(op)] = &hold{
 			client: op.Client, asked: a.key, key: op.Key,
-			since: op.Return, until: promised(op, t.slack), inner: inner,
+			since: op.Return, until: promised(op, t.slack), inner: op.Depth > 1,
 		}
 	}
-	if !t.measured(op.Client) {
-		return
+	if t.measured(op.Client) {
+		t.waited(op, a)
 	}
+	t.forget(a.key)
+}
+
+// waited records how long the acquire of a measured client took.
+func (t *tracker) waited(op *histories.Op, a ask) {
+	granted := op.Outcome == histories.OK
 	wait := Wait{NS: int64(op.Return - a.due), Ended: GaveUp}
 	if granted {
 		wait.Ended = Granted
 	}
 	t.stats.longest = longer(t.stats.longest, wait)
 	switch {
-	case granted && inner:
+	case granted && op.Depth > 1:
 		t.stats.reentries++
 		return
 	case granted:
@@ -198,10 +209,20 @@ func (t *tracker) answered(op *histories.Op) {
 
 // handOff ends a hand-off: somebody was waiting when the key was released, and now somebody has it.
 func (t *tracker) handOff(op *histories.Op) {
-	if freed, ok := t.freed[op.Key]; ok {
-		t.record(handOffs, op.Return-freed)
+	if f, ok := t.freed[op.Key]; ok {
+		t.record(handOffs, op.Return-f.at)
 		delete(t.freed, op.Key)
 	}
+}
+
+// forget gives up the hand-offs for which nobody waits any more: what comes later is no hand-off.
+func (t *tracker) forget(asked string) {
+	for _, a := range t.asking {
+		if a.key == asked {
+			return
+		}
+	}
+	maps.DeleteFunc(t.freed, func(_ string, f freed) bool { return f.asked == asked })
 }
 
 func (t *tracker) release(op *histories.Op) {
@@ -217,10 +238,9 @@ func (t *tracker) release(op *histories.Op) {
 	t.stats.perClient[op.Client]++
 	t.stats.last = max(t.stats.last, op.Call) // its return, if there is one, comes later
 	t.record(holdTimes, op.Call-h.since)
-	delete(t.freed, h.key)
-	for client, a := range t.asking {
-		if client != op.Client && a.key == h.asked {
-			t.freed[h.key] = op.Call
+	for _, a := range t.asking {
+		if a.key == h.asked { // of another client: this one releases
+			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (r *Results) headline() (first, rest string, sound tone) {
 	sound = good
 	say := func(to tone, format string, args ...any) {
 		parts = append(parts, fmt.Sprintf(format, args...))
-		if sound != bad {
+		if sound == good || to == bad {
 			sound = to
 		}
 	}
@@ -72,6 +72,10 @@ func allOf(n, of int, noun, done string) string {
 	switch {
 	case n == of && of == 1:
 		return fmt.Sprintf("the one %s was %s", noun, done)
+	case of == 1:
+		return fmt.Sprintf("the one %s was not %s", noun, done)
+	case n == of && of == 2:
+		return fmt.Sprintf("both %ss were %s", noun, done)
 	case n == of:
 		return fmt.Sprintf("all %s were %s", plural(of, noun), done)
 	}

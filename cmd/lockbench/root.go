@@ -11,19 +11,24 @@ import (
 )
 
 // run is the whole command: arguments go in, an exit code comes out.
-func run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int) {
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	root := rootCommand()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(args)
+	return execute(ctx, root)
+}
+
+// execute turns what becomes of a command into an exit code.
+func execute(ctx context.Context, root *cobra.Command) (code int) {
+	stderr := root.ErrOrStderr()
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(stderr, "lockbench: internal error: %v\n%s", p, debug.Stack())
 			code = exitInternal
 		}
 	}()
-	root := rootCommand()
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return report(stderr, err)
+	return report(stderr, root.ExecuteContext(ctx))
 }
 
 func rootCommand() *cobra.Command {

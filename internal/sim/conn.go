@@ -5,96 +5,219 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// conn is one end of a connection.
+// conn is one end of a connection. As on a socket, a pool can ask it whether it is still alive.
 type conn struct {
 	in, out       *pipe
 	local, remote endpoint
-	closed        atomic.Bool
-	hangUp        func() // called once by each end
 }
 
-var (
-	_ net.Conn     = (*conn)(nil)
-	_ syscall.Conn = (*conn)(nil)
-)
+var _ syscall.Conn = (*conn)(nil)
 
-// endpoint is the address of one end.
 type endpoint string
 
 func (endpoint) Network() string  { return "sim" }
 func (e endpoint) String() string { return string(e) }
 
-// newConns joins two pipes to a connection's client end and server end. When both are closed, hungUp is called.
-func newConns(there, back *pipe, client, server endpoint, hungUp func()) (*conn, *conn) {
-	var ends atomic.Int32
-	hangUp := func() {
-		if ends.Add(1) == 2 {
-			hungUp()
-		}
+func (c *conn) LocalAddr() net.Addr                   { return c.local }
+func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
+func (c *conn) Write(b []byte) (int, error)           { return c.out.send(b) }
+func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
+func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.until(&c.out.sendBy, t) }
+func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
+
+// SetReadDeadline takes an instant of the pipe's own: t is often derived from the deadline of a context,
+// and must not share that one's instant.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		t = c.in.own(t.Add(1))
 	}
-	return &conn{in: back, out: there, local: client, remote: server, hangUp: hangUp},
-		&conn{in: there, out: back, local: server, remote: client, hangUp: hangUp}
+	return c.in.until(&c.in.readBy, t)
 }
-
-// Write never blocks, so that no mutex of a client is held while virtual time passes.
-func (c *conn) Write(b []byte) (int, error) { return c.out.send(b) }
-
-func (c *conn) Read(b []byte) (int, error) { return c.in.receive(b) }
-
-func (c *conn) Close() error {
-	if c.closed.Swap(true) {
-		return net.ErrClosed
-	}
-	c.out.end()
-	c.in.abandon()
-	c.hangUp()
-	return nil
-}
-
-func (c *conn) LocalAddr() net.Addr  { return c.local }
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
 func (c *conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.in.readBefore(t)
+func (c *conn) Close() error {
+	c.out.end()
+	c.in.abandon()
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.out.writeBefore(t)
-	return nil
-}
-
-// SyscallConn lets a connection pool see that an idle connection is dead, as it sees it on a socket.
-func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
-
-// rawConn has no descriptor to hand out: it answers by itself what a pool would use one for.
+// rawConn has no descriptor to hand out. Its Read answers by itself what a pool would use one for: its
+// error says that the connection is dead, or that something is there to read, which a pool takes no better.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
 func (rawConn) Write(func(uintptr) bool) error { return errors.ErrUnsupported }
 
-// Read does not call its argument. Its error is nil for an open connection with nothing to read, else
-// io.EOF, or something else where there is something to read.
 func (r rawConn) Read(func(uintptr) bool) error {
-	n, err := r.in.peek()
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil
-	case err != nil:
-		return err
-	case n > 0:
-		return errors.New("something is there to read")
+	r.in.mu.Lock()
+	defer r.in.mu.Unlock()
+	return r.in.peek()
+}
+
+// pipe is one direction of a connection. What is sent arrives in order, each message after a delay that
+// depends on nothing but the pipe's key and the message's number. To send never blocks, so that no mutex
+// of a client is held while virtual time passes.
+type pipe struct {
+	key     uint64
+	residue time.Duration // it owns the instants that leave this when divided by the quantum
+	latency time.Duration
+	wake    chan struct{} // tells the reader, of which there is one at a time, to look again
+
+	mu             sync.Mutex // guards what follows; never held across a wait
+	sent           uint64
+	last           time.Time // the latest arrival
+	queue          []message // under way, or there and not yet read
+	ended          bool      // the writer has closed
+	abandoned      bool      // the reader has closed
+	readBy, sendBy time.Time // deadlines; zero: none
+}
+
+// message is what one write sent. One without bytes is the end.
+type message struct {
+	at    time.Time
+	bytes []byte
+}
+
+var errUnread = errors.New("something is there to read")
+
+// own is the first instant from t on that belongs to this pipe.
+func (p *pipe) own(t time.Time) time.Time {
+	return t.Add((p.residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
+}
+
+// put sends a message. It arrives after all that were sent before.
+func (p *pipe) put(b []byte) {
+	p.sent++
+	delay := p.latency/2 + time.Duration(draw(p.key, p.sent)%uint64(p.latency+1))
+	at := p.own(time.Now().Add(delay))
+	if !at.After(p.last) {
+		at = p.last.Add(quantum)
 	}
+	p.last = at
+	p.queue = append(p.queue, message{at, b})
+	p.look()
+}
+
+func (p *pipe) look() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pipe) send(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+		return 0, net.ErrClosed
+	case passed(p.sendBy):
+		return 0, os.ErrDeadlineExceeded
+	case !p.abandoned && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
+		p.put(slices.Clone(b))
+	}
+	return len(b), nil
+}
+
+func (p *pipe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.ended = true
+		p.put(nil)
+	}
+}
+
+func (p *pipe) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.abandoned, p.queue = true, nil
+	p.look()
+}
+
+func (p *pipe) until(deadline *time.Time, t time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*deadline = t
+	p.look()
 	return nil
 }
 
-var _ = io.EOF
+// receive waits for bytes, the end, the deadline or the closing of this end.
+func (p *pipe) receive(b []byte) (int, error) {
+	for {
+		n, next, err := p.take(b)
+		if n > 0 || err != nil || len(b) == 0 {
+			return n, err
+		}
+		wait(next, p.wake)
+	}
+}
+
+// take returns what is there, or else when to look again (zero: when told to).
+func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.peek()
+	switch {
+	case !p.abandoned && passed(p.readBy): // even where there is something to read, as on a socket
+		return 0, next, os.ErrDeadlineExceeded
+	case found == errUnread:
+		first := &p.queue[0]
+		n = copy(b, first.bytes)
+		if first.bytes = first.bytes[n:]; len(first.bytes) == 0 {
+			p.queue = p.queue[1:]
+		}
+		return n, next, nil
+	case found != nil:
+		return 0, next, found
+	}
+	next = p.readBy
+	if len(p.queue) > 0 && (next.IsZero() || p.queue[0].at.Before(next)) {
+		next = p.queue[0].at
+	}
+	return 0, next, nil
+}
+
+// peek says what a reader would find now: nothing (nil), bytes (errUnread), the end (io.EOF), or that it
+// has closed this end itself.
+func (p *pipe) peek() error {
+	switch {
+	case p.abandoned:
+		return net.ErrClosed
+	case len(p.queue) == 0 || p.queue[0].at.After(time.Now()):
+		return nil
+	case p.queue[0].bytes == nil:
+		return io.EOF
+	}
+	return errUnread
+}
+
+// wait returns at that time, or when woken. Timer and channel belong to the bubble, so virtual time goes
+// on meanwhile.
+func wait(until time.Time, wake <-chan struct{}) {
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-wake:
+	}
+}
+
+// passed says whether a deadline has passed.
+func passed(deadline time.Time) bool {
+	return !deadline.IsZero() && !deadline.After(time.Now())
+}

@@ -3,13 +3,15 @@
 //
 // The same seed gives the same run. For that, no delay may depend on which goroutine happened to run
 // first, and no two events may share an instant, because the runtime wakes those in any order. Hence each
-// direction of each connection owns a residue, a number of nanoseconds below a microsecond, and things
-// arrive there only at whole microseconds plus that residue. One processor (GOMAXPROCS=1) is needed too.
+// direction of each connection owns every 1009th nanosecond, and things arrive there only at those. The
+// number is prime so that two clients which used one connection after the other, and then sleep for
+// different round times, do not wake together either. One processor (GOMAXPROCS=1) is needed too.
 package sim
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"syscall"
@@ -18,15 +20,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-const (
-	quantum = time.Microsecond // what delays are whole numbers of
+// Reserved is how many instants of each 1009 no connection owns: those who start goroutines inside the
+// bubble start the i-th at i nanoseconds, so that these share no instant either.
+const Reserved = 100
 
-	// Reserved is how many residues no connection owns: those who start goroutines inside the bubble
-	// start the i-th at i nanoseconds, so that these share no instant either.
-	Reserved = 100
-
-	maxConns = (int(quantum) - Reserved) / 2 // open at once, at two residues each
-)
+const quantum = 1009 * time.Nanosecond // from one instant that a connection owns to its next
 
 // Net is a network with emulated Redis servers behind it, all of it in memory.
 type Net struct {
@@ -36,16 +34,16 @@ type Net struct {
 
 	mu     sync.Mutex // guards what follows; never held across a wait
 	closed bool
-	dials  map[route]uint64
-	free   []int // numbers that no open connection has, longest free first
+	pipes  int              // so far
+	dials  map[route]uint64 // so far
 }
 
 // route is who dials what.
 type route struct{ process, node int }
 
 // New brings up a network inside the current bubble. A message takes from half the latency to one and a
-// half times it, one way. Close it before the bubble ends, and let virtual time pass afterwards: what
-// runs in the background of a client notices a closed connection only then.
+// half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
+// what runs in the background of a client notices only then that it is over.
 func New(nodes int, latency time.Duration, seed uint64) *Net {
 	n := &Net{seed: seed, latency: latency, dials: map[route]uint64{}}
 	for range nodes {
@@ -57,9 +55,6 @@ func New(nodes int, latency time.Duration, seed uint64) *Net {
 		}
 		c.Close()
 		n.nodes = append(n.nodes, m)
-	}
-	for i := range maxConns {
-		n.free = append(n.free, i)
 	}
 	return n
 }
@@ -75,60 +70,51 @@ func (n *Net) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dial connects process 0. It fails where nobody has that address, after Close, and while 450 connections
-// are open.
+// Dial is the Dial of process 0.
 func (n *Net) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return n.Dialer(0)(ctx, network, addr)
 }
 
-// Dialer returns the Dial of one process. Each has delays of its own, so that what one process does less
-// or more of does not change those of another.
+// Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
+// or more of does not change those of another. It takes no virtual time: connections are pooled, and what
+// a handshake would cost is not modelled. It fails where no server has the address, and after Close.
 func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := n.dial(ctx, process, addr)
-		if err != nil {
-			return nil, &net.OpError{Op: "dial", Net: network, Addr: endpoint(addr), Err: err}
+	return func(_ context.Context, _, addr string) (net.Conn, error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for node, m := range n.nodes {
+			if address(node) == addr && !n.closed {
+				client, server := n.connect(process, node)
+				m.Server().ServeConn(server)
+				return client, nil
+			}
 		}
-		return c, nil
+		return nil, fmt.Errorf("dial %s: %w", addr, syscall.ECONNREFUSED)
 	}
 }
 
-// dial takes no virtual time: connections are pooled, and what a handshake would cost is not modelled.
-func (n *Net) dial(ctx context.Context, process int, addr string) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// connect returns both ends of a new connection. What instants it owns goes in turn, and after 454
+// connections they come round: one that is still open by then can share an instant with a new one.
+func (n *Net) connect(process, node int) (client, server *conn) {
+	r := route{process, node}
+	key := draw(n.seed, uint64(process), uint64(node), n.dials[r])
+	n.dials[r]++
+	var pipes [2]*pipe
+	for i := range pipes {
+		residue := time.Duration(Reserved + n.pipes%(int(quantum)-Reserved))
+		pipes[i] = &pipe{key: draw(key, uint64(i)), residue: residue, latency: n.latency, wake: make(chan struct{}, 1)}
+		n.pipes++
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	node := 0
-	for node < len(n.nodes) && address(node) != addr {
-		node++
-	}
-	switch {
-	case node == len(n.nodes):
-		return nil, &net.DNSError{Err: "no such host", Name: addr, IsNotFound: true}
-	case n.closed:
-		return nil, syscall.ECONNREFUSED
-	case len(n.free) == 0:
-		return nil, fmt.Errorf("%d connections are open, and no two may share an instant", maxConns)
-	}
-	number := n.free[0]
-	n.free = n.free[1:]
-	key := mix(n.seed, uint64(process), uint64(node), n.dials[route{process, node}])
-	n.dials[route{process, node}]++
-	there := newPipe(mix(key, 0), Reserved+2*number, n.latency)
-	back := newPipe(mix(key, 1), Reserved+2*number+1, n.latency)
-	client, server := newConns(there, back, endpoint(fmt.Sprintf("process%d", process)), endpoint(addr),
-		func() { n.hangUp(number) })
-	n.nodes[node].Server().ServeConn(server)
-	return client, nil
+	here, there := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
+	return &conn{pipes[1], pipes[0], here, there}, &conn{pipes[0], pipes[1], there, here}
 }
 
-// hangUp frees the number of a connection that is closed at both ends, for use after all others that are free.
-func (n *Net) hangUp(number int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.free = append(n.free, number)
+// draw is a random number that depends on its arguments alone.
+func draw(key uint64, more ...uint64) uint64 {
+	for _, m := range more {
+		key = rand.NewPCG(key, m).Uint64()
+	}
+	return key
 }
 
 // Close ends the servers and what is connected to them.

@@ -21,20 +21,21 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	last, marked, stall := rec.Since(), rec.Since(), time.Duration(0)
 	for {
 		var err error
+		over := false
 		select {
 		case <-ctx.Done():
-			return rec.Mark(stall)
+			over = true
 		case <-rec.Full():
 			err = rec.Drain()
 		case <-ticker.C:
 		}
 		now := rec.Since()
 		stall, last = max(stall, now-last-beat), now
-		if err == nil && now-marked >= markEvery {
+		if err == nil && (over || now-marked >= markEvery) {
 			err = rec.Mark(stall)
 			marked, stall = now, 0
 		}
-		if err != nil {
+		if err != nil || over {
 			return err
 		}
 	}

@@ -1,0 +1,24 @@
+# The habits of the project. `make check` is what CI runs.
+
+.PHONY: check test fuzz bench run clean
+
+check: ## formatting, vet, staticcheck, tests with the race detector
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go test -race -timeout 10m ./...
+
+test: ## the tests, as the README has it
+	go test ./...
+
+fuzz: ## every fuzz target for 30 s
+	go test ./histories -run '^$$' -fuzz '^FuzzReader$$' -fuzztime 30s
+
+bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
+	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial
+
+run: ## the quick comparison
+	go run ./cmd/lockbench run
+
+clean: ## what runs left; nothing else
+	rm -rf runs bin

@@ -1,0 +1,195 @@
+package impls_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/servers"
+)
+
+// ways are the servers that the locks are tested on: the emulator always, a real one where it is installed.
+func ways(t *testing.T) []string {
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return []string{servers.Embedded, servers.Local}
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
+		t.Fatal("redis-server is required and not on the PATH")
+	}
+	t.Log("not tested on a real server: redis-server is not on the PATH (apt install redis-server)")
+	return []string{servers.Embedded}
+}
+
+// eachLock runs a test on every lock of the table that is one, as two processes, on every kind of server.
+func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
+	for _, how := range ways(t) {
+		g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Nodes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := g.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, impl := range impls.All() {
+			for _, wait := range []string{"spin", "backoff"} {
+				if impl.Store == "" && wait == "backoff" {
+					continue
+				}
+				t.Run(strings.Join([]string{how, impl.Name, wait}, "/"), func(t *testing.T) {
+					locks := make([]impls.Lock, 2)
+					for i := range locks {
+						locks[i], err = impl.Open(impls.Env{Nodes: g.URLs(), Prefix: t.Name() + ":", Process: i,
+							Params: map[string]string{"wait": wait}, Rand: impls.NewRand(1, uint64(i))})
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer locks[i].Close()
+					}
+					if impl.Store == "" {
+						locks[1] = locks[0] // it excludes within one process only
+					}
+					test(t, impl, locks[0], locks[1])
+				})
+			}
+		}
+	}
+}
+
+// request is by a new owner each, so that a re-entrant lock does not take it for a re-entry.
+func request(owner string, wait time.Duration) impls.Request {
+	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
+}
+
+func TestTryWaitAndCancel(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
+		if impl.Name == "none" {
+			t.Skip("it refuses nobody")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		h, err := a.Acquire(ctx, request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Key != "k" || h.Validity == 0 {
+			t.Errorf("granted %+v", h.Grant)
+		}
+		if _, err := b.Acquire(ctx, request("try", 0)); !errors.Is(err, impls.ErrBusy) {
+			t.Errorf("try: %v, want busy", err)
+		}
+		if impl.Name == "reentrant-flag" {
+			return // whoever was refused once is granted for ever: that is its defect
+		}
+		start := time.Now()
+		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
+			t.Error("granted twice")
+		} else if waited := time.Since(start); waited < 45*time.Millisecond {
+			t.Errorf("it was to wait 50ms, and gave up after %v: %v", waited, err)
+		}
+		cancelled, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer stop()
+		if _, err := b.Acquire(cancelled, request("cancel", -1)); err == nil {
+			t.Error("granted twice")
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			h, err := b.Acquire(ctx, request("b", -1))
+			if err == nil {
+				err = b.Release(ctx, h.Grant)
+			}
+			if err != nil {
+				t.Errorf("waiting until granted: %v", err)
+			}
+		})
+		time.Sleep(20 * time.Millisecond)
+		if err := a.Release(ctx, h.Grant); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	})
+}
+
+func TestReleaseOfWhatIsNotHeld(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
+		h, err := a.Acquire(t.Context(), request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Release(t.Context(), h.Grant); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Release(t.Context(), h.Grant); impl.Name != "none" && !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a second release: %v, want not held", err)
+		}
+	})
+}
+
+// TestPlainDelete: the defect of the lower rungs is there, and the script does not have it.
+func TestPlainDelete(t *testing.T) {
+	frees := map[string]bool{"setnx": true, "set-px": true, "set-px-lua": false}
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
+		free, ok := frees[impl.Name]
+		if !ok {
+			t.Skip("not a lock with one owner at a time")
+		}
+		h, err := a.Acquire(t.Context(), request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := h.Grant
+		stale.Owner, stale.Token = "late", "another's"
+		if err := b.Release(t.Context(), stale); free != (err == nil) {
+			t.Errorf("release by another owner: %v", err)
+		}
+		token, left, err := a.(impls.Prober).Probe(t.Context(), "k")
+		if err != nil || free != (token == "") {
+			t.Errorf("the store says %q, %v, %v", token, left, err)
+		}
+	})
+}
+
+// TestInnerReleaseFrees: the defect of reentrant-flag is there.
+func TestInnerReleaseFrees(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
+		if !impl.Reentrant {
+			t.Skip("not re-entrant")
+		}
+		_, err1 := a.Acquire(t.Context(), request("a", 0))
+		inner, err2 := a.Acquire(t.Context(), request("a", 0))
+		err3 := a.Release(t.Context(), inner.Grant)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
+		if err != nil || token != "" {
+			t.Errorf("the store says %q, %v: the article's lock is free now", token, err)
+		}
+	})
+}
+
+// TestTable: every lock says what it is and what is expected of it, each expectation with its reason.
+func TestTable(t *testing.T) {
+	names := map[string]bool{}
+	for _, impl := range impls.All() {
+		if names[impl.Name] || impl.Doc == "" || len(impl.Expect) == 0 {
+			t.Errorf("%s: a name of its own, a sentence and expectations are wanted", impl.Name)
+		}
+		names[impl.Name] = true
+		properties := map[string]bool{}
+		for _, e := range impl.Expect {
+			if e.Because == "" || properties[e.Property+e.Fault] {
+				t.Errorf("%s: %s under %s: once, and with a reason", impl.Name, e.Property, e.Fault)
+			}
+			properties[e.Property+e.Fault] = true
+		}
+	}
+}

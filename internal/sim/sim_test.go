@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const latency = time.Millisecond
+
+// inBubble runs f in virtual time, on one processor, and lets the background of clients notice the end.
+func inBubble(t *testing.T, nodes int, seed uint64, f func(*testing.T, *Net)) {
+	t.Helper()
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	synctest.Test(t, func(t *testing.T) {
+		n := New(nodes, latency, seed)
+		f(t, n)
+		n.Close()
+		time.Sleep(10 * time.Second)
+	})
+}
+
+func client(t *testing.T, n *Net, process, node int) *redis.Client {
+	t.Helper()
+	opts, err := redis.ParseURL(n.URLs()[node])
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Dialer = n.Dialer(process)
+	opts.Protocol = 2
+	opts.DisableIdentity = true
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	opts.MaxRetries, opts.DialerRetries = -1, 1
+	opts.ContextTimeoutEnabled = true
+	opts.PoolSize = 100
+	opts.ReadBufferSize, opts.WriteBufferSize = 1024, 1024
+	return redis.NewClient(opts)
+}
+
+// contend lets clients of two processes take a key that expires, for some virtual seconds, and returns
+// what happened to whom and when.
+func contend(t *testing.T, seed uint64) []string {
+	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
+	var trace []string
+	inBubble(t, 1, seed, func(t *testing.T, n *Net) {
+		start := time.Now()
+		processes := []*redis.Client{client(t, n, 0, 0), client(t, n, 1, 0)}
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for c := range clients {
+			all.Go(func() {
+				time.Sleep(time.Duration(c))
+				pause := rand.New(rand.NewPCG(seed, uint64(c)))
+				for time.Since(start) < length {
+					ok, err := processes[c%2].SetNX(t.Context(), "key", c, ttl).Result()
+					mu.Lock()
+					trace = append(trace, fmt.Sprint(time.Since(start), c, ok, err))
+					mu.Unlock()
+					time.Sleep(time.Duration(1+pause.IntN(20)) * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		for _, p := range processes {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return trace
+}
+
+func TestOneSeedIsOneRun(t *testing.T) {
+	for seed := range uint64(5) {
+		first := contend(t, seed)
+		if diff := firstDifference(first, contend(t, seed)); diff != "" {
+			t.Errorf("seed %d: two runs differ: %s", seed, diff)
+		}
+		if firstDifference(first, contend(t, seed+1000)) == "" {
+			t.Errorf("seeds %d and %d give the same run", seed, seed+1000)
+		}
+	}
+}
+
+func firstDifference(a, b []string) string {
+	for i := range max(len(a), len(b)) {
+		if i == len(a) || i == len(b) || a[i] != b[i] {
+			return fmt.Sprintf("%q and %q", a[i:min(i+1, len(a))], b[i:min(i+1, len(b))])
+		}
+	}
+	return ""
+}
+
+func TestKeysExpireInVirtualTime(t *testing.T) {
+	grants, errs := 0, 0
+	trace := contend(t, 1)
+	for _, line := range trace {
+		if strings.Contains(line, "true") {
+			grants++
+		}
+		if !strings.HasSuffix(line, "<nil>") {
+			errs++
+		}
+	}
+	// In 5 s there is room for 100 leases of 50 ms, less the pauses between them.
+	if grants < 60 || grants > 100 || errs > 0 {
+		t.Errorf("%d grants and %d errors in %d attempts", grants, errs, len(trace))
+	}
+}
+
+func TestVirtualTimeIsNotRealTime(t *testing.T) {
+	started := time.Now()
+	inBubble(t, 1, 1, func(t *testing.T, n *Net) {
+		c := client(t, n, 0, 0)
+		defer c.Close()
+		if err := c.Set(t.Context(), "key", "value", time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour - time.Second)
+		if err := c.Get(t.Context(), "key").Err(); err != nil {
+			t.Errorf("a second too early: %v", err)
+		}
+		time.Sleep(time.Second)
+		if err := c.Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
+			t.Errorf("the key outlives its hour: %v", err)
+		}
+	})
+	if real := time.Since(started); real > time.Minute {
+		t.Errorf("an hour took %v", real)
+	}
+}
+
+func TestNodesAreIndependent(t *testing.T) {
+	inBubble(t, 3, 1, func(t *testing.T, n *Net) {
+		for node := range n.URLs() {
+			c := client(t, n, 0, node)
+			if ok, err := c.SetNX(t.Context(), "key", node, 0).Result(); err != nil || !ok {
+				t.Errorf("node %d: %t, %v", node, ok, err)
+			}
+			c.Close()
+		}
+	})
+}
+
+func TestACommandEndsWithItsContext(t *testing.T) {
+	inBubble(t, 1, 1, func(t *testing.T, n *Net) {
+		c := client(t, n, 0, 0)
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		started := time.Now()
+		err := c.BLPop(ctx, 0, "nothing comes").Err()
+		if waited := time.Since(started); err == nil || waited < time.Second || waited > time.Second+quantum {
+			t.Errorf("%v after %v", err, waited)
+		}
+	})
+}
+
+func TestAPoolSeesADeadServer(t *testing.T) {
+	inBubble(t, 1, 1, func(t *testing.T, n *Net) {
+		c := client(t, n, 0, 0)
+		defer c.Close()
+		if err := c.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		n.Close()
+		time.Sleep(time.Second)
+		// The connection of the first command is found dead before it is used, so a new one is dialled.
+		if err := c.Ping(t.Context()).Err(); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDialRefuses(t *testing.T) {
+	inBubble(t, 1, 1, func(t *testing.T, n *Net) {
+		if _, err := n.Dial(t.Context(), "tcp", "node1:6379"); err == nil {
+			t.Error("there is no node1")
+		}
+		c, err := n.Dial(t.Context(), "tcp", "node0:6379")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.RemoteAddr().String() != "node0:6379" || c.LocalAddr().Network() != "sim" {
+			t.Errorf("%v to %v", c.LocalAddr(), c.RemoteAddr())
+		}
+		n.Close()
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("read from a closed network: %v", err)
+		}
+		c.Close()
+	})
+}

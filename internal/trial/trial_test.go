@@ -1,0 +1,193 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/internal/servers"
+	"lockbench/workloads"
+)
+
+// TestEachCell tries the whole plan, briefly, on the emulator: every expectation is met, so that each
+// property that can be violated without a fault is caught in a broken lock and not in a correct one.
+func TestEachCell(t *testing.T) {
+	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults()}
+	s.Params.Duration = 200 * time.Millisecond
+	caught := map[string]bool{}
+	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+		var granted atomic.Int64
+		out, err := s.Try(t.Context(), c, filepath.Join(t.TempDir(), c.Dir()), &granted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Verdict.Counts.Grants < 20 || granted.Load() == 0 {
+			t.Errorf("%s: %d grants, %d shown", c, out.Verdict.Counts.Grants, granted.Load())
+		}
+		for _, f := range out.Verdict.Findings {
+			switch score := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); score {
+			case checker.Broken, checker.Missed, checker.LeftUndecided:
+				t.Errorf("%s: %s %s: %s %+v", c, f.Property, score, f.Why, f.Witness)
+			case checker.Caught:
+				caught[f.Property] = true
+			}
+		}
+		for _, d := range out.Verdict.Oracle.Disagreements {
+			t.Errorf("%s: %s", c, d)
+		}
+	}
+	for _, p := range []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "reentrancy"} {
+		if !caught[p] {
+			t.Errorf("no control for %s was caught", p)
+		}
+	}
+}
+
+func TestStalledTrialIsVoid(t *testing.T) {
+	for _, c := range []struct {
+		stall string
+		void  bool
+	}{{"40000000", false}, {"6000000000", true}} {
+		tr := trial{Setting: Setting{Params: workloads.Defaults()}, dir: t.TempDir()}
+		text := `{"lockbench":1,"ttl_ns":"5s"}` + "\n" + `{"mark":10,"stall":` + c.stall + `}` + "\n"
+		if err := os.WriteFile(tr.historyFile(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := tr.judge()
+		if err != nil || (out.Void != "") != c.void {
+			t.Errorf("stall %s: void %q, %v", c.stall, out.Void, err)
+		}
+		if _, err := os.Stat(filepath.Join(tr.dir, "void.json")); (err == nil) != c.void {
+			t.Errorf("stall %s: void.json: %v", c.stall, err)
+		}
+	}
+}
+
+// TestWritingFails: where the record cannot be written the trial ends early and says so.
+func TestWritingFails(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full, a disk that is always full, on this system")
+	}
+	tr := trial{Setting: Setting{Run: "test", Params: workloads.Defaults()}, dir: t.TempDir(), granted: new(atomic.Int64),
+		Cell: Cell{Lock: impls.All()[0], Workload: workloads.All()[1], Fault: faults.All()[0]}}
+	tr.Params.Duration = time.Minute
+	if err := os.Symlink("/dev/full", tr.historyFile()); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err := tr.record(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no space left") || time.Since(start) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// TestPulseSeesAStall: a harness that does not run for a while says so in the next mark.
+func TestPulseSeesAStall(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	file := &slow{by: stall}
+	rec, err := histories.NewRecorder(file, histories.Header{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
+	defer cancel()
+	file.active = true // from now on, writing a mark holds the pulse up
+	if err := pulse(ctx, rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := histories.NewReader(&file.Buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cover, err := histories.Replay(r.Next, func(histories.Event) error { return nil })
+	if err != nil || cover.MaxStall < stall/2 {
+		t.Errorf("the longest stall seen is %v, of one of %v (%v)", cover.MaxStall, stall, err)
+	}
+}
+
+// slow is a file on a disk that takes its time.
+type slow struct {
+	bytes.Buffer
+	by     time.Duration
+	active bool
+}
+
+func (s *slow) Write(b []byte) (int, error) {
+	if s.active {
+		time.Sleep(s.by)
+	}
+	return s.Buffer.Write(b)
+}
+
+func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
+	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+		if c.Workload.Reentrant && !c.Lock.Reentrant {
+			t.Errorf("%s does not apply", c)
+		}
+	}
+}
+
+// BenchmarkRecordingShare is what recording costs where it costs most: set-px-lua on a real server, every
+// client on a key of its own as a rule, without hold or pause. It is the time spent on encoding and
+// compressing as a share of all processor time there is. The goal is 2 %.
+func BenchmarkRecordingShare(b *testing.B) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		b.Skip("redis-server is not on the PATH: apt install redis-server")
+	}
+	all := impls.All()
+	lua := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "set-px-lua" })]
+	t := trial{Setting: Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell: Cell{Lock: lua}}
+	t.Params.Keys, t.Params.Spread = 4096, workloads.Uniform
+	t.Params.Hold, t.Params.Think, t.Params.Duration = 0, 0, 500*time.Millisecond
+	if err := t.up(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	defer t.down()
+	var grants, cost float64
+	for b.Loop() {
+		n, encoding := t.measure(b)
+		grants += n
+		cost += encoding.Seconds() / t.Params.Duration.Seconds()
+	}
+	b.ReportMetric(grants/float64(b.N)/t.Params.Duration.Seconds(), "pairs/s")
+	b.ReportMetric(100*cost/float64(b.N)/float64(runtime.NumCPU()), "%-of-cpu")
+}
+
+// measure drives once and returns the grants and the time that was spent on draining.
+func (t *trial) measure(b *testing.B) (float64, time.Duration) {
+	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, t.Params.Logs())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var granted atomic.Int64
+	d := &workloads.Drive{Workload: workloads.All()[1], Params: t.Params, Locks: t.locks[:t.Params.Processes], Recorder: rec, Granted: &granted}
+	done := make(chan struct{})
+	go func() { d.Run(b.Context()); close(done) }()
+	var spent time.Duration
+	for {
+		select {
+		case <-done:
+			return float64(granted.Load()), spent
+		case <-rec.Full():
+			start := time.Now()
+			rec.Drain()
+			spent += time.Since(start)
+		}
+	}
+}

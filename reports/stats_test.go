@@ -1,0 +1,334 @@
+package reports
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"lockbench/histories"
+)
+
+// script builds a history by hand.
+type script struct{ ops []histories.Op }
+
+func (s *script) op(client int32, hold int64, kind histories.Kind, o histories.Outcome, key string, call, ret time.Duration) *histories.Op {
+	s.ops = append(s.ops, histories.Op{Client: client, Hold: hold, Kind: kind, Outcome: o, Key: key, Due: call, Call: call, Return: ret})
+	return &s.ops[len(s.ops)-1]
+}
+
+func (s *script) acquire(client int32, hold int64, key string, call, ret time.Duration) *histories.Op {
+	return s.op(client, hold, histories.Acquire, histories.OK, key, call, ret)
+}
+
+func (s *script) release(client int32, hold int64, key string, call, ret time.Duration) *histories.Op {
+	return s.op(client, hold, histories.Release, histories.OK, key, call, ret)
+}
+
+func statsOfScript(t *testing.T, h histories.Header, s *script) *trialStats {
+	t.Helper()
+	stats, err := statsOf(&h, histories.Ops(s.ops))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
+// near compares with the three digits that a histogram keeps.
+func near(got, want float64) bool {
+	return got == want || math.Abs(got-want) <= 0.001*math.Abs(want)
+}
+
+func (s *trialStats) only(t *testing.T, c class, want ...time.Duration) {
+	t.Helper()
+	h := s.samples[c]
+	if h.TotalCount() != int64(len(want)) {
+		t.Errorf("%s: %d samples, want %d", c.tag(), h.TotalCount(), len(want))
+		return
+	}
+	for i, w := range want { // ascending
+		got := h.ValueAtPercentile(100 * (float64(i) + 0.5) / float64(len(want)))
+		if !near(float64(got), float64(w)) {
+			t.Errorf("%s: sample %d is %v, want %v", c.tag(), i, time.Duration(got), w)
+		}
+	}
+}
+
+// TestTwoTakeTurns is calculated by hand:
+//
+//	client 0  due 0   call 1   grant 2 ........ release 12-13              try 40 (busy) 41
+//	client 1          call 5   ................ grant 15 ... release 25-26
+//	client 2 (of the epilogue)                                                               50-51, 52-53
+func TestTwoTakeTurns(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms).Due = 0
+	s.acquire(1, 2, "k", 5*ms, 15*ms)
+	s.release(0, 1, "k", 12*ms, 13*ms)
+	s.release(1, 2, "k", 25*ms, 26*ms)
+	s.op(0, 3, histories.Acquire, histories.Refused, "k", 40*ms, 41*ms)
+	s.acquire(2, 4, "k", 50*ms, 51*ms)
+	s.release(2, 4, "k", 52*ms, 53*ms)
+	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
+
+	got.only(t, uncontended, 2*ms) // from due 0 to 2: not from the call at 1
+	got.only(t, contended, 10*ms)  // 5 to 15
+	got.only(t, refusals, 1*ms)
+	got.only(t, unknowns)
+	got.only(t, handOffs, 3*ms)          // 12 to 15
+	got.only(t, holdTimes, 10*ms, 10*ms) // 2 to 12, 15 to 25
+	if got.sections != 2 || got.grants != 3 || got.keys != 1 {
+		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.sections, got.grants, got.keys)
+	}
+	if want := 2 / 0.025; !near(got.goodput(), want) { // 1 ms to 26 ms
+		t.Errorf("goodput %v, want %v", got.goodput(), want)
+	}
+	if got.longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
+		t.Errorf("longest wait %+v, want 10 ms, granted", got.longest)
+	}
+}
+
+func TestContendedAtTheCall(t *testing.T) {
+	lease := 20 * ms
+	for name, c := range map[string]struct {
+		build func(s *script)
+		want  class
+	}{
+		"nobody": {func(s *script) {}, uncontended},
+		"held": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms)
+		}, contended},
+		"asked for": {func(s *script) {
+			s.op(0, 1, histories.Acquire, histories.Refused, "k", 50*ms, 150*ms)
+		}, contended},
+		"another key": {func(s *script) {
+			s.acquire(0, 1, "other", 1*ms, 2*ms)
+		}, uncontended},
+		"released before": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms)
+			s.release(0, 1, "k", 3*ms, 4*ms)
+		}, uncontended},
+		"release in flight": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms)
+			s.release(0, 1, "k", 90*ms, 150*ms)
+		}, uncontended},
+		"a dead client's lease ran out": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms).Validity = lease
+		}, uncontended},
+		"renewed": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms).Validity = lease
+			s.op(0, 1, histories.Renew, histories.OK, "k", 90*ms, 91*ms).Validity = lease
+		}, contended},
+		"lost": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 2*ms)
+			s.op(0, 1, histories.Lost, histories.OK, "k", 50*ms, 50*ms)
+		}, uncontended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s script
+			c.build(&s)
+			s.acquire(1, 9, "k", 100*ms, 110*ms)
+			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
+			for _, class := range []class{uncontended, contended} { // 10 ms: no other grant took as long
+				if is, want := near(float64(got.samples[class].Max()), float64(10*ms)), class == c.want; is != want {
+					t.Errorf("recorded as %s: %v, want %v", class.tag(), is, want)
+				}
+			}
+		})
+	}
+}
+
+func TestHandOffOnlyToAWaiter(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.release(0, 1, "k", 10*ms, 11*ms)
+	s.acquire(1, 2, "k", 12*ms, 13*ms) // asked after the release: nothing is handed over
+	s.release(1, 2, "k", 20*ms, 21*ms)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+}
+
+func TestWaiterOfAnotherKeyIsNoWaiter(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.acquire(1, 2, "other", 5*ms, 15*ms)
+	s.release(0, 1, "k", 10*ms, 11*ms)
+	s.acquire(0, 3, "k", 12*ms, 13*ms)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+}
+
+func TestNoHandOffAfterTheWaiterGaveUp(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.op(1, 2, histories.Acquire, histories.Refused, "k", 5*ms, 15*ms)
+	s.release(0, 1, "k", 10*ms, 11*ms)
+	s.acquire(1, 3, "k", 500*ms, 501*ms)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+}
+
+func TestHandOffWhileAnotherStillWaits(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.op(1, 2, histories.Acquire, histories.Refused, "k", 5*ms, 15*ms)
+	s.acquire(2, 3, "k", 6*ms, 17*ms)
+	s.release(0, 1, "k", 10*ms, 11*ms)
+	statsOfScript(t, histories.Header{Clients: 3}, &s).only(t, handOffs, 7*ms)
+}
+
+func TestSegmentsOfAKey(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.acquire(1, 2, "k", 1*ms, 2*ms)
+	// The recorder notes the segment that was chosen with the return; the call asked for the whole.
+	h := histories.Header{Clients: 2}
+	lines := []histories.Line{}
+	for i, op := range s.ops {
+		open := op
+		open.Return = histories.StillOpen
+		open.Outcome = histories.Unknown
+		op.Key = []string{"k/0", "k/1"}[i]
+		lines = append(lines, histories.Line{Op: open}, histories.Line{Op: op})
+	}
+	next := func() (histories.Line, error) {
+		if len(lines) == 0 {
+			return histories.Ops(nil)()
+		}
+		l := lines[0]
+		lines = lines[1:]
+		return l, nil
+	}
+	got, err := statsOf(&h, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.keys != 1 || got.grants != 2 {
+		t.Errorf("keys %d, grants %d; want 1, 2", got.keys, got.grants)
+	}
+}
+
+func TestReentryIsNoSection(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms).Depth = 1
+	s.acquire(0, 2, "k", 3*ms, 4*ms).Depth = 2
+	s.release(0, 2, "k", 5*ms, 6*ms)
+	s.release(0, 1, "k", 7*ms, 8*ms)
+	got := statsOfScript(t, histories.Header{Clients: 1}, &s)
+	got.only(t, uncontended, 1*ms)
+	got.only(t, holdTimes, 5*ms)
+	if got.sections != 1 || got.reentries != 1 {
+		t.Errorf("sections %d, re-entries %d; want 1, 1", got.sections, got.reentries)
+	}
+}
+
+func TestLongestWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		build func(s *script)
+		want  Wait
+		cut   int
+	}{
+		"nobody asked": {func(s *script) { s.op(0, 0, histories.Read, histories.OK, "k", 1*ms, 2*ms) }, Wait{}, 0},
+		"granted":      {func(s *script) { s.acquire(0, 1, "k", 1*ms, 4*ms) }, Wait{int64(3 * ms), Granted}, 0},
+		"gave up": {func(s *script) {
+			s.acquire(0, 1, "k", 1*ms, 4*ms)
+			s.op(1, 2, histories.Acquire, histories.Refused, "k", 2*ms, 9*ms)
+		}, Wait{int64(7 * ms), GaveUp}, 0},
+		"unknown is not granted": {func(s *script) {
+			s.op(1, 2, histories.Acquire, histories.Unknown, "k", 2*ms, 9*ms)
+		}, Wait{int64(7 * ms), GaveUp}, 0},
+		"cut off": {func(s *script) {
+			s.op(1, 2, histories.Acquire, histories.Unknown, "k", 2*ms, histories.StillOpen)
+			s.acquire(0, 1, "k", 3*ms, 4*ms)
+			s.release(0, 1, "k", 30*ms, 40*ms)
+		}, Wait{int64(38 * ms), CutOff}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s script
+			c.build(&s)
+			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
+			if got.longest != c.want || got.cutOff != c.cut {
+				t.Errorf("longest %+v, cut off %d; want %+v, %d", got.longest, got.cutOff, c.want, c.cut)
+			}
+			if got.longest.Censored() != (c.want.Ended == GaveUp || c.want.Ended == CutOff) {
+				t.Error("censoring is wrong")
+			}
+		})
+	}
+}
+
+func TestShares(t *testing.T) {
+	for name, c := range map[string]struct {
+		sections        []int
+		jain, low, high float64
+		ok              bool
+	}{
+		"alike":          {[]int{5, 5, 5, 5}, 1, 0.25, 0.25, true},
+		"one has all":    {[]int{8, 0, 0, 0}, 0.25, 0, 1, true},
+		"three to one":   {[]int{3, 1}, 16.0 / 20, 0.25, 0.75, true}, // (3+1)²/(2·(9+1))
+		"one alone":      {[]int{7}, 1, 1, 1, true},
+		"nothing at all": {[]int{0, 0}, 0, 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := trialStats{perClient: c.sections}
+			for _, n := range c.sections {
+				s.sections += n
+			}
+			jain, low, high, ok := s.shares()
+			if !near(jain, c.jain) || !near(low, c.low) || !near(high, c.high) || ok != c.ok {
+				t.Errorf("got %v %v %v %v, want %v %v %v %v", jain, low, high, ok, c.jain, c.low, c.high, c.ok)
+			}
+		})
+	}
+}
+
+func TestClientsWithNothingCount(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	s.release(0, 1, "k", 3*ms, 4*ms)
+	got := statsOfScript(t, histories.Header{Clients: 4}, &s)
+	if jain, low, _, _ := got.shares(); !near(jain, 0.25) || low != 0 {
+		t.Errorf("Jain %v, smallest share %v; want 0.25, 0", jain, low)
+	}
+}
+
+func TestWithoutClientCountAllAreMeasured(t *testing.T) {
+	var s script
+	s.acquire(3, 0, "k", 1*ms, 2*ms)
+	s.release(3, 0, "k", 3*ms, 4*ms)
+	if got := statsOfScript(t, histories.Header{}, &s); got.sections != 1 || len(got.perClient) != 4 {
+		t.Errorf("sections %d of %d clients; want 1 of 4", got.sections, len(got.perClient))
+	}
+}
+
+func TestMeasureMergesTrials(t *testing.T) {
+	trial := func(dir string, hold time.Duration) *trialRead {
+		var s script
+		s.acquire(0, 1, "k", 0, 1*ms)
+		s.release(0, 1, "k", 1*ms+hold, 2*ms+hold)
+		h := histories.Header{Clients: 1}
+		return &trialRead{Trial: Trial{Dir: dir}, header: h, stats: statsOfScript(t, h, &s)}
+	}
+	m := measure(Cell{Lock: "l", Workload: "w"}, []*trialRead{trial("1", 8*ms), trial("2", 18*ms), trial("3", 98*ms)})
+	if want := (Range{Median: 50, Low: 10, High: 100}); !near(m.Goodput.Median, want.Median) || !near(m.Goodput.Low, want.Low) || !near(m.Goodput.High, want.High) {
+		t.Errorf("goodput %+v, want %+v", m.Goodput, want)
+	}
+	if want := 1 / 0.018; !near(m.Ceiling, want) { // the median of the three holds
+		t.Errorf("ceiling %v, want %v", m.Ceiling, want)
+	}
+	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
+		t.Errorf("%d holds, %d sections, fault %q", m.Hold.N, m.Sections, m.Fault)
+	}
+	if part, ok := m.utilisation(); !ok || !near(part, 50*0.018) {
+		t.Errorf("utilisation %v, want %v", part, 50*0.018)
+	}
+}
+
+func TestNoCeilingOverSeveralKeys(t *testing.T) {
+	var s script
+	for i, key := range []string{"a", "b"} {
+		at := time.Duration(i) * 10 * ms
+		s.acquire(0, int64(i+1), key, at+1*ms, at+2*ms)
+		s.release(0, int64(i+1), key, at+3*ms, at+4*ms)
+	}
+	h := histories.Header{Clients: 1}
+	m := measure(Cell{}, []*trialRead{{header: h, stats: statsOfScript(t, h, &s)}})
+	if m.Ceiling != 0 || m.Keys != 2 {
+		t.Errorf("ceiling %v over %d keys; want none over 2", m.Ceiling, m.Keys)
+	}
+}
