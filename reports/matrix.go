@@ -40,8 +40,12 @@ func (r *Results) matrix() matrix {
 	}
 	for _, g := range r.groups() {
 		row := matrixRow{ID: g.ID, Label: g.Label}
+		all := slices.Clone(g.Rest)
+		for _, c := range g.Main {
+			all = append(all, c.Seen...)
+		}
 		for _, property := range m.Properties {
-			row.Cells = append(row.Cells, glance(property, slices.Concat(g.Main, g.Rest)))
+			row.Cells = append(row.Cells, glance(property, all))
 		}
 		m.Rows = append(m.Rows, row)
 	}

@@ -62,11 +62,16 @@ func (t *table) paint(code, s string) string {
 // rows writes the observations of a lock in columns: the claims and what was violated, then a line for
 // the rest.
 func (t *table) rows(g group) {
-	cells := [][]string{{"", "where", "property", "expected", "observed", "score", "weight"}}
+	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
 	scores := []checker.Score{checker.Measured}
-	for _, o := range g.Main {
+	for _, c := range g.Main {
+		o := c.Gravest
+		seen := observed(o.Observed)
+		if c.Times > 0 {
+			seen = plural(c.Times, "violation")
+		}
 		cells = append(cells, []string{
-			markOf(o), o.where(), o.Property, expectation(o.Expected), observed(o.Observed), o.Score.String(), counts(o.Counts),
+			markOf(o), c.Property, expectation(c.Expected), seen, o.Score.String(), c.where(), counts(c.Counts),
 		})
 		scores = append(scores, o.Score)
 	}
@@ -78,14 +83,14 @@ func (t *table) rows(g group) {
 	for i, row := range cells {
 		for c, text := range row {
 			code := ""
-			if c == 0 || c == 5 {
+			if c == 0 || c == 4 {
 				code = scoreColor(scores[i])
 			}
 			row[c] = t.paint(code, text) + strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
 		}
 		t.line(append([]string{""}, row...)...)
 	}
-	if n := len(g.Rest); n > 0 {
+	if n := len(claims(g.Rest)); n > 0 {
 		t.line("     and " + plural(n, "property") + " measured without a claim, none violated")
 	}
 }
