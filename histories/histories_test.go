@@ -56,7 +56,7 @@ func read(t testing.TB, text []byte) ([]Line, []string, error) {
 func TestWhatIsRecordedIsRead(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {
 		l := rec.Log(0)
-		l.Call(Op{Kind: Acquire, Hold: rec.NextHold(), Key: `a "key" – €`})
+		l.Call(Op{Kind: Acquire, Hold: l.NextHold(), Key: `a "key" – €`})
 		l.Return(Result{Outcome: OK, Depth: 2, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1})
 		l.Call(Op{Kind: Write, Hold: 1, Key: "k", Value: 9})
 		l.Return(Result{Outcome: Refused, Error: "stale\n"})

@@ -3,7 +3,6 @@ package histories
 import (
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +17,6 @@ type Recorder struct {
 	start time.Time
 	logs  []*Log
 	full  chan struct{}
-	holds atomic.Int64
 
 	mu    sync.Mutex // guards what follows; held while encoding
 	enc   *encoder
@@ -35,7 +33,7 @@ func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
 	}
 	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, logCapacity)}
 	for c := range clients + 1 {
-		r.logs = append(r.logs, &Log{r: r, client: int32(c), done: make([]Op, 0, logCapacity)})
+		r.logs = append(r.logs, &Log{r: r, client: int32(c), hold: int64(c) + 1, done: make([]Op, 0, logCapacity)})
 	}
 	r.logs[clients].client = Harness
 	if err := enc.header(h); err != nil {
@@ -52,9 +50,6 @@ func (r *Recorder) Log(client int32) *Log {
 	}
 	return r.logs[client]
 }
-
-// NextHold numbers an acquire. The first is 1.
-func (r *Recorder) NextHold() int64 { return r.holds.Add(1) }
 
 // Since is the time of the history now.
 func (r *Recorder) Since() time.Duration { return time.Since(r.start) }
@@ -78,7 +73,10 @@ func (r *Recorder) Drain() error {
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.Since() // before the logs are read: all that is called earlier is in them
+	return r.mark(r.Since(), stall) // before the logs are read: all that is called earlier is in them
+}
+
+func (r *Recorder) mark(now, stall time.Duration) error {
 	open := make([]Op, 0, len(r.logs))
 	for _, l := range r.logs {
 		open = r.drain(l, open)
@@ -93,11 +91,17 @@ func (r *Recorder) Mark(stall time.Duration) error {
 	return r.err
 }
 
-// Close marks and ends the file. The writer beneath is the caller's to close.
+// Close marks and ends the file, when nobody records any more. The writer beneath is the caller's to close.
 func (r *Recorder) Close() error {
-	err := r.Mark(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	end := r.Since()
+	for _, l := range r.logs { // where the clock is coarse, stamps run ahead of it
+		l.mu.Lock()
+		end = max(end, l.last)
+		l.mu.Unlock()
+	}
+	err := r.mark(end, 0)
 	if e := r.enc.close(); err == nil {
 		err = e
 	}
@@ -133,6 +137,7 @@ type Log struct {
 	client int32
 
 	mu   sync.Mutex
+	hold int64 // the next acquire's number
 	life int32
 	last time.Duration
 	open Op
@@ -188,6 +193,16 @@ func (l *Log) Note(op Op) {
 	op.Due = op.Call
 	l.done = append(l.done, op)
 	l.unlock()
+}
+
+// NextHold numbers an acquire: no other acquire of the history has the same number, and which it is
+// depends on this client alone. The numbers of a client rise.
+func (l *Log) NextHold() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.hold
+	l.hold += int64(len(l.r.logs))
+	return n
 }
 
 // Life is the client's present life.

@@ -38,7 +38,7 @@ func (c *Client) Key() string { return c.Params.key(c.rand) }
 
 // Acquire asks for a key; false where it was refused or nobody knows.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
-	h := Held{number: c.recorder.NextHold()}
+	h := Held{number: c.log.NextHold()}
 	c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: key, Due: c.due})
 	c.due = 0 // a second acquire of the iteration is due when it is called
 	var err error
@@ -95,12 +95,18 @@ func (c *Client) Probe(ctx context.Context, h Held) {
 	c.log.Return(res)
 }
 
+// instants is how far apart the instants are that a client owns, one of each 1009 ns. A client's sleeps
+// end at these only, so that in virtual time no two clients ever wake at once, in an order that nobody
+// decided. 1009 is prime, and the virtual network keeps to the same raster.
+const instants = 1009 * time.Nanosecond
+
 // Sleep spends time: inside the critical section it is the work.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	t := time.NewTimer(d)
+	end := time.Duration(time.Now().Add(d).UnixNano())
+	t := time.NewTimer(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
 	defer t.Stop()
 	select {
 	case <-t.C:

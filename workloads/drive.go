@@ -2,7 +2,9 @@ package workloads
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,11 +39,8 @@ func (d *Drive) Run(ctx context.Context) {
 	defer stopNow()
 	ops, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		d.clients(stop, ops)
-	}()
+	over := make(chan any, 1)
+	go func() { over <- d.clients(stop, ops, stopNow) }()
 	<-stop.Done()
 	grace := d.Params.TTL + time.Second
 	if ctx.Err() != nil {
@@ -49,19 +48,31 @@ func (d *Drive) Run(ctx context.Context) {
 	}
 	t := time.NewTimer(grace)
 	defer t.Stop()
+	var panicked any
 	select {
-	case <-over:
+	case panicked = <-over:
 	case <-t.C:
 		cut()
-		<-over
+		panicked = <-over
+	}
+	if panicked != nil {
+		panic(panicked) // where the caller can recover it
 	}
 }
 
-func (d *Drive) clients(stop, ops context.Context) {
+// clients runs them all, and returns what one of them panicked with: a lock under test may.
+func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
+	panics := make(chan any, d.Params.Clients)
 	for n := range d.Params.Clients {
 		c := d.client(int32(n), d.Locks[n%len(d.Locks)])
 		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- fmt.Sprintf("client %d: %v\n%s", n, p, debug.Stack())
+					stopNow()
+				}
+			}()
 			c.Sleep(stop, time.Duration(n+1)) // no two start at the same instant of a virtual clock
 			for i := uint64(0); stop.Err() == nil; i++ {
 				c.iterate(stop, ops, i, d.Workload)
@@ -69,6 +80,8 @@ func (d *Drive) clients(stop, ops context.Context) {
 		})
 	}
 	wg.Wait()
+	close(panics)
+	return <-panics
 }
 
 func (d *Drive) client(number int32, lock impls.Lock) *Client {

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/workloads"
+)
+
+// TestEveryLockInVirtualTime drives every lock of the table with contend for ten virtual seconds, twice: it
+// comes to its end, grants, leaves nothing running, and the same seed records the same history. It keeps
+// locks to what Env gives them.
+func TestEveryLockInVirtualTime(t *testing.T) {
+	for _, impl := range impls.All() {
+		t.Run(impl.Name, func(t *testing.T) {
+			first, second := driveVirtually(t, impl), driveVirtually(t, impl)
+			if n := strings.Count(first, `"outcome":"ok"`); n < 1000 {
+				t.Errorf("only %d operations succeeded in 10 virtual seconds", n)
+			}
+			if first != second {
+				t.Errorf("the same seed recorded two histories, of %d and %d bytes", len(first), len(second))
+			}
+			if strings.Contains(first, `"outcome":"unknown"`) {
+				t.Error("an operation came to no definite end though nothing went wrong")
+			}
+		})
+	}
+}
+
+// driveVirtually returns the recorded history, a line per operation.
+func driveVirtually(t *testing.T, impl impls.Impl) string {
+	t.Helper()
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	var text []byte
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1, latency, 7)
+		p := workloads.Defaults()
+		p.Duration = 10 * time.Second
+		var file bytes.Buffer
+		rec, err := histories.NewRecorder(&file, histories.Header{}, p.Logs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &workloads.Drive{Params: p, Recorder: rec, Granted: new(atomic.Int64)}
+		for _, w := range workloads.All() {
+			if w.Name == "contend" {
+				d.Workload = w
+			}
+		}
+		for process := range p.Processes {
+			lock, err := impl.Open(impls.Env{Nodes: n.URLs(), Dial: n.Dialer(process), Prefix: "sim:", Process: process,
+				Rand: impls.NewRand(7, uint64(process))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Locks = append(d.Locks, lock)
+		}
+		start := time.Now()
+		d.Run(t.Context())
+		if took := time.Since(start); took < p.Duration || took > p.Duration+time.Second {
+			t.Errorf("it took %v of virtual time", took)
+		}
+		for _, l := range d.Locks {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		n.Close()
+		time.Sleep(10 * time.Second) // clients notice that their pools are closed
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text = lines(t, &file)
+	})
+	return string(text)
+}
+
+// lines are the operations of a history in the order in which they stand, without what depends on the
+// marks.
+func lines(t *testing.T, file io.Reader) []byte {
+	t.Helper()
+	r, err := histories.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var text []byte
+	_, err = histories.Replay(r.Next, func(ev histories.Event) error {
+		if ev.Return {
+			text = append(histories.AppendOp(text, ev.Op), '\n')
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

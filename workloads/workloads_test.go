@@ -1,0 +1,250 @@
+package workloads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// fake is a lock made of functions.
+type fake struct {
+	acquire func(context.Context, impls.Request) (impls.Hold, error)
+	release func(context.Context, impls.Grant) error
+}
+
+func (f fake) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {
+	return f.acquire(ctx, r)
+}
+func (f fake) Release(ctx context.Context, g impls.Grant) error { return f.release(ctx, g) }
+func (f fake) Close() error                                     { return nil }
+
+func grant(_ context.Context, r impls.Request) (impls.Hold, error) {
+	return impls.Hold{Grant: impls.Grant{Key: r.Key, Owner: r.Owner, Validity: impls.Unbounded}}, nil
+}
+
+func released(context.Context, impls.Grant) error { return nil }
+
+// drive runs a workload in virtual time on a fake lock and returns the operations and how long it took.
+func drive(t *testing.T, name string, p Params, open func() fake) (ops []histories.Op, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var file bytes.Buffer
+		rec, err := histories.NewRecorder(&file, histories.Header{}, p.Logs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock := open() // in the bubble, as the channels in it must be
+		d := &Drive{Params: p, Locks: []impls.Lock{lock}, Fresh: lock, Recorder: rec, Resource: NewRegister(), Granted: new(atomic.Int64)}
+		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
+		start := time.Now()
+		d.Run(t.Context())
+		took = time.Since(start)
+		d.Epilogue(t.Context(), time.Second)
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := histories.NewReader(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := histories.Replay(r.Next, func(ev histories.Event) error {
+			if ev.Return {
+				ops = append(ops, *ev.Op)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return ops, took
+}
+
+func kinds(ops []histories.Op, client int32) (s []string) {
+	for _, op := range ops {
+		if op.Client == client {
+			s = append(s, op.Kind.String())
+		}
+	}
+	return s
+}
+
+// TestWhatEachWorkloadDoes: the operations of one client's first iteration, and of set-up and epilogue.
+func TestWhatEachWorkloadDoes(t *testing.T) {
+	for name, want := range map[string]string{
+		"counter":   "acquire read write release",
+		"contend":   "acquire release",
+		"try":       "acquire release",
+		"reentrant": "acquire read acquire release write release", // the fake cannot be probed
+	} {
+		p := Defaults()
+		p.Clients, p.Processes, p.Duration = 1, 1, 20*time.Millisecond
+		ops, _ := drive(t, name, p, func() fake { return fake{grant, released} })
+		n := len(strings.Fields(want))
+		if got := strings.Join(kinds(ops, 0)[:n], " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := kinds(ops, 1); !slices.Equal(got, []string{"acquire", "release"}) {
+			t.Errorf("%s: the epilogue does %v", name, got)
+		}
+		if got, guarded := kinds(ops, histories.Harness), strings.Contains(want, "read"); guarded != slices.Equal(got, []string{"write", "read"}) {
+			t.Errorf("%s: the harness does %v", name, got)
+		}
+	}
+}
+
+// TestOutcomes: definite answers are recorded as such, everything else as unknown, and a client that does
+// not know what it holds goes on as another owner.
+func TestOutcomes(t *testing.T) {
+	var owners []string
+	n := 0
+	p := Defaults()
+	p.Clients, p.Processes, p.Duration, p.Think = 1, 1, 100*time.Millisecond, 10*time.Millisecond
+	lock := fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+		owners = append(owners, r.Owner)
+		n++
+		switch n {
+		case 1:
+			return impls.Hold{}, fmt.Errorf("the server says: %w", impls.ErrBusy)
+		case 2:
+			return impls.Hold{}, errors.New("connection reset")
+		}
+		return grant(ctx, r)
+	}, released}
+	ops, _ := drive(t, "contend", p, func() fake { return lock })
+	want := []histories.Outcome{histories.Refused, histories.Unknown, histories.OK, histories.OK}
+	for i, w := range want {
+		if ops[i].Outcome != w {
+			t.Errorf("operation %d: %s, want %s", i, ops[i].Outcome, w)
+		}
+	}
+	if !slices.Equal(owners[:3], []string{"c0.0", "c0.0", "c0.1"}) {
+		t.Errorf("owners %v", owners)
+	}
+}
+
+// TestWhatIsUnderWayIsFinished: when the time is up nobody is cut off who can still be granted.
+func TestWhatIsUnderWayIsFinished(t *testing.T) {
+	lock := func() fake {
+		mutex := make(chan struct{}, 1)
+		return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+			select {
+			case mutex <- struct{}{}:
+				return grant(ctx, r)
+			case <-ctx.Done():
+				return impls.Hold{}, ctx.Err()
+			}
+		}, func(context.Context, impls.Grant) error { <-mutex; return nil }}
+	}
+	p := Defaults()
+	p.Duration, p.Hold = 50*time.Millisecond, 20*time.Millisecond
+	ops, took := drive(t, "contend", p, lock)
+	for _, op := range ops {
+		if op.Outcome != histories.OK {
+			t.Errorf("%s by client %d is %s", op.Kind, op.Client, op.Outcome)
+		}
+	}
+	if took < p.Duration || took > p.Duration+10*p.Hold {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestCutOff: a lock that never answers is given up on after the TTL and a second.
+func TestCutOff(t *testing.T) {
+	lock := fake{func(ctx context.Context, _ impls.Request) (impls.Hold, error) {
+		<-ctx.Done()
+		return impls.Hold{}, ctx.Err()
+	}, released}
+	p := Defaults()
+	ops, took := drive(t, "contend", p, func() fake { return lock })
+	if want := p.Duration + p.TTL + time.Second; took != want {
+		t.Errorf("it took %v, want %v", took, want)
+	}
+	if len(ops) != p.Clients+1 || ops[0].Outcome != histories.Unknown {
+		t.Errorf("%d operations, the first %s", len(ops), ops[0].Outcome)
+	}
+}
+
+func TestPanicReachesTheCaller(t *testing.T) {
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "a bug in the lock") || !strings.Contains(p, "client 0") {
+			t.Errorf("recovered %q", p)
+		}
+	}()
+	p := Defaults()
+	p.Clients, p.Processes = 1, 1
+	rec, err := histories.NewRecorder(new(bytes.Buffer), histories.Header{}, p.Logs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := fake{func(context.Context, impls.Request) (impls.Hold, error) { panic("a bug in the lock") }, released}
+	d := &Drive{Workload: contend(), Params: p, Locks: []impls.Lock{lock}, Recorder: rec, Granted: new(atomic.Int64)}
+	d.Run(t.Context())
+	t.Error("it returned")
+}
+
+// TestIterationsAreIndependent: what an iteration draws depends on seed, client and number alone.
+func TestIterationsAreIndependent(t *testing.T) {
+	p := Defaults()
+	p.Keys, p.Spread, p.Think = 100, Uniform, time.Millisecond
+	keys := func(from uint64) (out []string) {
+		for i := from; i < 20; i++ {
+			c := &Client{Params: &p, number: 3, rand: rand.New(rand.NewPCG(p.Seed, 3<<40|i))}
+			out = append(out, c.Key())
+		}
+		return out
+	}
+	if all, later := keys(0), keys(5); !slices.Equal(all[5:], later) {
+		t.Errorf("leaving iterations out changed the others: %v, %v", all[5:], later)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	const draws = 20_000
+	for spread, hottest := range map[Spread][2]float64{One: {1, 1}, Uniform: {0.05, 0.15}, Zipf: {0.25, 0.6}} {
+		p := Params{Keys: 10, Spread: spread}
+		r := rand.New(rand.NewPCG(1, 2))
+		n := map[string]int{}
+		for range draws {
+			n[p.key(r)]++
+		}
+		if share := float64(n["k0"]) / draws; share < hottest[0] || share > hottest[1] {
+			t.Errorf("%s: the first key has a share of %.2f, want %v", spread, share, hottest)
+		}
+		if len(n) != map[Spread]int{One: 1, Uniform: 10, Zipf: 10}[spread] {
+			t.Errorf("%s: %d keys", spread, len(n))
+		}
+	}
+}
+
+func TestParams(t *testing.T) {
+	if err := Defaults().Check(); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Params){
+		"0 clients":    func(p *Params) { p.Clients = 0 },
+		"9 processes":  func(p *Params) { p.Processes = 9 },
+		"duration 0s":  func(p *Params) { p.Duration = 0 },
+		"ttl 1ms":      func(p *Params) { p.TTL = time.Millisecond },
+		"hold -1ns":    func(p *Params) { p.Hold = -1 },
+		"wait 0":       func(p *Params) { p.Wait = 0 },
+		"0 keys":       func(p *Params) { p.Keys = 0 },
+		"distribution": func(p *Params) { p.Keys = 2 },
+	} {
+		p := Defaults()
+		change(&p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
