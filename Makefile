@@ -1,6 +1,6 @@
 # The habits of the project. `make check` is what CI runs.
 
-.PHONY: check test fuzz bench run clean
+.PHONY: check test skipped fuzz bench run clean
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -10,6 +10,9 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 
 test: ## the tests, as the README has it
 	go test ./...
+
+skipped: ## what the tests skip on this machine, and the way to have it
+	@go test -count=1 -v ./... 2>&1 | grep -B 1 -e '^ *--- SKIP' | grep -v -e '^--$$' || echo "nothing is skipped"
 
 fuzz: ## every fuzz target for 30 s
 	go test ./histories -run '^$$' -fuzz '^FuzzReader$$' -fuzztime 30s

@@ -23,6 +23,7 @@ type reentrant struct {
 	inners     int
 	violations int
 	witness    *Witness
+	indirect   bool // the witness is another's grant, which may have other causes
 }
 
 // entry is a nested acquire of a client that holds the key.
@@ -120,10 +121,15 @@ func (x *reentrant) entryOf(k *key, h *hold) *entry {
 // lasts tells whether a hold's promise covers a time; one that states no end does.
 func (x *reentrant) lasts(h *hold, at time.Duration) bool { return !h.promised || h.until >= at }
 
+// violation keeps the first witness, and one whose last operation is the lock's own answer before one in
+// which it is another's grant.
 func (x *reentrant) violation(k *key, e *entry, at time.Duration, story string, more ...histories.Op) {
-	if x.violations++; x.violations > 1 {
+	x.violations++
+	indirect := len(more) > 0 && more[0].Kind == histories.Acquire
+	if x.witness != nil && (indirect || !x.indirect) {
 		return
 	}
+	x.indirect = indirect
 	w := &Witness{Key: k.name, From: e.hold.granted, To: at, Story: story, Ops: []histories.Op{e.hold.acquire}}
 	if e.inner.Kind != 0 {
 		w.Ops = append(w.Ops, e.inner)

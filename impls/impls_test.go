@@ -15,53 +15,67 @@ import (
 	"lockbench/internal/servers"
 )
 
-// ways are the servers that the locks are tested on: the emulator always, a real one where it is installed.
-func ways(t *testing.T) []string {
+// needRedis skips where there is no redis-server, and fails where one is required.
+func needRedis(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {
-		return []string{servers.Embedded, servers.Local}
+		return
 	}
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
 		t.Fatal("redis-server is required and not on the PATH")
 	}
-	t.Log("not tested on a real server: redis-server is not on the PATH (apt install redis-server)")
-	return []string{servers.Embedded}
+	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// eachLock runs a test on every lock of the table that is one, as two processes, on every kind of server.
+// eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the
+// emulator, and on a real server where one is installed.
 func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
-	for _, how := range ways(t) {
-		g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Nodes: 1})
+	for _, how := range []string{servers.Embedded, servers.Local} {
+		t.Run(how, func(t *testing.T) {
+			if how == servers.Local {
+				needRedis(t)
+			}
+			g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Nodes: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := g.Stop(); err != nil {
+					t.Error(err)
+				}
+			}()
+			for _, impl := range impls.All() {
+				for _, wait := range []string{"spin", "backoff"} {
+					if impl.Store == "" && wait == "backoff" {
+						continue
+					}
+					t.Run(impl.Name+"/"+wait, func(t *testing.T) {
+						a, b := openTwo(t, impl, g.URLs(), wait)
+						test(t, impl, a, b)
+					})
+				}
+			}
+		})
+	}
+}
+
+// openTwo opens a lock as two processes; one without a store excludes within one process only.
+func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
+	t.Helper()
+	locks := make([]impls.Lock, 2)
+	for i := range locks {
+		lock, err := impl.Open(impls.Env{Nodes: nodes, Prefix: t.Name() + ":", Process: i,
+			Params: map[string]string{"wait": wait}, Rand: impls.NewRand(1, uint64(i))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := g.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
-		for _, impl := range impls.All() {
-			for _, wait := range []string{"spin", "backoff"} {
-				if impl.Store == "" && wait == "backoff" {
-					continue
-				}
-				t.Run(strings.Join([]string{how, impl.Name, wait}, "/"), func(t *testing.T) {
-					locks := make([]impls.Lock, 2)
-					for i := range locks {
-						locks[i], err = impl.Open(impls.Env{Nodes: g.URLs(), Prefix: t.Name() + ":", Process: i,
-							Params: map[string]string{"wait": wait}, Rand: impls.NewRand(1, uint64(i))})
-						if err != nil {
-							t.Fatal(err)
-						}
-						defer locks[i].Close()
-					}
-					if impl.Store == "" {
-						locks[1] = locks[0] // it excludes within one process only
-					}
-					test(t, impl, locks[0], locks[1])
-				})
-			}
-		}
+		t.Cleanup(func() { lock.Close() })
+		locks[i] = lock
 	}
+	if impl.Store == "" {
+		return locks[0], locks[0]
+	}
+	return locks[0], locks[1]
 }
 
 // request is by a new owner each, so that a re-entrant lock does not take it for a re-entry.
@@ -72,7 +86,7 @@ func request(owner string, wait time.Duration) impls.Request {
 func TestTryWaitAndCancel(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
-			t.Skip("it refuses nobody")
+			return // it refuses nobody
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -139,7 +153,7 @@ func TestPlainDelete(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		free, ok := frees[impl.Name]
 		if !ok {
-			t.Skip("not a lock with one owner at a time")
+			return // not a lock with one owner at a time
 		}
 		h, err := a.Acquire(t.Context(), request("a", 0))
 		if err != nil {
@@ -161,7 +175,7 @@ func TestPlainDelete(t *testing.T) {
 func TestInnerReleaseFrees(t *testing.T) {
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
 		if !impl.Reentrant {
-			t.Skip("not re-entrant")
+			return
 		}
 		_, err1 := a.Acquire(t.Context(), request("a", 0))
 		inner, err2 := a.Acquire(t.Context(), request("a", 0))

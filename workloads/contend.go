@@ -8,7 +8,7 @@ func contend() Workload {
 		Name: "contend",
 		Doc:  "wait for the lock, hold it, release it: what waiting costs and who gets how much",
 		Iterate: func(ctx context.Context, c *Client) {
-			h, ok := c.Acquire(ctx, c.Key(), c.Params.Wait)
+			h, ok := c.Acquire(ctx, c.Key(), c.Params.wait())
 			if !ok {
 				return
 			}

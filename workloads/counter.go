@@ -9,7 +9,7 @@ func counter() Workload {
 		Name: "counter", Guarded: true,
 		Doc: "read a counter, work, write it back one higher: two clients inside at once lose an update",
 		Iterate: func(ctx context.Context, c *Client) {
-			h, ok := c.Acquire(ctx, c.Key(), c.Params.Wait)
+			h, ok := c.Acquire(ctx, c.Key(), c.Params.wait())
 			if !ok {
 				return
 			}

@@ -14,7 +14,7 @@ type Params struct {
 	Processes int           // locks that were opened: simulated processes, where they share this one
 	Duration  time.Duration // no iteration starts after it; those under way are finished
 	TTL       time.Duration // the lease asked for
-	Wait      time.Duration // of workloads that wait: > 0 so long, < 0 until granted
+	Wait      time.Duration // of workloads that wait; 0: until granted
 	Hold      time.Duration // time inside the critical section
 	Think     time.Duration // mean time between two iterations of a client; uniform from 0 to twice that
 	Keys      int           // how many different locks there are
@@ -25,7 +25,7 @@ type Params struct {
 // Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks
 // on a machine that stalls; eight clients contend for one key.
 func Defaults() Params {
-	return Params{Clients: 8, Processes: 2, Duration: time.Second, TTL: 5 * time.Second, Wait: -1,
+	return Params{Clients: 8, Processes: 2, Duration: time.Second, TTL: 5 * time.Second,
 		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Seed: 1}
 }
 
@@ -42,8 +42,8 @@ func (p Params) Check() error {
 		return fmt.Errorf("ttl %v: want at least 10ms; a promise shorter than its own clock slack says nothing", p.TTL)
 	case p.Hold < 0 || p.Think < 0:
 		return fmt.Errorf("hold %v, think %v: want 0 or more", p.Hold, p.Think)
-	case p.Wait == 0:
-		return fmt.Errorf("wait 0: the workload try asks once; want more than 0, or less to wait until granted")
+	case p.Wait < 0:
+		return fmt.Errorf("wait %v: want more than 0, or 0 to wait until granted; the workload try asks once", p.Wait)
 	case p.Keys < 1 || p.Keys > 100_000:
 		return fmt.Errorf("%d keys: want 1 to 100000", p.Keys)
 	case p.Keys > 1 && p.Spread == One:
@@ -77,6 +77,14 @@ func (s *Spread) UnmarshalText(text []byte) error {
 		}
 	}
 	return fmt.Errorf("unknown distribution %q: want one, uniform or zipf", text)
+}
+
+// wait is what a request for a lock says of a client that waits.
+func (p *Params) wait() time.Duration {
+	if p.Wait == 0 {
+		return -1
+	}
+	return p.Wait
 }
 
 const zipfExponent = 1.1

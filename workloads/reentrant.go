@@ -10,7 +10,7 @@ func reentrant() Workload {
 		Doc: "lock, lock again, unlock once, work on, unlock: an inner release must not free the outer hold",
 		Iterate: func(ctx context.Context, c *Client) {
 			key := c.Key()
-			outer, ok := c.Acquire(ctx, key, c.Params.Wait)
+			outer, ok := c.Acquire(ctx, key, c.Params.wait())
 			if !ok {
 				return
 			}

@@ -237,7 +237,7 @@ func TestParams(t *testing.T) {
 		"duration 0s":  func(p *Params) { p.Duration = 0 },
 		"ttl 1ms":      func(p *Params) { p.TTL = time.Millisecond },
 		"hold -1ns":    func(p *Params) { p.Hold = -1 },
-		"wait 0":       func(p *Params) { p.Wait = 0 },
+		"wait -1ns":    func(p *Params) { p.Wait = -1 },
 		"0 keys":       func(p *Params) { p.Keys = 0 },
 		"distribution": func(p *Params) { p.Keys = 2 },
 	} {

@@ -65,7 +65,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")
 	fl.DurationVar(&p.Duration, "duration", p.Duration, "how long each trial drives")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease to ask for")
-	fl.DurationVar(&p.Wait, "wait", p.Wait, "how long a waiting client waits; negative: until granted")
+	fl.DurationVar(&p.Wait, "wait", p.Wait, "how long a waiting client waits (0: until granted)")
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
@@ -142,7 +142,7 @@ func (r *runner) prepare(cmd *cobra.Command, locks []impls.Impl) error {
 	}
 	r.setting = trial.Setting{Run: fmt.Sprintf("%s-%d", now.Format("20060102150405"), os.Getpid()), Servers: r.servers,
 		Params: r.params, LockParams: r.lockParams}
-	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed,
+	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
 		Environment: reports.Collect(), Parameters: parameters(r.params),
 		Notes: []string{fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes)}}
 	for _, l := range locks {
@@ -194,6 +194,7 @@ func exists(path string) bool {
 func (r *runner) run(ctx context.Context) error {
 	found := codes{}
 	var failed error
+	r.sayServers()
 	show := newProgress(r.stderr, len(r.cells))
 	for _, c := range r.cells {
 		if ctx.Err() != nil {
@@ -202,7 +203,9 @@ func (r *runner) run(ctx context.Context) error {
 		granted := show.begin(c.String())
 		out, err := r.setting.Try(ctx, c, filepath.Join(r.dir, filepath.FromSlash(c.Dir())), granted)
 		show.end(out, err)
-		r.serverSeen(out)
+		if out.Server != "" { // known only once one ran
+			r.manifest.Environment.Server = out.Server
+		}
 		if err != nil && ctx.Err() == nil {
 			failed = err
 			break
@@ -236,15 +239,16 @@ func (r *runner) run(ctx context.Context) error {
 	return found.exit()
 }
 
-// serverSeen puts the server's name, known only once one ran, into the manifest.
-func (r *runner) serverSeen(out trial.Outcome) {
-	if out.Server == "" || r.manifest.Environment.Server != "" {
-		return
-	}
-	r.manifest.Environment.Server = out.Server
-	r.manifest.Servers = servers.Local
-	if strings.Contains(out.Server, servers.Embedded) {
-		r.manifest.Servers = servers.Embedded
+// sayServers tells where the locks will run, before anything is measured there.
+func (r *runner) sayServers() {
+	switch {
+	case r.manifest.Servers != servers.Embedded:
+		fmt.Fprintln(r.stderr, "servers: a redis-server of its own for each trial, on loopback")
+	case r.servers == servers.Auto:
+		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
+		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
+	default:
+		fmt.Fprintln(r.stderr, "servers: the embedded emulator; its latencies compare with nothing")
 	}
 }
 

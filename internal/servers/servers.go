@@ -94,8 +94,19 @@ func Start(ctx context.Context, s Spec) (*Group, error) {
 	return g, nil
 }
 
-func startAuto(ctx context.Context, s Spec) (*Group, error) {
+// Resolve says what Auto comes to on this machine; any other way is what it is.
+func Resolve(how string) string {
+	if how != Auto {
+		return how
+	}
 	if _, err := exec.LookPath(redisProgram); err != nil {
+		return Embedded
+	}
+	return Local
+}
+
+func startAuto(ctx context.Context, s Spec) (*Group, error) {
+	if Resolve(s.How) == Embedded {
 		return startEmbedded(ctx, s)
 	}
 	// A server that is installed and does not start is an error: falling back would quietly measure

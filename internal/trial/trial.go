@@ -85,7 +85,9 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	rec, err := histories.NewRecorder(file, t.header(t.Setting, t.server()), t.Params.Logs())
+	header := t.header(t.Setting, t.server())
+	header.Started = time.Now().UTC()
+	rec, err := histories.NewRecorder(file, header, t.Params.Logs())
 	if err != nil {
 		return false, err
 	}
