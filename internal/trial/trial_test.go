@@ -3,12 +3,8 @@ package trial
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -139,55 +135,6 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
 		if c.Workload.Reentrant && !c.Lock.Reentrant {
 			t.Errorf("%s does not apply", c)
-		}
-	}
-}
-
-// BenchmarkRecordingShare is what recording costs where it costs most: set-px-lua on a real server, every
-// client on a key of its own as a rule, without hold or pause. It is the time spent on encoding and
-// compressing as a share of all processor time there is. The goal is 2 %.
-func BenchmarkRecordingShare(b *testing.B) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		b.Skip("redis-server is not on the PATH: apt install redis-server")
-	}
-	all := impls.All()
-	lua := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "set-px-lua" })]
-	t := trial{Setting: Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell: Cell{Lock: lua}}
-	t.Params.Keys, t.Params.Spread = 4096, workloads.Uniform
-	t.Params.Hold, t.Params.Think, t.Params.Duration = 0, 0, 500*time.Millisecond
-	if err := t.up(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	defer t.down()
-	var grants, cost float64
-	for b.Loop() {
-		n, encoding := t.measure(b)
-		grants += n
-		cost += encoding.Seconds() / t.Params.Duration.Seconds()
-	}
-	b.ReportMetric(grants/float64(b.N)/t.Params.Duration.Seconds(), "pairs/s")
-	b.ReportMetric(100*cost/float64(b.N)/float64(runtime.NumCPU()), "%-of-cpu")
-}
-
-// measure drives once and returns the grants and the time that was spent on draining.
-func (t *trial) measure(b *testing.B) (float64, time.Duration) {
-	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, t.Params.Logs())
-	if err != nil {
-		b.Fatal(err)
-	}
-	var granted atomic.Int64
-	d := &workloads.Drive{Workload: workloads.All()[1], Params: t.Params, Locks: t.locks[:t.Params.Processes], Recorder: rec, Granted: &granted}
-	done := make(chan struct{})
-	go func() { d.Run(b.Context()); close(done) }()
-	var spent time.Duration
-	for {
-		select {
-		case <-done:
-			return float64(granted.Load()), spent
-		case <-rec.Full():
-			start := time.Now()
-			rec.Drain()
-			spent += time.Since(start)
 		}
 	}
 }
