@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"time"
 
 	"lockbench/histories"
 )
@@ -45,6 +46,16 @@ type guarded struct {
 
 // update is a write and the read it was based on.
 type update struct{ read, write histories.Op }
+
+// stale is when two updates on the same value were under way at once: both had read, neither had written.
+// Where they never were, it is from the first write to the second.
+func (u update) stale(second update) (from, to time.Duration) {
+	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
+	if from < to {
+		return from, to
+	}
+	return u.write.Call, second.write.Return
+}
 
 func (x *integrity) change(*key, *hold, change) {}
 
@@ -125,7 +136,7 @@ func (x *integrity) lost(k *key, g *guarded, base int64, second update) {
 	}
 	w := &Witness{Key: k.name, From: second.write.Call, To: second.write.Return}
 	if first, ok := g.recent[base]; ok {
-		w.From = first.write.Call
+		w.From, w.To = first.stale(second)
 		w.Ops = []histories.Op{first.read, first.write, second.read, second.write}
 		byCall(w.Ops)
 		w.Story = fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",

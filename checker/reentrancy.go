@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lockbench/histories"
@@ -23,7 +24,8 @@ type reentrant struct {
 	inners     int
 	violations int
 	witness    *Witness
-	indirect   bool // the witness is another's grant, which may have other causes
+	shown      *hold // by the witness
+	indirect   bool  // the witness is another's grant, which may have other causes
 }
 
 // entry is a nested acquire of a client that holds the key.
@@ -129,12 +131,13 @@ func (x *reentrant) violation(k *key, e *entry, at time.Duration, story string, 
 	if x.witness != nil && (indirect || !x.indirect) {
 		return
 	}
-	x.indirect = indirect
+	x.indirect, x.shown = indirect, e.hold
 	w := &Witness{Key: k.name, From: e.hold.granted, To: at, Story: story, Ops: []histories.Op{e.hold.acquire}}
 	if e.inner.Kind != 0 {
 		w.Ops = append(w.Ops, e.inner)
 	}
 	if e.hold.inners > 0 {
+		w.From = e.hold.inner.Call
 		w.Ops = append(w.Ops, *e.hold.inner)
 	}
 	w.Ops = append(w.Ops, more...)
@@ -148,12 +151,22 @@ func (x *reentrant) finding() Finding {
 	switch {
 	case x.violations > 0:
 		f.Observed = Violated
+		x.complete()
 	case x.entries == 0:
 		f.Observed, f.Why = NotApplicable, "nobody took a lock again that it held"
 	default:
 		f.Observed = Held
 	}
 	return f
+}
+
+// complete adds the last release to the witness, which came after what it shows.
+func (x *reentrant) complete() {
+	last := x.shown.release
+	if last.Kind != 0 && !slices.ContainsFunc(x.witness.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
+		x.witness.Ops = append(x.witness.Ops, last)
+		byCall(x.witness.Ops)
+	}
 }
 
 func ordinal(n int) string {

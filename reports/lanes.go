@@ -53,7 +53,9 @@ type bar struct {
 type mark struct {
 	X, Y   float64
 	Number int
-	Word   string // what it is, where there is room
+	Word   string // what it is, where there is room: to the right of the mark, else to its left
+	WordX  float64
+	Anchor string // of the word
 	Title  string
 }
 
@@ -78,6 +80,7 @@ const (
 	barAt      = 10  // below the lane's upper edge
 	marksAt    = 47  // below the lane's upper edge
 	markGap    = 19  // at least between two marks
+	wordAt     = 13  // from a mark's centre to its word
 	glyphWidth = 6.6 // of a letter in a label, about
 )
 
@@ -203,11 +206,15 @@ func (d *drawer) mark(number int, op *histories.Op) {
 			last.Word = ""
 		}
 	}
+	m := mark{X: x, Y: d.y(op.Client) + marksAt, Number: number, Word: word, WordX: x + wordAt, Anchor: "start", Title: d.told(number, op)}
 	if x+markGap+float64(len(word))*glyphWidth > d.Width {
-		word = ""
+		m.WordX, m.Anchor = x-wordAt, "end"
+		if i, ok := d.lastMark[op.Client]; ok && d.Marks[i].X+2*markGap+float64(len(d.Marks[i].Word)+len(word))*glyphWidth > x {
+			m.Word = ""
+		}
 	}
 	d.lastMark[op.Client] = len(d.Marks)
-	d.Marks = append(d.Marks, mark{X: x, Y: d.y(op.Client) + marksAt, Number: number, Word: word, Title: d.told(number, op)})
+	d.Marks = append(d.Marks, m)
 }
 
 // bar draws a hold from its grant to its release, and beneath it what the lease promised.

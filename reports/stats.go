@@ -122,6 +122,7 @@ type ask struct {
 
 type hold struct {
 	client     int32
+	life       int32
 	asked, key string
 	since      time.Duration
 	until      time.Duration // of its promise: a dead client's hold does not count for ever
@@ -176,21 +177,32 @@ func (t *tracker) ask(op *histories.Op) {
 func (t *tracker) answered(op *histories.Op) {
 	a := t.asking[op.Client]
 	delete(t.asking, op.Client)
+	inner := t.reentry(op)
 	if op.Outcome == histories.OK {
 		t.stats.grants++
 		t.holds[holdID(op)] = &hold{
-			client: op.Client, asked: a.key, key: op.Key,
-			since: op.Return, until: promised(op, t.slack), inner: op.Depth > 1,
+			client: op.Client, life: op.Life, asked: a.key, key: op.Key,
+			since: op.Return, until: promised(op, t.slack), inner: inner,
 		}
 	}
 	if t.measured(op.Client) {
-		t.waited(op, a)
+		t.waited(op, a, inner)
 	}
 	t.forget(a.key)
 }
 
+// reentry tells whether a key was asked for by the client that held it, whatever the lock counts.
+func (t *tracker) reentry(op *histories.Op) bool {
+	for _, h := range t.holds {
+		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
+			return true
+		}
+	}
+	return op.Depth > 1
+}
+
 // waited records how long the acquire of a measured client took.
-func (t *tracker) waited(op *histories.Op, a ask) {
+func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
 	wait := Wait{NS: int64(op.Return - a.due), Ended: GaveUp}
 	if granted {
@@ -198,7 +210,7 @@ func (t *tracker) waited(op *histories.Op, a ask) {
 	}
 	t.stats.longest = longer(t.stats.longest, wait)
 	switch {
-	case granted && op.Depth > 1:
+	case granted && inner:
 		t.stats.reentries++
 		return
 	case granted:

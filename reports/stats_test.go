@@ -203,17 +203,20 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
+// TestReentryIsNoSection: whether the lock counts its depth or not.
 func TestReentryIsNoSection(t *testing.T) {
-	var s script
-	s.acquire(0, 1, "k", 1*ms, 2*ms).Depth = 1
-	s.acquire(0, 2, "k", 3*ms, 4*ms).Depth = 2
-	s.release(0, 2, "k", 5*ms, 6*ms)
-	s.release(0, 1, "k", 7*ms, 8*ms)
-	got := statsOfScript(t, histories.Header{Clients: 1}, &s)
-	got.only(t, uncontended, 1*ms)
-	got.only(t, holdTimes, 5*ms)
-	if got.sections != 1 || got.reentries != 1 {
-		t.Errorf("sections %d, re-entries %d; want 1, 1", got.sections, got.reentries)
+	for _, depth := range []uint16{0, 1} {
+		var s script
+		s.acquire(0, 1, "k", 1*ms, 2*ms).Depth = depth
+		s.acquire(0, 2, "k", 3*ms, 4*ms).Depth = 2 * depth
+		s.release(0, 2, "k", 5*ms, 6*ms)
+		s.release(0, 1, "k", 7*ms, 8*ms)
+		got := statsOfScript(t, histories.Header{Clients: 1}, &s)
+		got.only(t, uncontended, 1*ms)
+		got.only(t, holdTimes, 5*ms)
+		if got.sections != 1 || got.reentries != 1 {
+			t.Errorf("depth %d: sections %d, re-entries %d; want 1, 1", depth, got.sections, got.reentries)
+		}
 	}
 }
 
