@@ -29,6 +29,7 @@ type Header struct {
 	TTL     Nanos `json:"ttl_ns,omitempty"`     // the lease that was asked for
 	Bound   Nanos `json:"bound_ns,omitempty"`   // within which the lock claims to free a dead holder's key; 0: the TTL
 	BackOff Nanos `json:"backoff_ns,omitempty"` // the longest pause between two tries of a waiter
+	Exact   bool  `json:"exact_try,omitempty"`  // the lock claims to answer "busy" only while somebody holds
 	Slack   Nanos `json:"slack_ns,omitempty"`   // clock error allowed for in every promise; 0: 1 % of the TTL + 2 ms
 
 	Claims []Claim `json:"claims,omitempty"`

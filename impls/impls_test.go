@@ -200,10 +200,10 @@ func TestTable(t *testing.T) {
 		names[impl.Name] = true
 		properties := map[string]bool{}
 		for _, e := range impl.Expect {
-			if e.Because == "" || properties[e.Property+e.Fault] {
+			if e.Because == "" || properties[e.Property+e.Workload+e.Fault] {
 				t.Errorf("%s: %s under %s: once, and with a reason", impl.Name, e.Property, e.Fault)
 			}
-			properties[e.Property+e.Fault] = true
+			properties[e.Property+e.Workload+e.Fault] = true
 		}
 	}
 }

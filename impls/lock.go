@@ -27,10 +27,11 @@ const Unbounded time.Duration = -1
 
 // Request asks for a lock.
 type Request struct {
-	Key   string        // what is to be exclusive
-	Owner string        // who asks; a re-entrant lock grants again to the same owner
-	TTL   time.Duration // the lease; locks without one ignore it
-	Wait  time.Duration // 0: try once; > 0: wait so long; < 0: wait until the context ends
+	Key       string        // what is to be exclusive
+	Owner     string        // who asks; a re-entrant lock grants again to the same owner
+	TTL       time.Duration // the lease; locks without one ignore it
+	Wait      time.Duration // 0: try once; > 0: wait so long; < 0: wait until the context ends
+	KeepAlive bool          // to be renewed by the lock until its release; locks that renew always do so anyway
 }
 
 // Grant is a lock that was given. It is plain data, so that it can cross a pipe.
@@ -60,6 +61,18 @@ type Lock interface {
 	Close() error
 }
 
+// Renewer extends a grant when its client asks. A lock that renews by itself needs no Renewer.
+type Renewer interface {
+	// Renew returns the grant with the validity of the renewal. ErrNotHeld is definite.
+	Renew(context.Context, Grant) (Grant, error)
+}
+
+// Segmenter splits a key into several: whoever holds one of them holds that one only.
+type Segmenter interface {
+	// Segments are the keys that a grant of key may name.
+	Segments(key string) []string
+}
+
 // Prober asks the store itself who holds a key, on a connection that no fault touches.
 type Prober interface {
 	// Probe returns the token in the store ("" if the key is free) and the time it has left (Unbounded: no end).
@@ -74,6 +87,11 @@ type Env struct {
 	Params  map[string]string
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the network
 	Rand    *rand.Rand                                                        // safe for concurrent use
+
+	// Renewed, where it is set, is told of every renewal that the lock makes by itself, when its answer was
+	// read: the grant with the validity promised anew, and the time from the call of its Acquire to the
+	// sending of this renewal. The error is nil (confirmed), ErrNotHeld (definitely refused) or indeterminate.
+	Renewed func(g Grant, sent time.Duration, err error)
 }
 
 // Impl is a lock of the table: how to open it, and what it is expected to do.
@@ -81,19 +99,30 @@ type Impl struct {
 	Name       string
 	Doc        string        // one sentence
 	Store      string        // what it talks to: "redis", or "" for nothing
-	Deployment string        // the usual one; "" without a store
+	Deployment string        // the usual one: single, replica or five; "" without a store
 	Reentrant  bool          // it is meant to grant again to the owner that holds
+	Renews     bool          // it renews by itself while it is held
+	ExactTry   bool          // it claims to answer "busy" only while somebody holds
 	BackOff    time.Duration // the longest pause between two tries of a waiter
 	Expect     []Expectation
 	Open       func(Env) (Lock, error) // one per process
 }
 
-// Expected is what is expected of this lock under a fault, in a run of so many processes.
-func (i Impl) Expected(fault string, processes int) []Expectation {
+// Expected is what is expected of this lock in a workload under a fault, in a run of so many processes.
+// What is said of the workload itself goes before what is said of all; of one that is special (it takes the
+// lock beyond what every use of it expects) only what is said of itself counts.
+func (i Impl) Expected(workload string, special bool, fault string, processes int) []Expectation {
 	var out []Expectation
-	for _, e := range i.Expect {
-		if e.Fault == fault && processes >= e.Processes {
+	said := map[string]bool{}
+	for _, of := range []string{workload, ""} {
+		for _, e := range i.Expect {
+			if e.Workload != of || e.Fault != fault || processes < e.Processes || said[e.Property] || of == "" && special {
+				continue
+			}
 			out = append(out, e)
+		}
+		for _, e := range out {
+			said[e.Property] = true
 		}
 	}
 	return out
@@ -111,6 +140,7 @@ const (
 // Expectation says how a property is expected to come out under a fault, and why.
 type Expectation struct {
 	Property string
+	Workload string // "": every workload that is not special
 	Fault    string
 	Verdict  Verdict
 	Because  string

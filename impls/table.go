@@ -14,6 +14,14 @@ func expect(v Verdict, because string, properties ...string) []Expectation {
 	return out
 }
 
+// in says that expectations are of one workload.
+func in(workload string, list []Expectation) []Expectation {
+	for i := range list {
+		list[i].Workload = workload
+	}
+	return list
+}
+
 // together joins lists of expectations.
 func together(lists ...[]Expectation) []Expectation {
 	var out []Expectation

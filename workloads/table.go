@@ -8,6 +8,7 @@ type Workload struct {
 	Doc       string // one sentence
 	Reentrant bool   // only for locks that grant again to the owner that holds
 	Guarded   bool   // reads and writes what the lock guards
+	Special   bool   // takes the lock beyond what every use of it expects: expectations name it
 	Iterate   func(context.Context, *Client)
 }
 

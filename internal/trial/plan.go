@@ -51,14 +51,14 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.Lock.Deployment, Workload: c.Workload.Name, Fault: c.Fault.Name,
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Claims: c.claims(p),
+		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: c.claims(p),
 	}
 }
 
 // claims are the lock's expectations. What breaks only where clients meet is open where there is but one.
 func (c Cell) claims(p workloads.Params) []histories.Claim {
 	var claims []histories.Claim
-	for _, e := range c.Lock.Expected(c.Fault.Name, p.Processes) {
+	for _, e := range c.Lock.Expected(c.Workload.Name, c.Workload.Special, c.Fault.Name, p.Processes) {
 		claim := histories.Claim{Property: e.Property, Because: e.Because}
 		switch {
 		case e.Verdict == impls.Holds:
