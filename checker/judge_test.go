@@ -163,6 +163,28 @@ func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
 	}
 }
 
+// TestHandOffs: a grant is handed over only to somebody who was waiting when the key was given up.
+func TestHandOffs(t *testing.T) {
+	hold := func(client int32, call, ret, leave, left time.Duration) []histories.Op {
+		return []histories.Op{
+			{Client: client, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: call, Return: ret, Validity: histories.Unbounded},
+			{Client: client, Kind: histories.Release, Outcome: histories.OK, Key: "k", Call: leave, Return: left}}
+	}
+	for name, c := range map[string]struct {
+		second []histories.Op
+		want   int
+	}{
+		"waited":      {hold(1, 5, 12, 20, 21), 1},
+		"came later":  {hold(1, 11, 12, 20, 21), 0},
+		"same client": {hold(0, 12, 13, 20, 21), 0},
+	} {
+		v, err := Judge(histories.Header{}, histories.Ops(append(hold(0, 1, 2, 10, 11), c.second...)))
+		if err != nil || v.Counts.HandOffs != c.want {
+			t.Errorf("%s: %d hand-offs, want %d (%v)", name, v.Counts.HandOffs, c.want, err)
+		}
+	}
+}
+
 // TestScores: an unknown is never a pass, and a control that was not seen to break is missed.
 func TestScores(t *testing.T) {
 	for _, c := range []struct {

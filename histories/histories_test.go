@@ -191,6 +191,32 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
+// TestAtTheVeryTimeOfAMark: what stands below a mark and happened at its time is still put in order with
+// what stands above it, calls before returns.
+func TestAtTheVeryTimeOfAMark(t *testing.T) {
+	lines := []Line{
+		{Op: Op{Client: 0, Kind: Acquire, Outcome: OK, Call: 5, Return: 10}},
+		{Mark: true, At: 10},
+		{Op: Op{Client: 1, Kind: Release, Outcome: OK, Call: 10, Return: 12}},
+		{Mark: true, At: 20},
+	}
+	i := 0
+	var got []string
+	_, err := Replay(func() (Line, error) {
+		if i == len(lines) {
+			return Line{}, io.EOF
+		}
+		i++
+		return lines[i-1], nil
+	}, func(ev Event) error {
+		got = append(got, fmt.Sprint(ev.Op.Client, ev.Return))
+		return nil
+	})
+	if want := []string{"0 false", "1 false", "0 true", "1 true"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v (%v)", got, want, err)
+	}
+}
+
 // TestKilledRun: a file cut anywhere is read up to the cut, and judged up to its last mark.
 func TestKilledRun(t *testing.T) {
 	file := record(t, 1, func(rec *Recorder) {

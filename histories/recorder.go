@@ -145,16 +145,18 @@ type Log struct {
 	done []Op
 }
 
-// Call records that an operation begins. Client, Life, Call and Return are the log's to fill in.
-func (l *Log) Call(op Op) {
+// Call records that an operation begins, and gives the time of its call. Client, Life, Call and Return are
+// the log's to fill in.
+func (l *Log) Call(op Op) time.Duration {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	op.Client, op.Life = l.client, l.life
 	op.Call, op.Return = l.stamp(), StillOpen
 	if op.Due == 0 || op.Due > op.Call {
 		op.Due = op.Call
 	}
 	l.open, l.busy = op, true
-	l.mu.Unlock()
+	return op.Call
 }
 
 // Return records how the open operation ended, and gives the time of its return. An acquire or release

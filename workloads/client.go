@@ -22,6 +22,10 @@ type Client struct {
 	log      *histories.Log
 	resource Resource
 	granted  *atomic.Int64
+	watch    *Watch
+	renews   bool    // the lock renews by itself
+	partner  *Client // another client, driven by this one; nil where the workload needs none
+	done     bool    // no iteration follows
 
 	rand *rand.Rand    // of this iteration
 	due  time.Duration // when this iteration was meant to start
@@ -31,7 +35,11 @@ type Client struct {
 type Held struct {
 	impls.Hold
 	number int64
+	lost   bool // it was noted that the hold is over
 }
+
+// Leave says that the client has nothing more to do.
+func (c *Client) Leave() { c.done = true }
 
 // Key chooses the key of this iteration.
 func (c *Client) Key() string { return c.Params.key(c.rand) }
@@ -39,15 +47,18 @@ func (c *Client) Key() string { return c.Params.key(c.rand) }
 // Acquire asks for a key; false where it was refused or nobody knows.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
 	h := Held{number: c.log.NextHold()}
-	c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: key, Due: c.due})
+	call := c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: key, Due: c.due})
 	c.due = 0 // a second acquire of the iteration is due when it is called
 	var err error
-	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait})
+	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
 	if err == nil {
 		res.Depth, res.Key, res.Fence = uint16(h.Depth), h.Key, h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
+		if c.renews {
+			c.watch.holding(h.Grant, watched{c.log, h.number, call})
+		}
 	}
 	c.log.Return(res)
 	return h, err == nil
@@ -59,12 +70,46 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	c.log.Return(result(c.lock.Release(ctx, h.Grant)))
 }
 
+// Lost notes that a hold is over without a release: the lock said so, or the client saw its lease run out.
+func (c *Client) Lost(h *Held) {
+	if !h.lost {
+		h.lost = true
+		c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: c.recorder.Since()})
+	}
+}
+
+// Work spends time inside the critical section, and stops when the lock says that the hold is lost.
+func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
+	if d <= 0 {
+		return true
+	}
+	select {
+	case <-c.after(d):
+		return true
+	case <-ctx.Done():
+		return true
+	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
+		c.Lost(h)
+		return false
+	}
+}
+
 // Read reads what the lock guards.
 func (c *Client) Read(h Held) int64 {
 	c.log.Call(histories.Op{Kind: histories.Read, Hold: h.number, Key: h.Key})
 	value := c.resource.Read(h.Key)
 	c.log.Return(histories.Result{Outcome: histories.OK, Value: value})
 	return value
+}
+
+// Append adds an order to what the lock guards; sold tells whether there was anything left to order.
+func (c *Client) Append(h Held, sold bool) {
+	c.log.Call(histories.Op{Kind: histories.Append, Hold: h.number, Key: h.Key})
+	res := histories.Result{Outcome: histories.OK, Value: 1}
+	if !sold {
+		res = histories.Result{Outcome: histories.Refused, Error: "sold out"}
+	}
+	c.log.Return(res)
 }
 
 // Write writes what the lock guards.
@@ -105,13 +150,16 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	end := time.Duration(time.Now().Add(d).UnixNano())
-	t := time.NewTimer(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-c.after(d):
 	case <-ctx.Done():
 	}
+}
+
+// after is ready after a time, at an instant of the client's own.
+func (c *Client) after(d time.Duration) <-chan time.Time {
+	end := time.Duration(time.Now().Add(d).UnixNano())
+	return time.After(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
 }
 
 // owner is who the client is to the lock. One that does not know what it holds goes on as another.

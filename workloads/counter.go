@@ -14,8 +14,9 @@ func counter() Workload {
 				return
 			}
 			value := c.Read(h)
-			c.Sleep(ctx, c.Params.Hold)
-			c.Write(h, value+1)
+			if c.Work(ctx, &h, c.Params.Hold) {
+				c.Write(h, value+1)
+			}
 			c.Release(ctx, h)
 		},
 	}

@@ -21,6 +21,8 @@ type Drive struct {
 	Fresh    impls.Lock   // of a process that took no part: the epilogue's
 	Recorder *histories.Recorder
 	Resource Resource
+	Watch    *Watch        // given to the locks' Env as Renewed
+	Renews   bool          // the lock renews by itself
 	Granted  *atomic.Int64 // so far, for whoever shows progress
 }
 
@@ -40,7 +42,7 @@ func (d *Drive) Run(ctx context.Context) {
 	ops, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	over := make(chan any, 1)
-	go func() { over <- d.clients(stop, ops, stopNow) }()
+	go func() { over <- d.clients(stop, ops, stopNow); stopNow() }()
 	<-stop.Done()
 	grace := d.Params.TTL + time.Second
 	if ctx.Err() != nil {
@@ -66,6 +68,12 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 	panics := make(chan any, d.Params.Clients)
 	for n := range d.Params.Clients {
 		c := d.client(int32(n), d.Locks[n%len(d.Locks)])
+		if d.Workload.Paired {
+			if n%2 == 1 {
+				continue
+			}
+			c.partner = d.client(int32(n+1), d.Locks[(n+1)%len(d.Locks)])
+		}
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -74,7 +82,7 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 				}
 			}()
 			c.Sleep(stop, time.Duration(n+1)) // no two start at the same instant of a virtual clock
-			for i := uint64(0); stop.Err() == nil; i++ {
+			for i := uint64(0); stop.Err() == nil && !c.done; i++ {
 				c.iterate(stop, ops, i, d.Workload)
 			}
 		})
@@ -86,7 +94,7 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 
 func (d *Drive) client(number int32, lock impls.Lock) *Client {
 	return &Client{Params: &d.Params, number: number, lock: lock, recorder: d.Recorder,
-		log: d.Recorder.Log(number), resource: d.Resource, granted: d.Granted}
+		log: d.Recorder.Log(number), resource: d.Resource, granted: d.Granted, watch: d.Watch, renews: d.Renews}
 }
 
 // iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
@@ -107,12 +115,18 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 // rounded is in whole microseconds: a virtual network tells simultaneous events apart by what is below.
 func rounded(ns int64) time.Duration { return time.Duration(ns).Truncate(time.Microsecond) }
 
-// writeInitial writes the zeros that a guarded workload starts from: recorded, as all that is written.
+// writeInitial writes what a guarded workload starts from: recorded, as all that is written. Where a key
+// is split into segments, each has its part.
 func (d *Drive) writeInitial() {
-	if d.Workload.Guarded {
-		harness := d.client(histories.Harness, nil)
-		for _, key := range d.Params.KeyNames() {
-			harness.Write(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}}, 0)
+	if !d.Workload.Guarded {
+		return
+	}
+	harness := d.client(histories.Harness, nil)
+	for _, key := range d.Params.KeyNames() {
+		segments := segmentsOf(d.Locks[0], key)
+		for i, segment := range segments {
+			part := d.Params.Initial*(i+1)/len(segments) - d.Params.Initial*i/len(segments)
+			harness.Write(Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
 		}
 	}
 }
@@ -124,18 +138,22 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		harness := d.client(histories.Harness, nil)
 		for _, key := range d.Params.KeyNames() {
-			harness.Read(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}})
+			for _, segment := range segmentsOf(d.Fresh, key) {
+				harness.Read(Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		if ctx.Err() != nil {
-			return
-		}
-		if h, ok := fresh.Acquire(ctx, key, within); ok {
-			fresh.Release(ctx, h)
+		for range segmentsOf(d.Fresh, key) { // a lock that splits a key hands its segments out in turn
+			if ctx.Err() != nil {
+				return
+			}
+			if h, ok := fresh.Acquire(ctx, key, within); ok {
+				fresh.Release(ctx, h)
+			}
 		}
 	}
 }

@@ -19,14 +19,17 @@ type Params struct {
 	Think     time.Duration // mean time between two iterations of a client; uniform from 0 to twice that
 	Keys      int           // how many different locks there are
 	Spread    Spread        // how clients choose among them
+	Stock     int           // of each key, for sale in the workload inventory
 	Seed      uint64
+
+	Initial int // the value that each guarded key starts with, spread over its segments
 }
 
 // Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks
 // on a machine that stalls; eight clients contend for one key.
 func Defaults() Params {
 	return Params{Clients: 8, Processes: 2, Duration: time.Second, TTL: 5 * time.Second,
-		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Seed: 1}
+		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Stock: 200, Seed: 1}
 }
 
 // Check tells, in one sentence, what is wrong with the parameters.
@@ -44,6 +47,8 @@ func (p Params) Check() error {
 		return fmt.Errorf("hold %v, think %v: want 0 or more", p.Hold, p.Think)
 	case p.Wait < 0:
 		return fmt.Errorf("wait %v: want more than 0, or 0 to wait until granted; the workload try asks once", p.Wait)
+	case p.Stock < 1 || p.Stock > 1_000_000:
+		return fmt.Errorf("stock %d: want 1 to 1000000", p.Stock)
 	case p.Keys < 1 || p.Keys > 100_000:
 		return fmt.Errorf("%d keys: want 1 to 100000", p.Keys)
 	case p.Keys > 1 && p.Spread == One:

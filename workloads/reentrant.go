@@ -19,8 +19,9 @@ func reentrant() Workload {
 				c.Release(ctx, inner)
 			}
 			c.Probe(ctx, outer)
-			c.Sleep(ctx, c.Params.Hold)
-			c.Write(outer, value+1)
+			if c.Work(ctx, &outer, c.Params.Hold) {
+				c.Write(outer, value+1)
+			}
 			c.Release(ctx, outer)
 		},
 	}

@@ -12,7 +12,7 @@ func try() Workload {
 			if !ok {
 				return
 			}
-			c.Sleep(ctx, c.Params.Hold)
+			c.Work(ctx, &h, c.Params.Hold)
 			c.Release(ctx, h)
 		},
 	}

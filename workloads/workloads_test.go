@@ -35,8 +35,37 @@ func grant(_ context.Context, r impls.Request) (impls.Hold, error) {
 
 func released(context.Context, impls.Grant) error { return nil }
 
+// mutex is a correct lock within one process. Each call takes time, so that the order of events shows.
+func mutex() fake {
+	free := make(chan struct{}, 1)
+	return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+		time.Sleep(time.Millisecond)
+		select {
+		case free <- struct{}{}:
+			h, err := grant(ctx, r)
+			h.Validity = r.TTL
+			return h, err
+		case <-ctx.Done():
+			return impls.Hold{}, ctx.Err()
+		}
+	}, func(context.Context, impls.Grant) error {
+		time.Sleep(time.Millisecond)
+		select {
+		case <-free:
+			return nil
+		default:
+			return impls.ErrNotHeld
+		}
+	}}
+}
+
 // drive runs a workload in virtual time on a fake lock and returns the operations and how long it took.
 func drive(t *testing.T, name string, p Params, open func() fake) (ops []histories.Op, took time.Duration) {
+	t.Helper()
+	return driveLock(t, name, p, func() impls.Lock { return open() })
+}
+
+func driveLock(t *testing.T, name string, p Params, open func() impls.Lock) (ops []histories.Op, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
@@ -47,6 +76,7 @@ func drive(t *testing.T, name string, p Params, open func() fake) (ops []histori
 		lock := open() // in the bubble, as the channels in it must be
 		d := &Drive{Params: p, Locks: []impls.Lock{lock}, Fresh: lock, Recorder: rec, Resource: NewRegister(), Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
+		d.Params = d.Workload.Adapted(p)
 		start := time.Now()
 		d.Run(t.Context())
 		took = time.Since(start)
@@ -83,6 +113,7 @@ func kinds(ops []histories.Op, client int32) (s []string) {
 func TestWhatEachWorkloadDoes(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter":   "acquire read write release",
+		"inventory": "acquire read write append release",
 		"contend":   "acquire release",
 		"try":       "acquire release",
 		"reentrant": "acquire read acquire release write release", // the fake cannot be probed
@@ -101,6 +132,138 @@ func TestWhatEachWorkloadDoes(t *testing.T) {
 			t.Errorf("%s: the harness does %v", name, got)
 		}
 	}
+}
+
+// TestFlashSale: a correct lock sells exactly the stock, and everybody leaves when all is sold.
+func TestFlashSale(t *testing.T) {
+	p := Defaults()
+	p.Stock, p.Duration = 25, time.Hour
+	ops, took := drive(t, "inventory", p, mutex)
+	orders, refused := 0, 0
+	for _, op := range ops {
+		if op.Kind == histories.Append && op.Outcome == histories.OK {
+			orders++
+		} else if op.Kind == histories.Append {
+			refused++
+		}
+	}
+	if last := ops[len(ops)-3]; orders != p.Stock || refused != p.Clients || last.Client != histories.Harness || last.Value != 0 {
+		t.Errorf("%d orders, %d refused, %d left", orders, refused, last.Value)
+	}
+	if took > time.Minute {
+		t.Errorf("they went on for %v", took)
+	}
+}
+
+// split is a lock that splits each key in two and hands the halves out in turn.
+type split struct {
+	fake
+	next *atomic.Int64
+}
+
+func (s split) Segments(key string) []string { return []string{key + "#0", key + "#1"} }
+
+func (s split) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {
+	r.Key = s.Segments(r.Key)[(s.next.Add(1)-1)%2]
+	return grant(ctx, r)
+}
+
+// TestSegmentsAreSoldOut: a buyer whose segment is empty goes on to the other.
+func TestSegmentsAreSoldOut(t *testing.T) {
+	p := Defaults()
+	p.Stock, p.Clients, p.Processes, p.Duration = 7, 1, 1, time.Hour
+	ops, _ := driveLock(t, "inventory", p, func() impls.Lock { return split{fake{nil, released}, new(atomic.Int64)} })
+	left, orders := map[string]int64{}, 0
+	for _, op := range ops {
+		switch {
+		case op.Client == histories.Harness:
+			left[op.Key] = op.Value
+		case op.Kind == histories.Append && op.Outcome == histories.OK:
+			orders++
+		}
+	}
+	if orders != 7 || len(left) != 2 || left["k0#0"]+left["k0#1"] != 0 {
+		t.Errorf("%d orders, left %v", orders, left)
+	}
+}
+
+// TestMisuse: every misuse is tried, by the client or by its partner, on a hold that the record names.
+func TestMisuse(t *testing.T) {
+	p := Defaults()
+	p.Clients, p.Duration, p.Think = 2, time.Millisecond, 0
+	ops, _ := drive(t, "misuse", p, mutex)
+	var got []string
+	for _, op := range ops {
+		if op.Client < 2 {
+			got = append(got, fmt.Sprintf("%d%s%s", op.Client, op.Kind, op.Outcome))
+		}
+	}
+	want := strings.Fields("0acquireok 0releaseok 0releaserefused 0releaserefused" +
+		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" + // this mutex knows no owner
+		" 0acquireok 0lostok 0releaseok" +
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // it has no lease either, so the partner waits in vain
+	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// TestLostStopsTheWork: a client that is told of its loss does not write.
+func TestLostStopsTheWork(t *testing.T) {
+	p := Defaults()
+	p.Clients, p.Processes, p.Duration, p.Hold = 1, 1, 50*time.Millisecond, 20*time.Millisecond
+	ops, _ := drive(t, "counter", p, func() fake {
+		return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+			h, err := grant(ctx, r)
+			lost := make(chan struct{})
+			time.AfterFunc(5*time.Millisecond, func() { close(lost) })
+			h.Lost = lost
+			return h, err
+		}, released}
+	})
+	if got := kinds(ops, 0)[:4]; !slices.Equal(got, []string{"acquire", "read", "lost", "release"}) {
+		t.Errorf("it went on: %v", got)
+	}
+}
+
+// TestRenewalsAreRecorded: with the time at which they were sent, and what they promise.
+func TestRenewalsAreRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var file bytes.Buffer
+		rec, err := histories.NewRecorder(&file, histories.Header{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := NewWatch()
+		log := rec.Log(0)
+		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
+		log.Return(histories.Result{Outcome: histories.OK})
+		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
+		w.Renewed(g, time.Millisecond, nil) // nobody knows the hold yet
+		w.holding(g, watched{log, 1, call})
+		time.Sleep(10 * time.Millisecond)
+		w.Renewed(g, 7*time.Millisecond, nil)
+		w.Renewed(g, 8*time.Millisecond, impls.ErrNotHeld)
+		w.Renewed(g, 9*time.Millisecond, errors.New("reset"))
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := histories.NewReader(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if _, err := histories.Replay(r.Next, func(ev histories.Event) error {
+			if op := ev.Op; op.Kind == histories.Renew {
+				got = append(got, fmt.Sprint(op.Hold, op.Outcome, op.Call-call, op.Validity))
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"1 ok 7ms 1s", "1 refused 8ms 0s", "1 unknown 9ms 0s"}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }
 
 // TestOutcomes: definite answers are recorded as such, everything else as unknown, and a client that does
@@ -135,20 +298,9 @@ func TestOutcomes(t *testing.T) {
 
 // TestWhatIsUnderWayIsFinished: when the time is up nobody is cut off who can still be granted.
 func TestWhatIsUnderWayIsFinished(t *testing.T) {
-	lock := func() fake {
-		mutex := make(chan struct{}, 1)
-		return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
-			select {
-			case mutex <- struct{}{}:
-				return grant(ctx, r)
-			case <-ctx.Done():
-				return impls.Hold{}, ctx.Err()
-			}
-		}, func(context.Context, impls.Grant) error { <-mutex; return nil }}
-	}
 	p := Defaults()
 	p.Duration, p.Hold = 50*time.Millisecond, 20*time.Millisecond
-	ops, took := drive(t, "contend", p, lock)
+	ops, took := drive(t, "contend", p, mutex)
 	for _, op := range ops {
 		if op.Outcome != histories.OK {
 			t.Errorf("%s by client %d is %s", op.Kind, op.Client, op.Outcome)

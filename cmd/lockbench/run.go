@@ -70,6 +70,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform or zipf")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale of each key in the workload inventory")
 	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: "+strings.Join(servers.Ways(), ", "))

@@ -42,7 +42,8 @@ const attempts = 3
 func (s Setting) Try(ctx context.Context, c Cell, dir string, granted *atomic.Int64) (Outcome, error) {
 	var out Outcome
 	for n := 1; n <= attempts; n++ {
-		t := trial{Setting: s, Cell: c, dir: filepath.Join(dir, fmt.Sprintf("%03d", n)), granted: granted}
+		s.Params = c.Workload.Adapted(s.Params)
+		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", n)), granted: granted}
 		var err error
 		if out, err = t.run(ctx); err != nil || out.Void == "" {
 			return out, err
@@ -56,6 +57,7 @@ type trial struct {
 	Cell
 	dir     string
 	granted *atomic.Int64
+	watch   *workloads.Watch
 
 	group *servers.Group // nil: the lock talks to nothing
 	locks []impls.Lock   // one per process, and one more for the epilogue
@@ -103,7 +105,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	}
 	last := len(t.locks) - 1
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Locks: t.locks[:last], Fresh: t.locks[last],
-		Recorder: rec, Resource: workloads.NewRegister(), Granted: t.granted}
+		Recorder: rec, Resource: workloads.NewRegister(), Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
 	failed := make(chan error, 1)

