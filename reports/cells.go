@@ -7,6 +7,7 @@ import (
 // cell is one figure of a table: Title says why there is none, or more than fits.
 type cell struct {
 	Text  string
+	Ratio string // to the best of the table
 	Title string
 }
 
@@ -25,7 +26,9 @@ func latencyLines(m Measurement) []latencyLine {
 		d    Distribution
 	}{{"contended", m.Contended}, {"uncontended", m.Uncontended}} {
 		if c.d.N > 0 {
-			all = append(all, lineOf(c.name, c.d))
+			line := lineOf(c.name, c.d)
+			line.compare(m)
+			all = append(all, line)
 		}
 	}
 	if len(all) == 0 {
@@ -80,6 +83,7 @@ func cellOf(m Measurement) figures {
 	if m.Commands != nil {
 		f.Commands = cell{Text: fmt.Sprintf("%.2f", *m.Commands)}
 	}
+	f.compare(m)
 	return f
 }
 

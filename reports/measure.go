@@ -40,6 +40,8 @@ type Measurement struct {
 	CutOff     int  `json:"cut_off"`      // acquires still open at the end
 	Reentries  int  `json:"reentries"`    // in no histogram
 	OutOfRange int  `json:"out_of_range"` // durations that no histogram took
+
+	best *best // of its table
 }
 
 // TrialFigures are those of one trial.

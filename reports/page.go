@@ -170,6 +170,10 @@ func (r *Results) workloads() ([]workload, error) {
 	label := labels(r.Run.Plan)
 	for i := range all {
 		var err error
+		top := bestOf(all[i].Plain)
+		for j := range all[i].Plain {
+			all[i].Plain[j].best = top
+		}
 		if all[i].Chart, err = chartOf(all[i].ID, all[i].Name, all[i].Plain, label); err != nil {
 			return nil, fmt.Errorf("chart of %s: %w", all[i].Name, err)
 		}
