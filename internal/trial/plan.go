@@ -29,7 +29,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 	var plan []Cell
 	for _, l := range locks {
 		for _, w := range loads {
-			if w.Reentrant && !l.Reentrant {
+			if w.Reentrant && !l.Reentrant || w.Special && l.Store == "" {
 				continue
 			}
 			for _, f := range breaks {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,37 +24,53 @@ import (
 func TestEachCell(t *testing.T) {
 	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults()}
 	s.Params.Duration = 200 * time.Millisecond
+	var mu sync.Mutex
 	caught := map[string]bool{}
-	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
-		var granted atomic.Int64
-		out, err := s.Try(t.Context(), c, filepath.Join(t.TempDir(), c.Dir()), &granted)
-		if err != nil {
-			t.Fatal(err)
+	t.Run("cells", func(t *testing.T) {
+		for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+			t.Run(c.String(), func(t *testing.T) {
+				t.Parallel()
+				for _, property := range s.tryOnce(t, c) {
+					mu.Lock()
+					caught[property] = true
+					mu.Unlock()
+				}
+			})
 		}
-		enough := 20
-		if c.Workload.Special { // these take their time
-			enough = 2
-		}
-		if out.Verdict.Counts.Grants < enough || granted.Load() == 0 {
-			t.Errorf("%s: %d grants, %d shown", c, out.Verdict.Counts.Grants, granted.Load())
-		}
-		for _, f := range out.Verdict.Findings {
-			switch score := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); score {
-			case checker.Broken, checker.Missed, checker.LeftUndecided:
-				t.Errorf("%s: %s %s: %s %+v", c, f.Property, score, f.Why, f.Witness)
-			case checker.Caught:
-				caught[f.Property] = true
-			}
-		}
-		for _, d := range out.Verdict.Oracle.Disagreements {
-			t.Errorf("%s: %s", c, d)
-		}
-	}
+	})
 	for _, p := range []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "reentrancy"} {
 		if !caught[p] {
 			t.Errorf("no control for %s was caught", p)
 		}
 	}
+}
+
+// tryOnce tries a cell, checks that every expectation is met, and returns the properties that were caught.
+func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string) {
+	var granted atomic.Int64
+	out, err := s.Try(t.Context(), c, t.TempDir(), &granted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := 20
+	if c.Workload.Special { // these take their time
+		enough = 2
+	}
+	if out.Verdict.Counts.Grants < enough || granted.Load() == 0 {
+		t.Errorf("%d grants, %d shown", out.Verdict.Counts.Grants, granted.Load())
+	}
+	for _, f := range out.Verdict.Findings {
+		switch score := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); score {
+		case checker.Broken, checker.Missed, checker.LeftUndecided:
+			t.Errorf("%s %s: %s %+v", f.Property, score, f.Why, f.Witness)
+		case checker.Caught:
+			caught = append(caught, f.Property)
+		}
+	}
+	for _, d := range out.Verdict.Oracle.Disagreements {
+		t.Error(d)
+	}
+	return caught
 }
 
 func TestStalledTrialIsVoid(t *testing.T) {

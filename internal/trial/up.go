@@ -62,13 +62,16 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// down closes the locks, then stops the servers.
+// down closes the locks, then ends the servers: at once, for nothing that they hold is of use any more.
 func (t *trial) down() error {
 	var errs []error
 	for _, l := range t.locks {
 		errs = append(errs, l.Close())
 	}
 	if t.group != nil {
+		for _, n := range t.group.Nodes {
+			errs = append(errs, n.Kill())
+		}
 		errs = append(errs, t.group.Stop())
 	}
 	return errors.Join(errs...)
