@@ -100,7 +100,7 @@ func TestTryWaitAndCancel(t *testing.T) {
 		if _, err := b.Acquire(ctx, request("try", 0)); !errors.Is(err, impls.ErrBusy) {
 			t.Errorf("try: %v, want busy", err)
 		}
-		if impl.Name == "reentrant-flag" {
+		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
 			return // whoever was refused once is granted for ever: that is its defect
 		}
 		start := time.Now()
@@ -141,20 +141,24 @@ func TestReleaseOfWhatIsNotHeld(t *testing.T) {
 		if err := a.Release(t.Context(), h.Grant); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Release(t.Context(), h.Grant); impl.Name != "none" && !errors.Is(err, impls.ErrNotHeld) {
+		err = a.Release(t.Context(), h.Grant)
+		if impl.Name == "none" || impl.Name == "redisson-legacy" { // its defect: success, though nothing was there
+			if err != nil {
+				t.Errorf("a second release: %v, want success", err)
+			}
+		} else if !errors.Is(err, impls.ErrNotHeld) {
 			t.Errorf("a second release: %v, want not held", err)
 		}
 	})
 }
 
-// TestPlainDelete: the defect of the lower rungs is there, and the script does not have it.
+// TestPlainDelete: the defect of the lower rungs is there, and who compares does not have it.
 func TestPlainDelete(t *testing.T) {
-	frees := map[string]bool{"setnx": true, "set-px": true, "set-px-lua": false}
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
-		free, ok := frees[impl.Name]
-		if !ok {
+		if impl.Store == "" {
 			return // not a lock with one owner at a time
 		}
+		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
 		h, err := a.Acquire(t.Context(), request("a", 0))
 		if err != nil {
 			t.Fatal(err)
@@ -171,21 +175,37 @@ func TestPlainDelete(t *testing.T) {
 	})
 }
 
-// TestInnerReleaseFrees: the defect of reentrant-flag is there.
-func TestInnerReleaseFrees(t *testing.T) {
-	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
+// TestReentry: the articles' defects are there, and the others balance.
+func TestReentry(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if !impl.Reentrant {
 			return
 		}
-		_, err1 := a.Acquire(t.Context(), request("a", 0))
+		frees := impl.Name == "reentrant-flag" || impl.Name == "reentrant-count"
+		outer, err1 := a.Acquire(t.Context(), request("a", 0))
 		inner, err2 := a.Acquire(t.Context(), request("a", 0))
 		err3 := a.Release(t.Context(), inner.Grant)
 		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Fatal(err)
 		}
 		token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
-		if err != nil || token != "" {
-			t.Errorf("the store says %q, %v: the article's lock is free now", token, err)
+		if err != nil || frees != (token == "") {
+			t.Errorf("after the inner release the store says %q, %v", token, err)
+		}
+		if frees {
+			return
+		}
+		if token != outer.Token || outer.Depth != 1 || inner.Depth != 2 {
+			t.Errorf("the store says %q; granted %+v and %+v", token, outer.Grant, inner.Grant)
+		}
+		if _, err := b.Acquire(t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			t.Errorf("another, after the inner release: %v, want busy", err)
+		}
+		if err := a.Release(t.Context(), outer.Grant); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Acquire(t.Context(), request("b", 0)); err != nil {
+			t.Errorf("another, after the last release: %v", err)
 		}
 	})
 }

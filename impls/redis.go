@@ -62,10 +62,23 @@ func (n node) key(key string) string { return n.prefix + key }
 
 // setNXPX is SET key value NX PX ttl: one atomic command.
 func (n node) setNXPX(ctx context.Context, key, value string, ttl time.Duration) error {
+	if err := checkTTL(ttl); err != nil {
+		return err
+	}
+	return busyIfNil(n.Do(ctx, "SET", n.key(key), value, "NX", "PX", ttl.Milliseconds()).Err())
+}
+
+// checkTTL refuses what the server would round to nothing.
+func checkTTL(ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return fmt.Errorf("ttl %v: want at least 1ms, the unit of PX", ttl)
 	}
-	return busyIfNil(n.Do(ctx, "SET", n.key(key), value, "NX", "PX", ttl.Milliseconds()).Err())
+	return nil
+}
+
+// deleteIfMine compares and deletes in one script.
+func (n node) deleteIfMine(ctx context.Context, key, token string) error {
+	return notHeldIfNone(compareAndDelete.Run(ctx, n.Client, []string{n.key(key)}, token).Int64())
 }
 
 // del is the plain DEL: whoever sends it, the key goes.
@@ -81,6 +94,11 @@ func (n node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	} else if err != nil {
 		return "", 0, err
 	}
+	return n.timeLeft(ctx, key, value)
+}
+
+// timeLeft is what Probe answers of a key that was seen to bear the token.
+func (n node) timeLeft(ctx context.Context, key, token string) (string, time.Duration, error) {
 	left, err := n.PTTL(ctx, n.key(key)).Result()
 	switch {
 	case err != nil:
@@ -88,9 +106,9 @@ func (n node) Probe(ctx context.Context, key string) (string, time.Duration, err
 	case left == -2: // it went between the two commands
 		return "", 0, nil
 	case left == -1:
-		return value, Unbounded, nil
+		return token, Unbounded, nil
 	}
-	return value, left, nil
+	return token, left, nil
 }
 
 func busyIfNil(err error) error {

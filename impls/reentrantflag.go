@@ -21,7 +21,8 @@ func reentrantFlag() Impl {
 		Expect: together(
 			expect(Breaks, "a thread whose marker is set, be it by a refusal, is granted without asking the server",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
-			expect(Breaks, "the inner release deletes the key that the outer hold relies on", "reentrancy")),
+			expect(Breaks, "the inner release deletes the key that the outer hold relies on", "reentrancy"),
+			markedForEver()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &reentrantFlagLock{single: s, marker: map[string]string{}}, err

@@ -14,7 +14,9 @@ func setNX() Impl {
 		Expect: together(
 			expect(Holds, "SETNX is atomic and the key never expires: one holder until its DEL",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
-			expect(Holds, "without a crash every holder deletes its key", "no-orphan", "progress")),
+			expect(Holds, "without a crash every holder deletes its key", "no-orphan", "progress"),
+			in("misuse", expect(Breaks, "DEL asks nobody whose key it is", "owner-release")),
+			in("long-hold", expect(Holds, "the key has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &setNXLock{s}, err

@@ -17,7 +17,8 @@ func setPXLua() Impl {
 		Expect: together(
 			expect(Holds, "SET NX is atomic, and the script deletes nobody else's key",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
-			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress")),
+			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			comparedRelease(), promiseOutlived()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &setPXLuaLock{s}, err
@@ -46,5 +47,5 @@ func (l *setPXLuaLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 }
 
 func (l *setPXLuaLock) Release(ctx context.Context, g Grant) error {
-	return notHeldIfNone(compareAndDelete.Run(ctx, l.Client, []string{l.key(g.Key)}, g.Token).Int64())
+	return l.deleteIfMine(ctx, g.Key, g.Token)
 }

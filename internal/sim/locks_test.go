@@ -66,7 +66,11 @@ func driveVirtually(t *testing.T, impl impls.Impl) string {
 		}
 		start := time.Now()
 		d.Run(t.Context())
-		if took := time.Since(start); took < p.Duration || took > p.Duration+time.Second {
+		late := time.Second
+		if impl.Name == "shared-token" {
+			late += p.TTL + time.Second // a key that was left behind is waited for until it expires, or cut off
+		}
+		if took := time.Since(start); took < p.Duration || took > p.Duration+late {
 			t.Errorf("it took %v of virtual time", took)
 		}
 		for _, l := range d.Locks {

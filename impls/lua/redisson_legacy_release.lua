@@ -1,0 +1,17 @@
+-- Give the lock up once, as older versions do: of a lock that is gone, whosever it was, that is a success.
+-- KEYS[1] the lock, a hash; KEYS[2] its channel; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
+-- Returns 1 if the lock is free now, 0 if its owner holds it still, nil if another holds it.
+if redis.call('EXISTS', KEYS[1]) == 0 then
+	redis.call('PUBLISH', KEYS[2], 0)
+	return 1
+end
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+	return nil
+end
+if redis.call('HINCRBY', KEYS[1], ARGV[2], -1) > 0 then
+	redis.call('PEXPIRE', KEYS[1], ARGV[1])
+	return 0
+end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', KEYS[2], 0)
+return 1

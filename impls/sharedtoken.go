@@ -1,0 +1,65 @@
+package impls
+
+import (
+	"context"
+	"sync"
+)
+
+// sharedToken is an article's lock whose token stands in one field of the lock object, which all threads
+// share. Its defect is kept: every try overwrites the field, also one that is refused, and a release
+// compares the field, not the token of the grant. A holder whose field was overwritten does not delete its
+// key, which then stays until its lease is over; one whose process was granted last deletes for others too.
+func sharedToken() Impl {
+	return Impl{
+		Name: "shared-token", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Doc: "an article's lock: the token is a field that all threads share and every try overwrites",
+		Expect: together(
+			expect(Holds, "the field is in the store only while the last try of its process is the one that holds, so what is deleted is the holder's own",
+				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
+			expect(Holds, "a key that its holder could not delete expires with its lease", "no-orphan"),
+			expect(Open, "a key that is left behind frees itself within the bound, the lease: it shows as holds per second, not as a wait beyond the bound", "progress"),
+			in("misuse", expect(Open, "another thread of the process can release if none tried since the grant: it depends on who tried last", "owner-release")),
+			in("long-hold", leaseRunsOut())),
+		Open: func(env Env) (Lock, error) {
+			s, err := openSingle(env)
+			return &sharedTokenLock{single: s}, err
+		},
+	}
+}
+
+type sharedTokenLock struct {
+	single
+
+	mu    sync.Mutex // orders what the article leaves to chance, the writing of one word; nothing else
+	field string     // the token of the last try, whoever's and for whatever key
+}
+
+var (
+	_ Lock   = (*sharedTokenLock)(nil)
+	_ Prober = (*sharedTokenLock)(nil)
+)
+
+func (l *sharedTokenLock) Acquire(ctx context.Context, req Request) (Hold, error) {
+	return l.acquire(ctx, req, func(ctx context.Context) (Grant, error) {
+		mine := l.overwrite() // before the server was asked
+		err := l.setNXPX(ctx, req.Key, mine, req.TTL)
+		return Grant{Key: req.Key, Owner: req.Owner, Token: mine, Validity: req.TTL}, err
+	})
+}
+
+func (l *sharedTokenLock) overwrite() string {
+	mine := token(l.env.Rand)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.field = mine
+	return mine
+}
+
+// Release compares the field with the store, and does nothing where they differ. The article's method
+// returns nothing; what its condition knew is answered here as ErrNotHeld.
+func (l *sharedTokenLock) Release(ctx context.Context, g Grant) error {
+	l.mu.Lock()
+	last := l.field
+	l.mu.Unlock()
+	return l.getDel(ctx, g.Key, last)
+}
