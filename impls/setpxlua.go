@@ -46,5 +46,5 @@ func (l *setPXLuaLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 }
 
 func (l *setPXLuaLock) Release(ctx context.Context, g Grant) error {
-	return notHeldIfNone(compareAndDelete.Run(ctx, l.Client, []string{l.key(g.Key)}, g.Token).Int64())
+	return l.delIfMine(ctx, g.Key, g.Token)
 }

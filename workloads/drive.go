@@ -111,10 +111,27 @@ func rounded(ns int64) time.Duration { return time.Duration(ns).Truncate(time.Mi
 func (d *Drive) writeInitial() {
 	if d.Workload.Guarded {
 		harness := d.client(histories.Harness, nil)
-		for _, key := range d.Params.KeyNames() {
+		for _, key := range d.guarded() {
 			harness.Write(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}}, 0)
 		}
 	}
+}
+
+// segments are the keys that a grant of key may name.
+func (d *Drive) segments(key string) []string {
+	if s, ok := d.Locks[0].(impls.Segmenter); ok {
+		return s.Segments(key)
+	}
+	return []string{key}
+}
+
+// guarded are the keys of what the lock guards.
+func (d *Drive) guarded() []string {
+	var keys []string
+	for _, key := range d.Params.KeyNames() {
+		keys = append(keys, d.segments(key)...)
+	}
+	return keys
 }
 
 // Epilogue is what every run ends with: the final read of what was guarded, and a fresh client that
@@ -123,7 +140,7 @@ func (d *Drive) writeInitial() {
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		harness := d.client(histories.Harness, nil)
-		for _, key := range d.Params.KeyNames() {
+		for _, key := range d.guarded() {
 			harness.Read(Held{Hold: impls.Hold{Grant: impls.Grant{Key: key}}})
 		}
 	}
@@ -131,11 +148,13 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		if ctx.Err() != nil {
-			return
-		}
-		if h, ok := fresh.Acquire(ctx, key, within); ok {
-			fresh.Release(ctx, h)
+		for range d.segments(key) { // a process takes them in turn
+			if ctx.Err() != nil {
+				return
+			}
+			if h, ok := fresh.Acquire(ctx, key, within); ok {
+				fresh.Release(ctx, h)
+			}
 		}
 	}
 }

@@ -24,7 +24,8 @@ func TestEachCell(t *testing.T) {
 	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults()}
 	s.Params.Duration = 200 * time.Millisecond
 	caught := map[string]bool{}
-	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+	plan, _ := Fitting(Plan(impls.All(), workloads.All(), faults.All()), s.Servers)
+	for _, c := range plan {
 		var granted atomic.Int64
 		out, err := s.Try(t.Context(), c, filepath.Join(t.TempDir(), c.Dir()), &granted)
 		if err != nil {
@@ -136,5 +137,17 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 		if c.Workload.Reentrant && !c.Lock.Reentrant {
 			t.Errorf("%s does not apply", c)
 		}
+	}
+}
+
+func TestFitting(t *testing.T) {
+	cells := []Cell{{Lock: impls.Impl{Name: "local"}}, {Lock: impls.Impl{Name: "one", Store: "redis", Deployment: servers.Single}},
+		{Lock: impls.Impl{Name: "two", Store: "redis", Deployment: servers.Replica}}}
+	fits, leftOut := Fitting(cells, servers.Embedded)
+	if len(fits) != 2 || len(leftOut) != 1 || leftOut[0].Lock.Name != "two" {
+		t.Errorf("%v fit, %v are left out", fits, leftOut)
+	}
+	if fits, _ := Fitting(cells, servers.Local); len(fits) != 3 {
+		t.Errorf("only %v fit", fits)
 	}
 }
