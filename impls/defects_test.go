@@ -28,7 +28,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 			if how == servers.Local {
 				needRedis(t)
 			}
-			g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Nodes: 1})
+			g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis})
 			if err != nil {
 				t.Fatal(err)
 			}

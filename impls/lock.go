@@ -67,7 +67,8 @@ type Renewer interface {
 	Renew(context.Context, Grant) (Grant, error)
 }
 
-// Segmenter splits a key into several: whoever holds one of them holds that one only.
+// Segmenter splits a key into several: whoever holds one of them holds that one only. Its Acquire names the
+// segment that was asked for in the Hold also where it returns an error. A process takes the segments in turn.
 type Segmenter interface {
 	// Segments are the keys that a grant of key may name.
 	Segments(key string) []string

@@ -25,7 +25,12 @@ func openNode(env Env) (node, error) {
 	if len(env.Nodes) != 1 {
 		return node{}, fmt.Errorf("want 1 server, got %d", len(env.Nodes))
 	}
-	opts, err := redis.ParseURL(env.Nodes[0])
+	return connect(env, env.Nodes[0])
+}
+
+// connect opens a client of one server; it dials when it is first used.
+func connect(env Env, url string) (node, error) {
+	opts, err := redis.ParseURL(url)
 	if err != nil {
 		return node{}, err
 	}
@@ -79,6 +84,14 @@ func checkTTL(ttl time.Duration) error {
 // deleteIfMine compares and deletes in one script.
 func (n node) deleteIfMine(ctx context.Context, key, token string) error {
 	return notHeldIfNone(compareAndDelete.Run(ctx, n.Client, []string{n.key(key)}, token).Int64())
+}
+
+// drift is how far clocks may run apart within a lease, the server's expiry being counted in milliseconds.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// detached bounds what must be tried although the caller has gone.
+func detached(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
 // del is the plain DEL: whoever sends it, the key goes.

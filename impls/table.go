@@ -3,8 +3,8 @@ package impls
 // All is every lock, from the one that is none up the ladder.
 func All() []Impl {
 	return []Impl{none(), localMutex(), setNX(), setNXExpire(), setPX(), setPXGetDel(), sharedToken(),
-		reentrantFlag(), reentrantCount(), reentrantCountFixed(), blindRenewal(), setPXLua(),
-		redisson(), redissonLease(), redissonLegacy()}
+		reentrantFlag(), reentrantCount(), reentrantCountFixed(), blindRenewal(), setPXLua(), setPXWait(),
+		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced()}
 }
 
 // expect writes one expectation for several properties that hold or break for the same reason.

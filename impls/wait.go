@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -33,11 +34,17 @@ func newPolling(env Env) (polling, error) {
 // CheckParams tells, in one sentence, what is wrong with the parameters of an Env.
 func CheckParams(params map[string]string) error {
 	for name, value := range params {
-		switch {
-		case name != "wait":
-			return fmt.Errorf("unknown lock parameter %q: there is wait (spin or backoff)", name)
-		case value != "spin" && value != "backoff":
-			return fmt.Errorf("lock parameter wait=%s: want spin or backoff", value)
+		switch name {
+		case "wait":
+			if value != "spin" && value != "backoff" {
+				return fmt.Errorf("lock parameter wait=%s: want spin or backoff", value)
+			}
+		case "segments":
+			if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxSegments {
+				return fmt.Errorf("lock parameter segments=%s: want a number from 1 to %d", value, maxSegments)
+			}
+		default:
+			return fmt.Errorf("unknown lock parameter %q: there are wait (spin or backoff) and segments (a number)", name)
 		}
 	}
 	return nil

@@ -52,8 +52,9 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	var err error
 	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
+	res.Key = h.Key // a lock of several segments says which one it asked for, also when refused
 	if err == nil {
-		res.Depth, res.Key, res.Fence = uint16(h.Depth), h.Key, h.Fence
+		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
 		if c.renews {

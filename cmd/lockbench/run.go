@@ -86,6 +86,7 @@ type runner struct {
 	dir            string
 	setting        trial.Setting
 	manifest       reports.Manifest
+	leftOut        string // what cannot run on the chosen servers, and why; "": nothing
 }
 
 // plan turns flags into cells, and finds out what is wrong with them before anything starts.
@@ -122,12 +123,31 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{runFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), cells: trial.Plan(locks, loads, breaks)}
-	if len(r.cells) == 0 {
+	plan := trial.Plan(locks, loads, breaks)
+	if len(plan) == 0 {
 		return nil, usage(errors.New("nothing to do: none of the workloads applies to any of the locks"),
 			"reentrant applies to locks that grant again to their owner")
 	}
+	r := &runner{runFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	var leftOut []trial.Cell
+	if r.cells, leftOut = trial.Fitting(plan, f.servers); len(r.cells) == 0 {
+		return nil, usage(errors.New("nothing to do: "+whyLeftOut(leftOut)), "use --servers=local")
+	}
+	if len(leftOut) > 0 {
+		r.leftOut = whyLeftOut(leftOut)
+	}
 	return r, r.prepare(cmd, locks)
+}
+
+// whyLeftOut names the locks whose cells cannot run, and the reason, in one line.
+func whyLeftOut(cells []trial.Cell) string {
+	var names []string
+	for _, c := range cells {
+		if name := c.Lock.Name + " (deployment " + c.Lock.Deployment + ")"; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return fmt.Sprintf("left out: %s, %d cells: %v", strings.Join(names, ", "), len(cells), servers.ErrUnsupported)
 }
 
 // prepare makes the run's folder and writes what is known before the run, so that one that is killed can
@@ -146,6 +166,9 @@ func (r *runner) prepare(cmd *cobra.Command, locks []impls.Impl) error {
 	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
 		Environment: reports.Collect(), Parameters: parameters(r.params),
 		Notes: []string{fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes)}}
+	if r.leftOut != "" {
+		r.manifest.Notes = append(r.manifest.Notes, r.leftOut)
+	}
 	for _, l := range locks {
 		r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: l.Name, Doc: l.Doc})
 	}
@@ -250,6 +273,9 @@ func (r *runner) sayServers() {
 		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
 	default:
 		fmt.Fprintln(r.stderr, "servers: the embedded emulator; its latencies compare with nothing")
+	}
+	if r.leftOut != "" {
+		fmt.Fprintln(r.stderr, r.leftOut)
 	}
 }
 

@@ -21,7 +21,7 @@ var _ Node = (*embedded)(nil)
 
 func startEmbedded(_ context.Context, s Spec) (*Group, error) {
 	g := &Group{How: Embedded, Server: embeddedServer, release: func() error { return nil }}
-	for range s.Nodes {
+	for range size(s.Deployment) {
 		m := miniredis.NewMiniRedis()
 		m.ClockTTL(true) // otherwise a key expires only when told to
 		if err := m.StartAddr("127.0.0.1:0"); err != nil {

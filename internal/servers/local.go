@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -57,15 +58,44 @@ func startLocal(ctx context.Context, s Spec) (*Group, error) {
 	}
 	g := &Group{How: Local, release: k.close}
 	l := launcher{k, program, freePort}
-	for range s.Nodes {
-		n, err := l.start(ctx)
-		if err != nil {
-			return nil, errors.Join(err, g.Stop())
-		}
+	start := l.independent
+	if s.Deployment == Replica {
+		start = l.primaryAndReplica
+	}
+	started, err := start(ctx, size(s.Deployment))
+	for _, n := range started {
 		g.Nodes = append(g.Nodes, n)
 		g.Server = fmt.Sprintf("redis %s (local)", n.version)
 	}
+	if err != nil {
+		return nil, errors.Join(err, g.Stop())
+	}
 	return g, nil
+}
+
+// independent starts so many servers at once, and returns those that came up also where one did not.
+func (l launcher) independent(ctx context.Context, nodes int) ([]*local, error) {
+	started, errs := make([]*local, nodes), make([]error, nodes)
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { started[i], errs[i] = l.start(ctx) })
+	}
+	all.Wait()
+	return slices.DeleteFunc(started, func(n *local) bool { return n == nil }), errors.Join(errs...)
+}
+
+// primaryAndReplica returns when the replica follows. Without its option the primary would wait five
+// seconds for other replicas before it sends the first what it has.
+func (l launcher) primaryAndReplica(ctx context.Context, _ int) ([]*local, error) {
+	primary, err := l.start(ctx, "--repl-diskless-sync-delay", "0")
+	if err != nil {
+		return nil, err
+	}
+	replica, err := l.start(ctx, "--replicaof", "127.0.0.1", strconv.Itoa(primary.port))
+	if err != nil {
+		return []*local{primary}, err
+	}
+	return []*local{primary, replica}, replica.awaitLink(ctx)
 }
 
 // freePort finds a port that nobody listens on. Nothing reserves it.
@@ -79,13 +109,13 @@ func freePort() (int, error) {
 }
 
 // start starts one server, on another port if the first was taken meanwhile.
-func (l launcher) start(ctx context.Context) (*local, error) {
+func (l launcher) start(ctx context.Context, options ...string) (*local, error) {
 	for attempt := 1; ; attempt++ {
 		port, err := l.freePort()
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		n, err := l.startOn(ctx, port)
+		n, err := l.startOn(ctx, port, options)
 		if err == nil {
 			return n, nil
 		}
@@ -95,7 +125,7 @@ func (l launcher) start(ctx context.Context) (*local, error) {
 	}
 }
 
-func (l launcher) startOn(ctx context.Context, port int) (*local, error) {
+func (l launcher) startOn(ctx context.Context, port int, options []string) (*local, error) {
 	dir, err := l.keeper.folder()
 	if err != nil {
 		return nil, err
@@ -105,8 +135,8 @@ func (l launcher) startOn(ctx context.Context, port int) (*local, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	defer log.Close()
-	cmd := exec.Command(l.program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
-		"--dir", dir, "--save", "", "--appendonly", "no")
+	cmd := exec.Command(l.program, append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+		"--dir", dir, "--save", "", "--appendonly", "no"}, options...)...)
 	// Its output rather than a --logfile: what it has to say against its own arguments comes before any
 	// log file is open.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
@@ -128,19 +158,32 @@ func (l launcher) startOn(ctx context.Context, port int) (*local, error) {
 // awaitUp returns when the server answers, and answers as our child: another server may have taken the
 // port, and it would answer in its place while the child is on its way out.
 func (n *local) awaitUp(ctx context.Context) error {
+	return n.await(ctx, "answer", "server", func(info map[string]string) bool {
+		n.version = info["redis_version"]
+		return info["process_id"] == strconv.Itoa(n.child.cmd.Process.Pid)
+	})
+}
+
+// awaitLink returns when a replica follows its primary.
+func (n *local) awaitLink(ctx context.Context) error {
+	return n.await(ctx, "follow its primary", "replication", func(info map[string]string) bool {
+		return info["master_link_status"] == "up"
+	})
+}
+
+// await returns when a section of the server's INFO is as wanted.
+func (n *local) await(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()
 	for {
-		if info, err := askInfo(ctx, n.addr(), "server"); err == nil &&
-			info["process_id"] == strconv.Itoa(n.child.cmd.Process.Pid) {
-			n.version = info["redis_version"]
+		if info, err := askInfo(ctx, n.addr(), section); err == nil && is(info) {
 			return nil
 		}
 		select {
 		case <-n.child.done:
 			return fmt.Errorf("it ended at once (%v)", n.child.cmd.ProcessState)
 		case <-ctx.Done():
-			return fmt.Errorf("wait for it to answer: %w", ctx.Err())
+			return fmt.Errorf("wait for it to %s: %w", what, ctx.Err())
 		case <-time.After(pollEvery):
 		}
 	}

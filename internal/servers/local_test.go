@@ -125,7 +125,7 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 	for i := range groups {
 		all.Go(func() {
 			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-			g, err := Start(t.Context(), Spec{How: Local, Store: Redis, Nodes: 1})
+			g, err := Start(t.Context(), Spec{How: Local, Store: Redis})
 			if err != nil {
 				t.Error(err)
 				return
@@ -146,7 +146,7 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 }
 
 func TestServersDoNotHearTheTerminal(t *testing.T) {
-	n := startGroup(t, Local, 1).Nodes[0].(*local)
+	n := startGroup(t, Local, Single).Nodes[0].(*local)
 	k, err := newKeeper()
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestServersDoNotHearTheTerminal(t *testing.T) {
 }
 
 func TestStopEndsAPausedServer(t *testing.T) {
-	n := startGroup(t, Local, 1).Nodes[0].(*local)
+	n := startGroup(t, Local, Single).Nodes[0].(*local)
 	if err := syscall.Kill(n.pid(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestKeeperIsToldOfEachEnd(t *testing.T) {
 }
 
 func TestATakenPortIsNotTheEnd(t *testing.T) {
-	other := startGroup(t, Local, 1).Nodes[0].(*local) // it answers, but it is not our child
+	other := startGroup(t, Local, Single).Nodes[0].(*local) // it answers, but it is not our child
 	k, err := newKeeper()
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAServerThatHangsIsEnded(t *testing.T) {
 }
 
 func TestAddressesArePrivate(t *testing.T) {
-	for _, url := range startGroup(t, Local, 1).URLs() {
+	for _, url := range startGroup(t, Local, Single).URLs() {
 		if host, _, err := net.SplitHostPort(strings.TrimPrefix(url, "redis://")); err != nil || host != "127.0.0.1" {
 			t.Errorf("%s: %v", url, err)
 		}

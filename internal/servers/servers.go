@@ -23,14 +23,24 @@ const (
 // Redis is the one store known so far.
 const Redis = "redis"
 
+// The deployments: how many servers there are, and what they are to each other.
+const (
+	Single  = "single"  // one server
+	Replica = "replica" // a primary, and one replica that follows it
+	Five    = "five"    // five primaries that know nothing of each other
+)
+
 // ErrNoCounters is returned by the nodes that do not count.
 var ErrNoCounters = errors.New("this server has no counters")
 
+// ErrUnsupported is returned for a deployment that the chosen way cannot bring up.
+var ErrUnsupported = errors.New("the emulator has no replication: apt install redis-server")
+
 // Spec says what is wanted.
 type Spec struct {
-	How   string // Auto, Embedded or Local
-	Store string // Redis
-	Nodes int    // how many independent servers; at least 1
+	How        string // Auto, Embedded or Local
+	Store      string // Redis
+	Deployment string // Single, Replica or Five; "" is Single
 }
 
 // Node is one server.
@@ -48,7 +58,7 @@ type Node interface {
 
 // Group is the servers of one trial.
 type Group struct {
-	Nodes  []Node
+	Nodes  []Node // the primary first
 	How    string // Embedded or Local: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
 
@@ -74,18 +84,31 @@ func Ways() []string {
 	return names
 }
 
+// size is how many servers a deployment has; 0 where there is no such deployment.
+func size(deployment string) int {
+	return map[string]int{"": 1, Single: 1, Replica: 2, Five: 5}[deployment]
+}
+
+// Supports says whether servers that are brought up that way can have a deployment.
+func Supports(how, deployment string) bool {
+	return size(deployment) > 0 && (deployment != Replica || Resolve(how) == Local)
+}
+
 // Start brings servers up and returns when all of them answer. The context bounds the start only; what
 // was started ends with Group.Stop. After an error nothing is left running.
 func Start(ctx context.Context, s Spec) (*Group, error) {
 	if s.Store != Redis {
 		return nil, fmt.Errorf("start servers: unknown store %q (known: %s)", s.Store, Redis)
 	}
-	if s.Nodes < 1 {
-		return nil, fmt.Errorf("start servers: want at least 1 node, got %d", s.Nodes)
+	if size(s.Deployment) == 0 {
+		return nil, fmt.Errorf("start servers: unknown deployment %q (known: %s, %s, %s)", s.Deployment, Single, Replica, Five)
 	}
 	i := slices.Index(Ways(), s.How)
 	if i < 0 {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
+	}
+	if !Supports(s.How, s.Deployment) {
+		return nil, fmt.Errorf("start %s servers: deployment %s: %w", s.How, s.Deployment, ErrUnsupported)
 	}
 	g, err := ways()[i].start(ctx, s)
 	if err != nil {

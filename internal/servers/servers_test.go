@@ -29,15 +29,15 @@ func needRedis(t *testing.T) {
 	t.Skip(missing)
 }
 
-// startGroup starts nodes of one way in a temporary folder of the test's, which must be empty at the end.
-func startGroup(t *testing.T, how string, nodes int) *Group {
+// startGroup starts a deployment of one way in a temporary folder of the test's, which must be empty at the end.
+func startGroup(t *testing.T, how, deployment string) *Group {
 	t.Helper()
 	if how == Local {
 		needRedis(t)
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	g, err := Start(t.Context(), Spec{How: how, Store: Redis, Nodes: nodes})
+	g, err := Start(t.Context(), Spec{How: how, Store: Redis, Deployment: deployment})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,10 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestStartAndStop(t *testing.T) {
 	for _, how := range []string{Embedded, Local} {
 		t.Run(how, func(t *testing.T) {
-			g := startGroup(t, how, 3)
+			g := startGroup(t, how, Five)
+			if len(g.Nodes) != 5 {
+				t.Errorf("%d nodes", len(g.Nodes))
+			}
 			if g.How != how || !strings.Contains(g.Server, "("+how) {
 				t.Errorf("how %q, server %q", g.How, g.Server)
 			}
@@ -118,7 +121,7 @@ func TestStartAndStop(t *testing.T) {
 func TestKillIsSeen(t *testing.T) {
 	for _, how := range []string{Embedded, Local} {
 		t.Run(how, func(t *testing.T) {
-			g := startGroup(t, how, 2)
+			g := startGroup(t, how, Five)
 			dead, alive := client(t, g.Nodes[0].URL()), client(t, g.Nodes[1].URL())
 			if err := dead.Ping(t.Context()).Err(); err != nil {
 				t.Fatal(err)
@@ -144,7 +147,7 @@ func TestKillIsSeen(t *testing.T) {
 func TestKeysExpireByTheClock(t *testing.T) {
 	for _, how := range []string{Embedded, Local} {
 		t.Run(how, func(t *testing.T) {
-			c := client(t, startGroup(t, how, 1).URLs()[0])
+			c := client(t, startGroup(t, how, Single).URLs()[0])
 			if err := c.Set(t.Context(), "key", "value", 20*time.Millisecond).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -157,14 +160,14 @@ func TestKeysExpireByTheClock(t *testing.T) {
 
 func TestAutoTakesWhatIsThere(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if g := startGroup(t, Auto, 1); g.How != Embedded {
+	if g := startGroup(t, Auto, Single); g.How != Embedded {
 		t.Errorf("without redis-server: %s", g.How)
 	}
 }
 
 func TestAutoPrefersTheRealServer(t *testing.T) {
 	needRedis(t)
-	if g := startGroup(t, Auto, 1); g.How != Local {
+	if g := startGroup(t, Auto, Single); g.How != Local {
 		t.Errorf("with redis-server: %s", g.How)
 	}
 }
@@ -175,11 +178,12 @@ func TestStartRefuses(t *testing.T) {
 		spec Spec
 		says string
 	}{
-		{Spec{"docker", Redis, 1}, `unknown way "docker" (known: auto, embedded, local)`},
-		{Spec{"", Redis, 1}, `unknown way ""`},
-		{Spec{Auto, "mysql", 1}, `unknown store "mysql" (known: redis)`},
-		{Spec{Auto, Redis, 0}, "at least 1 node"},
-		{Spec{Local, Redis, 1}, "apt install redis-server"},
+		{Spec{"docker", Redis, Single}, `unknown way "docker" (known: auto, embedded, local)`},
+		{Spec{"", Redis, ""}, `unknown way ""`},
+		{Spec{Auto, "mysql", Single}, `unknown store "mysql" (known: redis)`},
+		{Spec{Auto, Redis, "seven"}, `unknown deployment "seven" (known: single, replica, five)`},
+		{Spec{Auto, Redis, Replica}, "the emulator has no replication: apt install redis-server"},
+		{Spec{Local, Redis, Single}, "apt install redis-server"},
 	} {
 		if g, err := Start(t.Context(), test.spec); err == nil {
 			t.Errorf("%+v: started", test.spec)
@@ -203,13 +207,13 @@ func TestEmbeddedVersionIsTheOneInUse(t *testing.T) {
 }
 
 func TestEmbeddedHasNoCounters(t *testing.T) {
-	if _, err := startGroup(t, Embedded, 1).Nodes[0].Counters(t.Context()); !errors.Is(err, ErrNoCounters) {
+	if _, err := startGroup(t, Embedded, Single).Nodes[0].Counters(t.Context()); !errors.Is(err, ErrNoCounters) {
 		t.Error(err)
 	}
 }
 
 func TestLocalCounters(t *testing.T) {
-	n := startGroup(t, Local, 1).Nodes[0]
+	n := startGroup(t, Local, Single).Nodes[0]
 	read := func() map[string]float64 {
 		all, err := n.Counters(t.Context())
 		if err != nil {
@@ -251,5 +255,47 @@ func TestAServerThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
 	defer cancel()
 	if _, err := askInfo(ctx, silent.Addr().String(), "server"); err == nil {
 		t.Error("an answer out of nothing")
+	}
+}
+
+func TestReplicaFollows(t *testing.T) {
+	g := startGroup(t, Local, Replica)
+	if len(g.Nodes) != 2 {
+		t.Fatalf("%d nodes", len(g.Nodes))
+	}
+	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT speaks of what its own connection wrote
+	defer conn.Close()
+	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Wait(t.Context(), 1, 10*time.Second).Result(); n != 1 || err != nil {
+		t.Errorf("%d replicas acknowledged: %v", n, err)
+	}
+	if value, err := client(t, g.Nodes[1].URL()).Get(t.Context(), "key").Result(); value != "value" {
+		t.Errorf("the replica has %q, %v", value, err)
+	}
+}
+
+func TestTheEmulatorDoesNotReplicate(t *testing.T) {
+	if g, err := Start(t.Context(), Spec{Embedded, Redis, Replica}); err == nil {
+		t.Error("started")
+		_ = g.Stop()
+	} else if !errors.Is(err, ErrUnsupported) {
+		t.Error(err)
+	}
+}
+
+func TestSupports(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, test := range []struct {
+		how, deployment string
+		want            bool
+	}{
+		{Local, Replica, true}, {Local, Five, true}, {Local, "", true}, {Embedded, Single, true},
+		{Embedded, Five, true}, {Embedded, Replica, false}, {Auto, Replica, false}, {Local, "seven", false},
+	} {
+		if got := Supports(test.how, test.deployment); got != test.want {
+			t.Errorf("%s servers, %q: %t", test.how, test.deployment, got)
+		}
 	}
 }

@@ -21,6 +21,9 @@ import (
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range impls.All() {
 		t.Run(impl.Name, func(t *testing.T) {
+			if impl.Name == "set-px-wait" {
+				t.Skip("the emulator has no replication, and its WAIT waits for nothing")
+			}
 			first, second := driveVirtually(t, impl), driveVirtually(t, impl)
 			if n := strings.Count(first, `"outcome":"ok"`); n < 1000 {
 				t.Errorf("only %d operations succeeded in 10 virtual seconds", n)
@@ -41,8 +44,9 @@ func driveVirtually(t *testing.T, impl impls.Impl) string {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	var text []byte
+	nodes := map[string]int{"": 1, "single": 1, "five": 5}
 	synctest.Test(t, func(t *testing.T) {
-		n := New(1, latency, 7)
+		n := New(nodes[impl.Deployment], latency, 7)
 		p := workloads.Defaults()
 		p.Duration = 10 * time.Second
 		var file bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/faults"
+	"lockbench/internal/servers"
 	"lockbench/workloads"
 )
 
@@ -38,6 +39,19 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 		}
 	}
 	return plan
+}
+
+// Fitting splits a plan in what can run on servers that are brought up that way, and the cells left out,
+// whose lock wants a deployment that they cannot have.
+func Fitting(plan []Cell, how string) (fits, leftOut []Cell) {
+	for _, c := range plan {
+		if c.Lock.Store == "" || servers.Supports(how, c.Lock.Deployment) {
+			fits = append(fits, c)
+		} else {
+			leftOut = append(leftOut, c)
+		}
+	}
+	return fits, leftOut
 }
 
 // header is what a cell's histories say of themselves.

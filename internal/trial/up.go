@@ -18,7 +18,7 @@ import (
 func (t *trial) up(ctx context.Context) error {
 	var nodes []string
 	if t.Lock.Store != "" {
-		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Nodes: 1})
+		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Deployment: t.Lock.Deployment})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,319 @@
+package impls
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal,
+// and a queue whose head is handed the lock by the release itself, so that nobody asks in vain.
+//
+// A hold is a hash with the token, the owner, the depth and the fence. A handed-over hold has a quarter of
+// its lease until it is renewed for the first time, which a short hold never needs: what is promised is
+// counted from the waiter's last look, before which it had not been granted. So a waiter that died costs the
+// next one that quarter, and one whose process is gone costs nothing. After an ambiguous second acquire
+// by an owner that holds, the store may count one level too many; that ends with the lease.
+//
+// What it cannot do is what no lock on one server can: survive the loss of that server's memory. And a
+// holder that is frozen beyond its lease is stopped by the fence alone, where what it guards checks it.
+func fenced() Impl {
+	return Impl{
+		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, BackOff: longestLook,
+		Doc: "fencing tokens, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
+		Expect: together(
+			expect(Holds, "one script takes the lock, another frees it or hands it on, both only if it is free or its token is right",
+				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
+			expect(Holds, "a release hands over to a waiter that listens; whoever is gone loses its lease, and waiters look again", "no-orphan", "progress"),
+			expect(Holds, "the owner and the depth are in the store, and only the last release frees", "reentrancy"),
+			expect(Holds, "the counter is raised in the script that grants, and never expires", "fencing"),
+			comparedRelease(),
+			in("long-hold", expect(Holds, "a third into each lease it is renewed, if it is still this hold's",
+				"lease-exclusion", "mutual-exclusion", "renewal"))),
+		Open: openFenced,
+	}
+}
+
+// ErrExpired and ErrHeldByAnother are the two reasons for not held.
+var (
+	ErrExpired       = fmt.Errorf("%w: it was never acquired, is released or has expired", ErrNotHeld)
+	ErrHeldByAnother = fmt.Errorf("%w: it is another's by now", ErrNotHeld)
+)
+
+//go:embed lua/fenced_acquire.lua
+var fencedAcquireLua string
+
+//go:embed lua/fenced_release.lua
+var fencedReleaseLua string
+
+//go:embed lua/fenced_renew.lua
+var fencedRenewLua string
+
+var (
+	fencedAcquire = redis.NewScript(fencedAcquireLua)
+	fencedRelease = redis.NewScript(fencedReleaseLua)
+	fencedRenew   = redis.NewScript(fencedRenewLua)
+)
+
+type fencedLock struct {
+	node
+	*listener
+	env     Env
+	running sync.WaitGroup
+
+	mu   sync.Mutex // guards what follows; never held across a command
+	held map[string]*lease
+}
+
+var (
+	_ Lock   = (*fencedLock)(nil)
+	_ Prober = (*fencedLock)(nil)
+)
+
+func openFenced(env Env) (Lock, error) {
+	if err := CheckParams(env.Params); err != nil {
+		return nil, err
+	}
+	n, err := openNode(env)
+	if err != nil {
+		return nil, err
+	}
+	l := &fencedLock{node: n, env: env, held: map[string]*lease{}}
+	l.listener = newListener(n, token(env.Rand), l.unexpected)
+	return l, nil
+}
+
+func (l *fencedLock) keys(key string) []string {
+	return []string{l.key(key), l.key(key + ":fence"), l.key(key + ":queue")}
+}
+
+// request is one Acquire under way.
+type request struct {
+	Request
+	*waiter
+	token    string
+	entry    string // in the queue
+	start    time.Time
+	sent     time.Duration // of the last question, since start
+	queued   bool          // asked at least once
+	handover time.Duration // the lease of a hand-over, until it is renewed
+	lookIn   time.Duration // after a refusal: when to look without being told
+}
+
+func (l *fencedLock) Acquire(ctx context.Context, req Request) (Hold, error) {
+	if err := checkTTL(req.TTL); err != nil {
+		return Hold{}, err
+	}
+	r := &request{Request: req, token: token(l.env.Rand), start: time.Now(), handover: max(req.TTL/4, time.Millisecond)}
+	if req.Wait == 0 {
+		hold, err := l.ask(ctx, r)
+		if err != nil && !errors.Is(err, ErrBusy) {
+			_ = l.withdraw(ctx, r) // the answer stays unknown: what was asked may still be on its way
+		}
+		return hold, err
+	}
+	if req.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, req.Wait)
+		defer cancel()
+	}
+	if err := l.listen(ctx); err != nil {
+		return Hold{}, fmt.Errorf("%w: nothing was asked: %w", ErrBusy, err)
+	}
+	r.entry = fmt.Sprintf("%s %s %d %s", r.token, l.id, r.handover.Milliseconds(), req.Owner)
+	r.waiter = l.register(r.token)
+	defer l.unregister(r.token)
+	return l.wait(ctx, r)
+}
+
+// wait asks, then waits to be told, and asks again from time to time in case nobody does.
+func (l *fencedLock) wait(ctx context.Context, r *request) (Hold, error) {
+	for {
+		hold, err := l.ask(ctx, r)
+		if !errors.Is(err, ErrBusy) {
+			if err != nil {
+				_ = l.withdraw(ctx, r)
+			}
+			return hold, err
+		}
+		timer := time.NewTimer(r.lookIn)
+		select {
+		case fence := <-r.granted:
+			// What is promised counts from the last question, and must not be nearly over.
+			if since := time.Since(r.start) - r.sent; since < r.handover*3/4 {
+				timer.Stop()
+				return l.hold(r, Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
+			}
+		case <-r.look:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			if err := l.withdraw(ctx, r); err != nil {
+				return Hold{}, fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
+			}
+			return Hold{}, ErrBusy
+		}
+		timer.Stop()
+	}
+}
+
+// ask runs the acquire script.
+func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
+	again := 0
+	if r.queued {
+		again = 1
+	}
+	r.sent, r.queued = time.Since(r.start), true
+	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again).Slice()
+	if err != nil {
+		return Hold{}, err
+	}
+	depth, _ := reply[0].(int64)
+	bearer, _ := reply[1].(string)
+	number, _ := reply[2].(int64)
+	if depth == 0 {
+		r.lookIn = lookIn(r.TTL, time.Duration(number)*time.Millisecond)
+		return Hold{}, ErrBusy
+	}
+	return l.hold(r, Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
+}
+
+const longestLook = time.Second
+
+// lookIn is when a waiter looks again: often enough that a promise counted from its last look is worth
+// something, and no later than the lease that it waits for is over.
+func lookIn(ttl, left time.Duration) time.Duration {
+	often := min(ttl/8, longestLook)
+	if left >= 0 {
+		often = min(often, left)
+	}
+	return max(often, time.Millisecond)
+}
+
+// hold makes a grant a hold that is looked after.
+func (l *fencedLock) hold(r *request, g Grant) Hold {
+	g.Key, g.Owner, g.SentAfter = r.Key, r.Owner, r.sent
+	sent := r.start.Add(r.sent)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[g.Token]
+	if h == nil || !h.confirm(sent, g.Validity) {
+		h = newLease(l.life, g, r.TTL, r.start)
+		h.confirm(sent, g.Validity)
+		l.held[g.Token] = h
+		l.running.Go(func() { l.lookAfter(h, sent.Add(g.Validity/3)) })
+	}
+	h.depth++
+	return Hold{Grant: g, Lost: h.lost}
+}
+
+// withdraw leaves the queue and gives back what was granted on the way, whatever became of the caller. Nil:
+// the request has no effect any more.
+func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
+	ctx, cancel := detached(ctx, withdrawWithin)
+	defer cancel()
+	if err := l.release(ctx, r.Key, r.token, r.entry); err != nil && !errors.Is(err, ErrNotHeld) {
+		return err
+	}
+	return nil
+}
+
+// withdrawWithin bounds the good manners of those who go away.
+const withdrawWithin = time.Second
+
+// unexpected gives back a grant that nobody here waits for: of a request that was given up while it was
+// on its way to the queue.
+func (l *fencedLock) unexpected(key, token string) {
+	l.mu.Lock()
+	_, mine := l.held[token]
+	l.mu.Unlock()
+	if mine {
+		return // the waiter saw for itself, before it was told
+	}
+	l.running.Go(func() {
+		ctx, cancel := context.WithTimeout(l.life, withdrawWithin)
+		defer cancel()
+		_ = l.release(ctx, key, token, "") // else it expires
+	})
+}
+
+// Release ends the renewal before it asks the store. Where the connection broke it asks once more: if the
+// hold is gone by then, and its lease was not over, the first question did it.
+func (l *fencedLock) Release(ctx context.Context, g Grant) error {
+	h := l.letGo(g.Token)
+	err := l.release(ctx, g.Key, g.Token, "")
+	if h == nil || err == nil || errors.Is(err, ErrNotHeld) || ctx.Err() != nil {
+		return err
+	}
+	again := l.release(ctx, g.Key, g.Token, "")
+	if errors.Is(again, ErrNotHeld) && time.Now().Before(h.until) {
+		return nil
+	}
+	return again
+}
+
+// letGo takes one level off a hold. With the last it ends the renewal, and returns the lease.
+func (l *fencedLock) letGo(token string) *lease {
+	l.mu.Lock()
+	h := l.held[token]
+	if h == nil {
+		l.mu.Unlock()
+		return nil
+	}
+	h.depth--
+	last := h.depth == 0
+	if last {
+		delete(l.held, token)
+	}
+	l.mu.Unlock()
+	if !last {
+		return nil
+	}
+	h.end()
+	return h
+}
+
+func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
+	return released(fencedRelease.Run(ctx, l.Client, l.keys(key), token, entry, l.channels()).Int64())
+}
+
+func released(code int64, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case code == 0:
+		return ErrExpired
+	case code < 0:
+		return ErrHeldByAnother
+	}
+	return nil
+}
+
+// Probe asks the server for the hold's token and its remaining time.
+func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	token, err := l.HGet(ctx, l.key(key), "token").Result()
+	if errors.Is(err, redis.Nil) {
+		return "", 0, nil
+	} else if err != nil {
+		return "", 0, err
+	}
+	left, err := l.PTTL(ctx, l.key(key)).Result()
+	switch {
+	case err != nil:
+		return "", 0, err
+	case left == -2: // it went between the two commands
+		return "", 0, nil
+	}
+	return token, left, nil
+}
+
+func (l *fencedLock) Close() error {
+	err := l.listener.close() // with which the life of every lease ends
+	l.running.Wait()
+	return errors.Join(err, l.Client.Close())
+}

@@ -1,0 +1,138 @@
+package impls
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// lease is a hold that is looked after: renewed until it is released, and declared lost when it was refused,
+// or when the last confirmed lease is over by this process's own clock, whatever the network does.
+type lease struct {
+	grant Grant
+	ttl   time.Duration
+	start time.Time // of its acquire
+	lost  chan struct{}
+	depth int // how often this process holds it; guarded by the lock's mutex
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when nothing renews any more
+
+	mu    sync.Mutex // guards what follows; never held across a command
+	until time.Time  // what was last confirmed, less the drift
+	timer *time.Timer
+	over  bool // lost or released
+}
+
+func newLease(life context.Context, g Grant, ttl time.Duration, start time.Time) *lease {
+	ctx, cancel := context.WithCancel(life)
+	return &lease{grant: g, ttl: ttl, start: start, lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
+}
+
+// confirm moves the end on: the store gave so much from a moment after sent. False: it was over already.
+func (h *lease) confirm(sent time.Time, lasts time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	until := sent.Add(lasts - min(drift(h.ttl), lasts/2))
+	switch {
+	case h.over:
+		return false
+	case until.Before(h.until):
+	case h.timer == nil:
+		h.until = until
+		h.timer = time.AfterFunc(time.Until(until), h.expire)
+	default:
+		h.until = until
+		h.timer.Reset(time.Until(until))
+	}
+	return true
+}
+
+// expire is called by the timer, which a confirmation may have overtaken.
+func (h *lease) expire() {
+	h.mu.Lock()
+	overtaken := time.Now().Before(h.until)
+	h.mu.Unlock()
+	if !overtaken {
+		h.lose()
+	}
+}
+
+func (h *lease) lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.over = true
+		h.timer.Stop()
+		h.cancel()
+		close(h.lost)
+	}
+}
+
+// end stops the renewal and returns when none is under way.
+func (h *lease) end() {
+	h.mu.Lock()
+	h.over = true
+	h.timer.Stop()
+	h.mu.Unlock()
+	h.cancel()
+	<-h.done
+}
+
+// lookAfter renews a hold a third into each lease, and soon again where nobody answered.
+func (l *fencedLock) lookAfter(h *lease, next time.Time) {
+	defer close(h.done)
+	for h.pauseUntil(next) {
+		sent, err := l.renew(h)
+		if h.ctx.Err() == nil && l.env.Renewed != nil {
+			g := h.grant
+			g.Validity = h.ttl
+			l.env.Renewed(g, sent.Sub(h.start), err)
+		}
+		switch {
+		case err == nil:
+			h.confirm(sent, h.ttl)
+			next = sent.Add(h.ttl / 3)
+		case errors.Is(err, ErrNotHeld):
+			h.lose()
+		default:
+			next = time.Now().Add(max(h.ttl/30, time.Millisecond))
+		}
+	}
+	h.cancel()
+	l.forget(h)
+}
+
+// pauseUntil is false where the hold is over before.
+func (h *lease) pauseUntil(t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return h.ctx.Err() == nil
+	case <-h.ctx.Done():
+		return false
+	}
+}
+
+// renew asks once, and not beyond the end of what it is to prolong.
+func (l *fencedLock) renew(h *lease) (sent time.Time, err error) {
+	h.mu.Lock()
+	until := h.until
+	h.mu.Unlock()
+	ctx, cancel := context.WithDeadline(h.ctx, until)
+	defer cancel()
+	sent = time.Now()
+	return sent, released(fencedRenew.Run(ctx, l.Client, l.keys(h.grant.Key)[:1], h.grant.Token, h.ttl.Milliseconds()).Int64())
+}
+
+// forget drops a hold that is over and was not released: its release finds out from the store.
+func (l *fencedLock) forget(h *lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[h.grant.Token] == h {
+		delete(l.held, h.grant.Token)
+	}
+}

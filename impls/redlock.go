@@ -1,0 +1,211 @@
+package impls
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redLock is the algorithm that the Redis documentation describes for several independent servers: whoever
+// sets the same key on a majority of them within the lease holds the lock. It survives the death of a
+// minority. It mints no fencing token, and relies on servers that neither forget nor let their clocks jump.
+func redLock() Impl {
+	return Impl{
+		Name: "redlock", Store: "redis", Deployment: "five", BackOff: longestPause,
+		Doc: "the same random token on a majority of five independent servers",
+		Expect: together(
+			expect(Holds, "two majorities share a server, and that server's SET NX is atomic",
+				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
+			expect(Holds, "a split vote is cleaned up and tried again after a random pause; what is forgotten expires", "no-orphan", "progress"),
+			comparedRelease(), promiseOutlived()),
+		Open: openRedLock,
+	}
+}
+
+//go:embed lua/compare_and_pexpire.lua
+var compareAndPExpireLua string
+
+var compareAndPExpire = redis.NewScript(compareAndPExpireLua)
+
+type redLockLock struct {
+	polling
+	env   Env
+	nodes []node
+	rest  sync.WaitGroup // what goes on at slow servers after the caller has its answer
+}
+
+var (
+	_ Lock    = (*redLockLock)(nil)
+	_ Renewer = (*redLockLock)(nil)
+	_ Prober  = (*redLockLock)(nil)
+)
+
+func openRedLock(env Env) (Lock, error) {
+	if n := len(env.Nodes); n < 3 || n%2 == 0 {
+		return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
+	}
+	p, err := newPolling(env)
+	p.spin = false // two that come in step would split the vote again and again
+	l := &redLockLock{polling: p, env: env}
+	for _, url := range env.Nodes {
+		n, nodeErr := connect(env, url)
+		if err = errors.Join(err, nodeErr); nodeErr == nil {
+			l.nodes = append(l.nodes, n)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *redLockLock) majority() int { return len(l.nodes)/2 + 1 }
+
+// perNode is how long one server may take. It is short against the lease, and not so short that a busy
+// machine looks like a dead server.
+func perNode(ttl time.Duration) time.Duration {
+	return min(max(ttl/20, 50*time.Millisecond), 500*time.Millisecond)
+}
+
+// votes are what the servers said: yes, no, or nothing that could be relied on.
+type votes struct {
+	yes, no, unknown int
+	err              error // of one that did not answer
+}
+
+// ask has every server do something at once, each within a bound, and returns when enough says so or all
+// have answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
+func (l *redLockLock) ask(ctx context.Context, within time.Duration, do func(context.Context, node) error, enough func(votes) bool) votes {
+	answers := make(chan error, len(l.nodes))
+	for _, n := range l.nodes {
+		l.rest.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, within)
+			defer cancel()
+			answers <- do(ctx, n)
+		})
+	}
+	var v votes
+	for range l.nodes {
+		switch err := <-answers; {
+		case err == nil:
+			v.yes++
+		case errors.Is(err, ErrBusy), errors.Is(err, ErrNotHeld):
+			v.no++
+		case errors.Is(err, syscall.ECONNREFUSED):
+			v.no, v.err = v.no+1, err
+		default:
+			v.unknown, v.err = v.unknown+1, err
+		}
+		if enough(v) {
+			break
+		}
+	}
+	return v
+}
+
+func (l *redLockLock) Acquire(ctx context.Context, req Request) (Hold, error) {
+	if err := checkTTL(req.TTL); err != nil {
+		return Hold{}, err
+	}
+	return l.acquire(ctx, req, func(ctx context.Context) (Grant, error) { return l.attempt(ctx, req) })
+}
+
+// attempt asks once, with a token of its own: what is late of an earlier attempt's clean-up must not delete
+// what this one sets.
+func (l *redLockLock) attempt(ctx context.Context, req Request) (Grant, error) {
+	start, mine := time.Now(), token(l.env.Rand)
+	v := l.ask(ctx, perNode(req.TTL), func(ctx context.Context, n node) error {
+		return n.setNXPX(ctx, req.Key, mine, req.TTL)
+	}, func(votes) bool { return false })
+	// The promise counts from the sending, so that it is the whole lease less the drift; what is left of it
+	// when the answers are here decides.
+	validity := req.TTL - drift(req.TTL)
+	if v.yes >= l.majority() && time.Since(start) < validity {
+		return Grant{Key: req.Key, Owner: req.Owner, Token: mine, Validity: validity}, nil
+	}
+	cleaned := l.releaseAll(ctx, perNode(req.TTL), req.Key, mine)
+	switch {
+	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || cleaned.yes+cleaned.no < l.majority()):
+		// What is still on its way may yet be set on a majority, for a lease.
+		return Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.nodes), v.unknown, errors.Join(v.err, cleaned.err))
+	case v.err != nil:
+		return Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.nodes), ErrBusy, v.err)
+	}
+	return Grant{}, ErrBusy
+}
+
+// releaseAll deletes the token everywhere, also where it was refused or nothing was heard, whatever became
+// of the caller. It returns when a majority has answered.
+func (l *redLockLock) releaseAll(ctx context.Context, within time.Duration, key, token string) votes {
+	return l.ask(context.WithoutCancel(ctx), within, func(ctx context.Context, n node) error {
+		return n.deleteIfMine(ctx, key, token)
+	}, func(v votes) bool { return v.yes >= l.majority() || v.no > len(l.nodes)-l.majority() })
+}
+
+func (l *redLockLock) Release(ctx context.Context, g Grant) error {
+	v := l.releaseAll(ctx, perNode(leaseOf(g)), g.Key, g.Token)
+	switch {
+	case v.yes >= l.majority():
+		return nil
+	case v.no > len(l.nodes)-l.majority(): // it was on no majority any more
+		return ErrNotHeld
+	}
+	return fmt.Errorf("%d of %d servers released, %d did not say: %w", v.yes, len(l.nodes), v.unknown, v.err)
+}
+
+// Renew extends the lease where the token still is. One that is gone is not set again.
+func (l *redLockLock) Renew(ctx context.Context, g Grant) (Grant, error) {
+	start, ttl := time.Now(), leaseOf(g)
+	v := l.ask(ctx, perNode(ttl), func(ctx context.Context, n node) error {
+		return notHeldIfNone(compareAndPExpire.Run(ctx, n.Client, []string{n.key(g.Key)}, g.Token, ttl.Milliseconds()).Int64())
+	}, func(v votes) bool { return v.yes >= l.majority() })
+	switch {
+	case v.yes >= l.majority() && time.Since(start) < ttl-drift(ttl):
+		g.SentAfter, g.Validity = 0, ttl-drift(ttl)
+		return g, nil
+	case v.no > len(l.nodes)-l.majority():
+		return g, ErrNotHeld
+	}
+	return g, fmt.Errorf("%d of %d servers extended, %d did not say: %w", v.yes, len(l.nodes), v.unknown, v.err)
+}
+
+// leaseOf is the TTL that a grant was asked for with, to the millisecond: its validity is that less the drift.
+func leaseOf(g Grant) time.Duration {
+	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
+}
+
+// Probe says who has a majority.
+func (l *redLockLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	count, least := map[string]int{}, map[string]time.Duration{}
+	var errs []error
+	for _, n := range l.nodes {
+		token, left, err := n.Probe(ctx, key)
+		errs = append(errs, err)
+		if token == "" {
+			continue
+		}
+		if count[token]++; count[token] == 1 || left < least[token] {
+			least[token] = left
+		}
+		if count[token] == l.majority() {
+			return token, least[token], nil
+		}
+	}
+	return "", 0, errors.Join(errs...)
+}
+
+// Close waits for what goes on at slow servers, which is bounded.
+func (l *redLockLock) Close() error {
+	l.rest.Wait()
+	var errs []error
+	for _, n := range l.nodes {
+		errs = append(errs, n.Client.Close())
+	}
+	return errors.Join(errs...)
+}
