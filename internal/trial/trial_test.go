@@ -25,12 +25,16 @@ func TestEachCell(t *testing.T) {
 	s.Params.Duration = 200 * time.Millisecond
 	caught := map[string]bool{}
 	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+		s, least := s, int64(20)
+		if c.Lock.Name == "shared-token" { // it leaves its keys to expire
+			s.Params.TTL, least = time.Second, 2
+		}
 		var granted atomic.Int64
 		out, err := s.Try(t.Context(), c, filepath.Join(t.TempDir(), c.Dir()), &granted)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out.Verdict.Counts.Grants < 20 || granted.Load() == 0 {
+		if int64(out.Verdict.Counts.Grants) < least || granted.Load() == 0 {
 			t.Errorf("%s: %d grants, %d shown", c, out.Verdict.Counts.Grants, granted.Load())
 		}
 		for _, f := range out.Verdict.Findings {
