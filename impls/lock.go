@@ -104,6 +104,7 @@ type Impl struct {
 	Reentrant  bool          // it is meant to grant again to the owner that holds
 	Renews     bool          // it renews by itself while it is held
 	ExactTry   bool          // it claims to answer "busy" only while somebody holds
+	Lease      time.Duration // the longest lease that is asked of it; 0: any
 	BackOff    time.Duration // the longest pause between two tries of a waiter
 	Expect     []Expectation
 	Open       func(Env) (Lock, error) // one per process

@@ -25,10 +25,10 @@ func (r *told) renewed(g impls.Grant, sent time.Duration, err error) {
 	r.sent, r.errs, r.last = append(r.sent, sent), append(r.errs, err), g
 }
 
-func (r *told) all() ([]time.Duration, error, impls.Grant) {
+func (r *told) all() ([]time.Duration, impls.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]time.Duration(nil), r.sent...), errors.Join(r.errs...), r.last
+	return append([]time.Duration(nil), r.sent...), r.last, errors.Join(r.errs...)
 }
 
 // eventually waits for something to come true, within a generous bound.
@@ -55,7 +55,7 @@ func TestRenewal(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * ttl)
-		sent, err, last := r.all()
+		sent, last, err := r.all()
 		if n := len(sent); n < 2 || n > 7 || err != nil || sent[0] < ttl/3 {
 			b.t.Errorf("renewals sent %v after the acquire, %v", sent, err)
 		}
@@ -98,7 +98,7 @@ func TestLossIsNoticed(t *testing.T) {
 		if err := b.server().Del(b.t.Context(), b.key()).Err(); err != nil {
 			b.t.Fatal(err)
 		}
-		eventually(b.t, "a renewal is refused", func() bool { _, err, _ := r.all(); return errors.Is(err, impls.ErrNotHeld) })
+		eventually(b.t, "a renewal is refused", func() bool { _, _, err := r.all(); return errors.Is(err, impls.ErrNotHeld) })
 		if b.impl.Name == "blind-renewal" {
 			eventually(b.t, "it renews all the same", func() bool { sent, _, _ := r.all(); return len(sent) > 2 })
 		} else {

@@ -43,6 +43,9 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, granted *atomic.In
 	var out Outcome
 	for n := 1; n <= attempts; n++ {
 		s.Params = c.Workload.Adapted(s.Params)
+		if c.Lock.Lease > 0 {
+			s.Params.TTL = min(s.Params.TTL, c.Lock.Lease)
+		}
 		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", n)), granted: granted}
 		var err error
 		if out, err = t.run(ctx); err != nil || out.Void == "" {
