@@ -43,7 +43,7 @@ type judge struct {
 }
 
 func newJudge(h histories.Header) *judge {
-	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}}
+	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{}}
 	j := &judge{facts: f, oracle: newOracle(lived(), promised()), tally: &tally{Counts: f.counts}}
 	j.projection = newProjection(f.slack, j.change)
 	for _, p := range Properties() {
@@ -58,6 +58,7 @@ func (j *judge) visit(ev histories.Event) error {
 	}
 	k := j.projection.key(ev.Op.Key)
 	j.projection.event(k, ev)
+	j.past.event(k, ev)
 	j.tally.event(k, ev)
 	for _, x := range j.judgements {
 		x.event(k, ev)
@@ -66,6 +67,7 @@ func (j *judge) visit(ev histories.Event) error {
 }
 
 func (j *judge) change(k *key, h *hold, c change) {
+	j.past.change(h, c)
 	j.tally.change(k, h, c)
 	for _, x := range j.judgements {
 		x.change(k, h, c)
