@@ -11,9 +11,10 @@ import (
 // violates-PROPERTY+PROPERTY--what, or undecided-PROPERTY--what. Every other property must not be violated.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("../histories/corpus/*.jsonl")
-	if err != nil || len(files) < 20 {
+	if err != nil || len(files) < 50 {
 		t.Fatalf("want the corpus, got %d files (%v)", len(files), err)
 	}
+	enough(t, files)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		t.Run(name, func(t *testing.T) {
@@ -51,5 +52,29 @@ func TestCorpus(t *testing.T) {
 				t.Error("oracle:", d)
 			}
 		})
+	}
+}
+
+// enough tells whether good and bad are there, and each property's violation among them.
+func enough(t *testing.T, files []string) {
+	good, bad, broken := 0, 0, map[string]bool{}
+	for _, file := range files {
+		verdict, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "--")
+		if verdict == "holds" {
+			good++
+		} else if properties, ok := strings.CutPrefix(verdict, "violates-"); ok {
+			bad++
+			for _, p := range strings.Split(properties, "+") {
+				broken[p] = true
+			}
+		}
+	}
+	if good < 15 || bad < 15 {
+		t.Errorf("%d good and %d bad histories, want 15 of each", good, bad)
+	}
+	for _, p := range Properties() {
+		if !broken[p.Name] {
+			t.Errorf("no history violates %s", p.Name)
+		}
 	}
 }

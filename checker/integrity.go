@@ -11,8 +11,8 @@ import (
 func resourceIntegrity() Property {
 	return Property{
 		Name: "resource-integrity",
-		Doc:  "effect: two acknowledged writes were based on the same read, or the final value is not what was acknowledged",
-		open: func(f *facts) judgement { return &integrity{facts: f} },
+		Doc:  "effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold",
+		open: func(f *facts) judgement { return &integrity{facts: f, stock: inventory{facts: f}} },
 	}
 }
 
@@ -22,6 +22,7 @@ const recentWrites = 4096
 type integrity struct {
 	*facts
 	keys       perKey[guarded]
+	stock      inventory
 	acked      int
 	unknown    int
 	violations int
@@ -61,13 +62,16 @@ func (x *integrity) change(*key, *hold, change) {}
 
 func (x *integrity) event(k *key, ev histories.Event) {
 	op := ev.Op
-	if !ev.Return || op.Kind != histories.Read && op.Kind != histories.Write {
+	if !ev.Return || op.Kind != histories.Read && op.Kind != histories.Write && op.Kind != histories.Append {
 		return
 	}
 	g := x.keys.of(k)
 	switch {
 	case op.Client == histories.Harness:
 		x.byHarness(g, op)
+		x.stock.byHarness(op)
+	case op.Kind == histories.Append:
+		x.stock.order(op)
 	case op.Kind == histories.Read && op.Outcome == histories.OK:
 		if g.reads == nil {
 			g.reads = map[int32]histories.Op{}
@@ -155,12 +159,19 @@ func (x *integrity) finding() Finding {
 	for i := range x.keys {
 		x.atEnd(&x.keys[i])
 	}
-	f.Violations = x.violations
+	x.stock.atEnd()
+	f.Violations = x.violations + x.stock.violations
+	if x.witness == nil {
+		x.witness = x.stock.witness
+	}
 	f.Evidence = fmt.Sprintf("%s acknowledged, the final value of %s read", count(x.acked, "write"), count(x.finals, "key"))
+	if x.stock.orders+x.stock.soldOut > 0 {
+		f.Evidence += fmt.Sprintf("; %s, %d times sold out", count(x.stock.orders, "order"), x.stock.soldOut)
+	}
 	switch {
-	case x.violations > 0:
+	case f.Violations > 0:
 		f.Observed, f.Witness = Violated, x.witness
-	case x.acked+x.unknown == 0:
+	case x.acked+x.unknown+x.stock.orders == 0:
 		f.Observed, f.Why = NotApplicable, "nothing was written"
 	default:
 		f.Observed = Held

@@ -7,14 +7,23 @@ import (
 	"lockbench/histories"
 )
 
+// Options say how a history is judged.
+type Options struct {
+	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
+	FullOracle bool
+}
+
 // File judges a history file by everything it can show.
-func File(path string) (*Verdict, histories.Header, error) {
+func File(path string) (*Verdict, histories.Header, error) { return FileWith(path, Options{}) }
+
+// FileWith is File with options.
+func FileWith(path string, o Options) (*Verdict, histories.Header, error) {
 	r, err := histories.Open(path)
 	if err != nil {
 		return nil, histories.Header{}, err
 	}
 	defer r.Close()
-	v, err := Judge(r.Header, r.Next)
+	v, err := JudgeWith(r.Header, r.Next, o)
 	if err != nil {
 		return nil, r.Header, fmt.Errorf("%s: %w", path, err)
 	}
@@ -25,7 +34,12 @@ func File(path string) (*Verdict, histories.Header, error) {
 // Judge reads a history once and judges it by every property. The header's TTL, bound and slack are used,
 // its claims are not: what was expected decides nothing about what is observed.
 func Judge(h histories.Header, next func() (histories.Line, error)) (*Verdict, error) {
-	j := newJudge(h)
+	return JudgeWith(h, next, Options{})
+}
+
+// JudgeWith is Judge with options.
+func JudgeWith(h histories.Header, next func() (histories.Line, error), o Options) (*Verdict, error) {
+	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)
 	if err != nil {
 		return nil, err
@@ -42,12 +56,16 @@ type judge struct {
 	injected   int
 }
 
-func newJudge(h histories.Header) *judge {
-	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}}
-	j := &judge{facts: f, oracle: newOracle(lived(), promised()), tally: &tally{Counts: f.counts}}
+func newJudge(h histories.Header, o Options) *judge {
+	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{}}
+	j := &judge{facts: f, oracle: newOracle(o.FullOracle, h.Seed, lived(), promised()), tally: &tally{Counts: f.counts}}
 	j.projection = newProjection(f.slack, j.change)
 	for _, p := range Properties() {
-		j.judgements = append(j.judgements, p.open(f))
+		x := p.open(f)
+		j.judgements = append(j.judgements, x)
+		if m, ok := x.(*exclusion); ok {
+			j.oracle.watch(m)
+		}
 	}
 	return j
 }
@@ -58,6 +76,7 @@ func (j *judge) visit(ev histories.Event) error {
 	}
 	k := j.projection.key(ev.Op.Key)
 	j.projection.event(k, ev)
+	j.past.event(k, ev)
 	j.tally.event(k, ev)
 	for _, x := range j.judgements {
 		x.event(k, ev)
@@ -66,6 +85,7 @@ func (j *judge) visit(ev histories.Event) error {
 }
 
 func (j *judge) change(k *key, h *hold, c change) {
+	j.past.change(h, c)
 	j.tally.change(k, h, c)
 	for _, x := range j.judgements {
 		x.change(k, h, c)
@@ -80,18 +100,14 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 	j.projection.finish()
 	j.counts.Operations = cover.Ops
 	v := &Verdict{Until: cover.Until, Counts: *j.counts, Slack: j.slack, Bound: j.bound, MaxStall: cover.MaxStall}
-	monitors := map[string]*exclusion{}
 	for _, x := range j.judgements {
 		f := x.finding()
 		if f.Observed == Held {
 			j.weigh(&f)
 		}
 		v.Findings = append(v.Findings, f)
-		if m, ok := x.(*exclusion); ok {
-			monitors[m.property] = m
-		}
 	}
-	v.Oracle = j.oracle.judge(monitors["mutual-exclusion"], monitors["lease-exclusion"])
+	v.Oracle = j.oracle.judge()
 	v.Warnings = j.warnings(cover)
 	return v
 }

@@ -1,9 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 	"time"
 
@@ -98,10 +98,17 @@ func TestWindowsAgree(t *testing.T) {
 		if r.IntN(2) == 0 {
 			m.faulty = 0.02
 		}
-		o := newOracle(lived())
+		o := newOracle(true, 0, lived())
+		var pairs []pair
 		p := newProjection(1, func(k *key, h *hold, c change) {
 			if c == closed {
-				o.add(k, h)
+				one, _ := o.views[0].pair(h)
+				pairs = append(pairs, one)
+				s := o.keys[0].of(k)
+				s.key = k
+				s.held++
+				s.stream = cmp.Or(s.stream, newStream(windowSize, func(w *window, must bool) bool { return o.window(0, s, w, must) }))
+				o.take(0, s, h, one)
 			}
 		})
 		if _, err := histories.Replay(histories.Ops(m.run()), func(ev histories.Event) error {
@@ -111,14 +118,12 @@ func TestWindowsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.finish()
-		pairs := o.pairs[0][0]
-		whole, _ := search(pairs)
-		windowed, windows := porcupine.Ok, 0
-		eachWindow(pairs, func(w *window) bool {
-			windows++
-			windowed = w.check(time.Now().Add(time.Minute))
-			return windowed == porcupine.Ok
-		})
+		s := &o.keys[0][0]
+		o.finish(s)
+		windowed, windows := s.result, s.windows
+		all := searched{pairs: pairs}
+		o.finish(&all)
+		whole := all.result
 		if whole != windowed {
 			t.Errorf("seed %d: whole %s, in %d windows %s", seed, whole, windows, windowed)
 		}
@@ -136,7 +141,7 @@ func TestWindowsAgree(t *testing.T) {
 // TestDisagreementIsSeen: a monitor that overlooks a violation is found out by the oracle.
 func TestDisagreementIsSeen(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50, faulty: 1}
-	j := newJudge(m.header())
+	j := newJudge(m.header(), Options{})
 	if _, err := histories.Replay(histories.Ops(m.run()), j.visit); err != nil {
 		t.Fatal(err)
 	}
@@ -200,57 +205,4 @@ func TestScores(t *testing.T) {
 			t.Errorf("expected %s, observed %s: %s, want %s", c.expected, c.observed, got, c.want)
 		}
 	}
-}
-
-// BenchmarkJudge judges 1,000,000 operations of 16 clients on 4 keys by the monitor, the oracle left out.
-// The goals are 0.6 s, and 64 MB beyond the operations: the most that is live at any of ten points.
-func BenchmarkJudge(b *testing.B) {
-	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: 500_000}
-	lines := marked(m.run(), m.clients, 10_000)
-	m.ops = nil
-	judge := func(visited func(n int)) {
-		j := newJudge(m.header())
-		j.oracle = newOracle() // no views
-		n := 0
-		if _, err := histories.Replay(source(lines), func(ev histories.Event) error {
-			n++
-			visited(n)
-			return j.visit(ev)
-		}); err != nil {
-			b.Fatal(err)
-		}
-		if len(j.projection.list) != 4 || j.counts.Grants != 500_000 {
-			b.Fatal("it did not read the whole history")
-		}
-	}
-	before, most := heap(), uint64(0)
-	judge(func(n int) {
-		if n%200_000 == 0 {
-			most = max(most, heap())
-		}
-	})
-	for b.Loop() {
-		judge(func(int) {})
-	}
-	b.ReportMetric(max(0, float64(most)-float64(before))/1e6, "MB-live")
-	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/1e6-ops")
-}
-
-// BenchmarkJudgeWithOracle is the same history with Porcupine over all of it.
-func BenchmarkJudgeWithOracle(b *testing.B) {
-	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a", "b", "c", "d"}, clients: 16, grants: 500_000}
-	lines := marked(m.run(), m.clients, 10_000)
-	for b.Loop() {
-		v, err := Judge(m.header(), source(lines))
-		if err != nil || len(v.Oracle.Disagreements) > 0 || v.Oracle.Undecided > 0 {
-			b.Fatal(err, v.Oracle)
-		}
-	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

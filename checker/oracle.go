@@ -3,191 +3,192 @@ package checker
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"lockbench/histories"
 )
 
 // The oracle judges the two views of exclusion once more, by Porcupine's search for a linearization, from
 // the same holds and nothing else of the monitor's. Each hold is two operations on a mutex that knows its
 // owner: the acquire, anywhere in [call, return], and the end, anywhere from the end on. Histories of up to
-// wholeLimit operations per key are searched whole; longer ones in windows, since the search's time grows
-// with the square of the length.
+// wholeLimit operations per key are searched whole; longer ones in windows, as these close (windows.go), since
+// the search's time grows with the square of the length.
+//
+// Of a long history it searches all windows until sampleFrom operations, then one in sampleEvery, drawn from
+// the history's seed; and, so that a sample contradicts the monitor in both directions, all windows of a key
+// from the monitor's first violation on, until it is found.
 const (
 	wholeLimit   = 1000
-	windowSize   = 16
+	sampleFrom   = 100_000
+	sampleEvery  = 16
 	searchBudget = 5 * time.Second // per key and view; what takes longer is undecided
+	fullBudget   = 10 * time.Minute
 )
 
 // pair is a hold, as the oracle sees it.
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
 type oracle struct {
-	views []view
-	pairs []perKey[[]pair] // by view
-	keys  []*key
+	views    []view
+	monitors []*exclusion // by view
+	keys     []perKey[searched]
+	full     bool
+	random   *rand.Rand
+	ops      int // of windows searched
+	took     time.Duration
 }
 
-func newOracle(views ...view) *oracle {
-	return &oracle{views: views, pairs: make([]perKey[[]pair], len(views))}
+// searched is one key in one view.
+type searched struct {
+	key     *key
+	pairs   []pair  // until there are too many to be searched whole
+	stream  *stream // from then on
+	held    int
+	result  porcupine.CheckResult
+	windows int
+	skipped int
+	took    time.Duration
+}
+
+func newOracle(full bool, seed uint64, views ...view) *oracle {
+	return &oracle{views: views, keys: make([]perKey[searched], len(views)), monitors: make([]*exclusion, len(views)),
+		full: full, random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// watch names the monitor that judges the same view.
+func (o *oracle) watch(x *exclusion) {
+	for v := range o.views {
+		if o.views[v].property == x.property {
+			o.monitors[v] = x
+		}
+	}
 }
 
 // add takes a hold that is closed.
 func (o *oracle) add(k *key, h *hold) {
-	if k.index >= len(o.keys) {
-		o.keys = append(o.keys, make([]*key, k.index+1-len(o.keys))...)
-	}
-	o.keys[k.index] = k
 	for v := range o.views {
-		end, ok := o.views[v].end(h)
-		if !ok || end <= h.granted { // unknown, or it was over before it was received
-			continue
+		s := o.keys[v].of(k)
+		if p, ok := o.views[v].pair(h); ok {
+			s.key = k
+			s.held++
+			o.take(v, s, h, p)
 		}
-		p := pair{int64(h.acquire.Call), int64(h.granted), int64(end), int64(h.closed)}
-		if end < h.end { // a lease that ran out did so by itself
-			p.endReturn = p.endCall
-		}
-		pairs := o.pairs[v].of(k)
-		*pairs = append(*pairs, p)
 	}
 }
 
-// judge searches every key in both views and compares with what the monitors found.
-func (o *oracle) judge(monitors ...*exclusion) Oracle {
+// pair is a hold as a view has it; ok is false where its end is unknown, or was over before it was received.
+func (w *view) pair(h *hold) (pair, bool) {
+	end, ok := w.end(h)
+	if !ok || end <= h.granted {
+		return pair{}, false
+	}
+	p := pair{int64(h.acquire.Call), int64(h.granted), int64(end), int64(h.closed)}
+	if end < h.end { // a lease that ran out did so by itself
+		p.endReturn = p.endCall
+	}
+	return p, true
+}
+
+func (o *oracle) take(v int, s *searched, h *hold, p pair) {
+	if s.stream == nil && 2*len(s.pairs) < wholeLimit {
+		s.pairs = append(s.pairs, p)
+		return
+	}
+	if s.stream == nil {
+		s.stream = newStream(windowSize, func(w *window, must bool) bool { return o.window(v, s, w, must) })
+		for _, earlier := range s.pairs {
+			s.stream.add(nil, earlier)
+		}
+		s.pairs = nil
+	}
+	s.stream.add(h, p)
+	s.stream.advance(s.key, &o.views[v], int64(h.closed))
+}
+
+// window searches a window, or leaves it out of the sample.
+func (o *oracle) window(v int, s *searched, w *window, must bool) bool {
+	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
+		s.skipped++
+		return true
+	}
+	s.windows++
+	o.ops += len(w.acts)
+	switch r := o.search(s, w); r {
+	case porcupine.Illegal:
+		s.result = r
+		return false
+	case porcupine.Unknown:
+		s.result = r
+	}
+	return true
+}
+
+func (o *oracle) search(s *searched, w *window) porcupine.CheckResult {
+	budget := searchBudget
+	if o.full {
+		budget = fullBudget
+	}
 	start := time.Now()
+	r := w.check(budget - s.took)
+	s.took += time.Since(start)
+	return r
+}
+
+func (o *oracle) violated(v int, s *searched) bool {
+	return o.monitors[v] != nil && o.monitors[v].violated[s.key.name]
+}
+
+// judge searches what is left in both views and compares with what the monitors found.
+func (o *oracle) judge() Oracle {
 	var out Oracle
 	for v := range o.views {
-		for i, pairs := range o.pairs[v] {
-			if len(pairs) == 0 {
+		for i := range o.keys[v] {
+			s := &o.keys[v][i]
+			if s.held == 0 {
 				continue
 			}
+			o.finish(s)
 			out.Keys++
-			out.Pairs += len(pairs)
-			legal, windows := search(pairs)
-			out.Windows += windows
-			name := o.keys[i].name
-			violated := monitors[v].violated[name]
+			out.Pairs += s.held
+			out.Windows += s.windows
+			out.Skipped += s.skipped
+			out.Took += s.took
+			violated := o.violated(v, s)
 			switch {
-			case legal == porcupine.Unknown:
+			case s.result == porcupine.Unknown || s.stream != nil && s.stream.doubtful:
 				out.Undecided++
-			case violated != (legal == porcupine.Illegal):
+			case violated != (s.result == porcupine.Illegal):
 				out.Disagreements = append(out.Disagreements, fmt.Sprintf("%s of key %s: the monitor says %s, Porcupine says %s",
-					o.views[v].property, name, map[bool]Observed{true: Violated, false: Held}[violated], legal))
+					o.views[v].property, s.key.name, map[bool]Observed{true: Violated, false: Held}[violated], s.result))
 			}
 		}
 	}
-	out.Took = time.Since(start)
 	return out
 }
 
-// search runs Porcupine over one key's holds, whole or window by window, and counts the windows.
-func search(pairs []pair) (porcupine.CheckResult, int) {
-	deadline := time.Now().Add(searchBudget)
-	if 2*len(pairs) <= wholeLimit {
-		w := window{holder: free}
-		for i, p := range pairs {
-			w.acquire(i, p, p.acquireCall)
-			w.end(i, p, p.endReturn)
-		}
-		return w.check(deadline), 0
+func (o *oracle) finish(s *searched) {
+	if s.stream != nil {
+		s.stream.finish()
+		s.result = cmp.Or(s.result, porcupine.Ok)
+		return
 	}
-	result, windows := porcupine.Ok, 0
-	eachWindow(pairs, func(w *window) bool {
-		windows++
-		switch r := w.check(deadline); {
-		case r == porcupine.Illegal:
-			result = r
-			return false
-		case r == porcupine.Unknown:
-			result = r
-		}
-		return true
-	})
-	return result, windows
-}
-
-// eachWindow cuts a key's history just before the end of a hold that is alone at that time. There the
-// mutex is held by that hold for certain, whatever the search would choose, so the pieces can be searched
-// one by one: an acquire belongs to the window in which it returns, and cannot have taken effect before
-// the window began; an end that is still open at the cut took effect before it.
-func eachWindow(pairs []pair, yield func(*window) bool) {
-	w := &window{holder: free, patience: 4 * windowSize}
-	inside := map[int]bool{} // holds granted and not ended
-	ending := map[int]bool{} // holds ended, whose end has not returned
-	for _, e := range ends(pairs) {
-		i, p := e.pair, pairs[e.pair]
-		switch e.what {
-		case granted:
-			w.acquire(i, p, max(p.acquireCall, w.from))
-			inside[i] = true
-			if len(inside) > 1 && len(w.ops) >= w.patience {
-				// Several holds at once leave no place to cut. Either that is a violation already, or
-				// Porcupine disagrees and the caller will hear of it at the next cut.
-				if w.patience = 2 * len(w.ops); !yield(w.withOpenEnds(pairs, ending)) {
-					return
-				}
-			}
-		case leaving:
-			if len(inside) == 1 && len(w.ops) >= windowSize {
-				if !yield(w.withOpenEnds(pairs, ending)) {
-					return
-				}
-				clear(ending)
-				w = &window{holder: i, from: p.endCall, patience: 4 * windowSize}
-			}
-			delete(inside, i)
-			ending[i] = true
-		case left:
-			if ending[i] {
-				delete(ending, i)
-				w.end(i, p, p.endReturn)
-			}
-		}
+	w := &window{holder: free}
+	for i, p := range s.pairs {
+		w.acquire(i, p)
+		w.end(i, p, p.endReturn)
 	}
-	yield(w.withOpenEnds(pairs, ending))
-}
-
-// window is a piece of a key's history, and who held the mutex when it began.
-type window struct {
-	ops      []porcupine.Operation
-	holder   int
-	from     int64
-	patience int // length from which a window that cannot be cut is looked at all the same
-}
-
-const free = -1
-
-type action struct {
-	hold int
-	ends bool
-}
-
-func (w *window) acquire(i int, p pair, call int64) {
-	w.ops = append(w.ops, porcupine.Operation{ClientId: i, Input: action{hold: i}, Call: call, Return: p.acquireReturn})
-}
-
-func (w *window) end(i int, p pair, ret int64) {
-	w.ops = append(w.ops, porcupine.Operation{ClientId: i, Input: action{i, true}, Call: max(p.endCall, w.from), Return: ret})
-}
-
-// withOpenEnds is the window up to now, with the ends that are still open.
-func (w *window) withOpenEnds(pairs []pair, ending map[int]bool) *window {
-	cut := *w
-	cut.ops = slices.Clone(w.ops)
-	for i := range ending {
-		cut.end(i, pairs[i], int64(histories.Forever))
-	}
-	return &cut
+	s.result = o.search(s, w)
 }
 
 // check asks Porcupine. The state is the hold that has the mutex.
-func (w *window) check(deadline time.Time) porcupine.CheckResult {
-	left := time.Until(deadline)
-	if left <= 0 {
+func (w *window) check(budget time.Duration) porcupine.CheckResult {
+	if budget <= 0 {
 		return porcupine.Unknown
+	}
+	type action struct {
+		hold int
+		ends bool
 	}
 	model := porcupine.Model{
 		Init: func() any { return w.holder },
@@ -199,34 +200,9 @@ func (w *window) check(deadline time.Time) porcupine.CheckResult {
 			return holder == free, a.hold
 		},
 	}
-	return porcupine.CheckOperationsTimeout(model, w.ops, left)
-}
-
-// what happens to a pair, in the order in which it does at one instant: calls before returns.
-type moment uint8
-
-const (
-	leaving moment = iota // the end is called
-	granted               // the acquire returned
-	left                  // the end returned
-)
-
-type instant struct {
-	at   int64
-	what moment
-	pair int
-}
-
-func ends(pairs []pair) []instant {
-	out := make([]instant, 0, 3*len(pairs))
-	for i, p := range pairs {
-		out = append(out, instant{p.acquireReturn, granted, i})
-		if p.endCall < int64(histories.Forever) {
-			out = append(out, instant{p.endCall, leaving, i}, instant{p.endReturn, left, i})
-		}
+	ops := make([]porcupine.Operation, len(w.acts))
+	for i, a := range w.acts {
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: action{a.hold, a.ends}, Call: a.call, Return: a.ret}
 	}
-	slices.SortFunc(out, func(a, b instant) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what), cmp.Compare(a.pair, b.pair))
-	})
-	return out
+	return porcupine.CheckOperationsTimeout(model, ops, budget)
 }

@@ -17,6 +17,7 @@ type hold struct {
 	granted  time.Duration // acquire.Return
 	until    time.Duration // what was promised, moved on by confirmed renewals; Forever if unbounded
 	promised bool          // until is known
+	over     time.Duration // when what was promised has ended for certain; Forever where nothing says so
 	end      time.Duration // Forever while it lasts
 	closed   time.Duration // when the release returned; Forever until then
 
@@ -75,7 +76,7 @@ func (p *projection) event(k *key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.OK:
 		p.grant(k, op)
-	case op.Kind == histories.Renew && op.Outcome == histories.OK:
+	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
 	case op.Kind == histories.Lost:
 		p.lost(k, op)
@@ -94,16 +95,34 @@ func (p *projection) grant(k *key, op *histories.Op) {
 	}
 	h := &hold{acquire: *op, granted: op.Return, end: histories.Forever, closed: histories.Forever, depth: 1}
 	h.until, h.promised = op.Until(p.slack)
+	h.over = p.overBy(op)
 	k.live = append(k.live, h)
 	p.tell(k, h, began)
 }
 
 func (p *projection) renew(k *key, op *histories.Op) {
 	h := k.numbered(op)
-	if until, ok := op.Until(p.slack); ok && h != nil && until > h.until {
+	switch {
+	case h == nil:
+		return
+	case op.Outcome == histories.Unknown:
+		h.over = histories.Forever // it may yet take effect, nobody knows when
+		return
+	}
+	h.over = max(h.over, p.overBy(op))
+	if until, ok := op.Until(p.slack); ok && until > h.until {
 		h.until, h.promised = until, true
 		p.tell(k, h, extended)
 	}
+}
+
+// overBy is when what a grant or renewal promised has ended for certain: the lease began no later than its
+// answer was read.
+func (p *projection) overBy(op *histories.Op) time.Duration {
+	if op.Validity <= 0 {
+		return histories.Forever
+	}
+	return op.Return + op.Validity + p.slack
 }
 
 func (p *projection) lost(k *key, op *histories.Op) {

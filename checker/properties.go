@@ -15,7 +15,8 @@ type Property struct {
 
 // Properties is every property that a history is judged by.
 func Properties() []Property {
-	return []Property{leaseExclusion(), mutualExclusion(), resourceIntegrity(), reentrancy(), noOrphan(), progress()}
+	return []Property{leaseExclusion(), mutualExclusion(), resourceIntegrity(), ownerRelease(), fencing(),
+		reentrancy(), renewal(), noOrphan(), progress(), exactTry()}
 }
 
 // judgement follows a history and says at its end what it found. Events come in the order in which they
@@ -32,6 +33,7 @@ type facts struct {
 	slack  time.Duration
 	bound  time.Duration // Header.FreedWithin
 	counts *Counts
+	past   *past
 	until  time.Duration // how far the history was judged, known at its end
 }
 

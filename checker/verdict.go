@@ -148,8 +148,9 @@ func ScoreOf(expected histories.Expectation, observed Observed) Score {
 // Oracle says what Porcupine made of the same projections.
 type Oracle struct {
 	Keys      int           `json:"keys"`
-	Pairs     int           `json:"pairs"`   // holds judged, over both views
-	Windows   int           `json:"windows"` // pieces in which histories too long to be judged whole were judged
+	Pairs     int           `json:"pairs"`             // holds judged, over both views
+	Windows   int           `json:"windows"`           // pieces in which histories too long to be judged whole were judged
+	Skipped   int           `json:"skipped,omitempty"` // pieces that were left out of the sample
 	Undecided int           `json:"undecided,omitempty"`
 	Took      time.Duration `json:"took_ns"`
 	// Disagreements say where monitor and oracle came to different verdicts: a fault of lockbench.

@@ -1,0 +1,152 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// exactTry is for locks that claim to answer "busy" only while somebody holds.
+func exactTry() Property {
+	return Property{
+		Name: "exact-try",
+		Doc:  "busy was answered although the key was free from the call to the answer (only for locks that claim exactness)",
+		open: func(f *facts) judgement { return &tries{facts: f, open: map[int32]time.Duration{}} },
+	}
+}
+
+// maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
+const maxDoubts = 1024
+
+// tries follows busy answers that no past hold explains. The next grant explains one if it was asked for
+// before that answer; later grants cannot, since the next one lies between. An acquire without a definite
+// answer explains all that were answered after its call: it may have been granted, and have ended.
+type tries struct {
+	*facts
+	keys       perKey[tried]
+	open       map[int32]time.Duration // by client: the call of its acquire
+	busy       int
+	violations int
+	witness    *Witness
+}
+
+// tried is what is known of one key.
+type tried struct {
+	name   string
+	taken  time.Duration // until then it may have been held by one that holds no more
+	last   histories.Op  // the release that freed it
+	doubts []doubt
+}
+
+// doubt is a busy answer that is not explained yet.
+type doubt struct {
+	op        histories.Op
+	condemned bool // the next grant did not explain it: only an indeterminate acquire can
+}
+
+func (x *tries) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if !x.header.Exact || op.Kind != histories.Acquire {
+		return
+	}
+	if !ev.Return {
+		x.open[op.Client] = op.Call
+		return
+	}
+	delete(x.open, op.Client)
+	t := x.keys.of(k)
+	t.name = k.name
+	switch op.Outcome {
+	case histories.Refused:
+		x.busy++
+		if len(k.live)+len(k.going) == 0 && t.taken < op.Call && len(t.doubts) < maxDoubts {
+			t.doubts = append(t.doubts, doubt{op: *op})
+		}
+	case histories.Unknown:
+		t.taken = max(t.taken, x.unknownUntil(op.Return))
+		t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return op.Call <= d.op.Return })
+	}
+	x.settle(t)
+}
+
+// unknownUntil is how long an acquire that may have taken effect explains that others are refused.
+func (x *tries) unknownUntil(from time.Duration) time.Duration {
+	if x.header.TTL == 0 {
+		return histories.Forever
+	}
+	return from + x.header.TTL.D() + 2*x.slack
+}
+
+func (x *tries) change(k *key, h *hold, c change) {
+	if !x.header.Exact {
+		return
+	}
+	t := x.keys.of(k)
+	switch {
+	case c == began:
+		t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return !d.condemned && h.acquire.Call <= d.op.Return })
+		for i := range t.doubts {
+			t.doubts[i].condemned = true
+		}
+	case c == closed && h.release.Kind != 0 && h.release.Outcome == histories.OK:
+		t.taken, t.last = max(t.taken, h.closed), h.release
+	case c == closed && h.closed < histories.Forever:
+		t.taken = max(t.taken, h.closed, h.over)
+	}
+}
+
+// settle counts the doubts that nothing still open can explain.
+func (x *tries) settle(t *tried) {
+	if len(t.doubts) == 0 {
+		return
+	}
+	oldest := histories.Forever
+	for _, call := range x.open {
+		oldest = min(oldest, call)
+	}
+	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool {
+		if oldest > d.op.Return {
+			x.violation(t, d.op)
+		}
+		return oldest > d.op.Return
+	})
+}
+
+func (x *tries) violation(t *tried, op histories.Op) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	x.witness = &Witness{Key: t.name, From: op.Call, To: op.Return, Ops: []histories.Op{op}}
+	story := "nobody had been granted it yet"
+	if t.last.Kind != 0 && t.last.Return < op.Call {
+		story = fmt.Sprintf("%s had released it at %s", x.client(&t.last), at(t.last.Return))
+		x.witness.Ops = append(x.witness.Ops, t.last)
+		byCall(x.witness.Ops)
+	}
+	x.witness.Story = fmt.Sprintf("%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
+		x.client(&op), t.name, at(op.Call), at(op.Return), story)
+}
+
+func (x *tries) finding() Finding {
+	if !x.header.Exact {
+		return Finding{Property: "exact-try", Observed: NotApplicable, Why: "the lock does not claim that busy means held"}
+	}
+	for i := range x.keys {
+		x.atEnd(&x.keys[i])
+	}
+	f := Finding{Property: "exact-try", Violations: x.violations, Witness: x.witness, Evidence: count(x.busy, "busy answer")}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case x.busy == 0:
+		f.Observed, f.Why = NotApplicable, "nobody was told that the key was busy"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+// atEnd judges what is left: an acquire that never returned may have been granted.
+func (x *tries) atEnd(t *tried) { x.settle(t) }

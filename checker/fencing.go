@@ -1,0 +1,147 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"lockbench/histories"
+)
+
+// fencing is that tokens rise from one holder to the next, so that a resource can tell who is late.
+func fencing() Property {
+	return Property{
+		Name: "fencing",
+		Doc:  "a grant that was asked for after another had been received bears a token that is no higher, or two grants share one",
+		open: func(f *facts) judgement { return &tokens{facts: f, open: map[int32]time.Duration{}} },
+	}
+}
+
+// maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
+// forgotten, which may hide a violation and invents none.
+const maxGrants = 1 << 13
+
+type tokens struct {
+	*facts
+	keys       perKey[minted]
+	open       map[int32]time.Duration // by client: the call of its acquire
+	fenced     int
+	bare       int // grants without a token
+	ordered    int // grants whose order to one before is known
+	violations int
+	witness    *Witness
+}
+
+// minted is what is known of one key's tokens: the grants, in the order in which they were received, that
+// an acquire still open may have to be compared with.
+type minted struct {
+	grants []*hold
+	top    []*hold         // top[i] bears the highest token of grants up to i, and of all forgotten ones
+	by     map[int64]*hold // by token
+}
+
+func (x *tokens) event(_ *key, ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind != histories.Acquire:
+	case ev.Return:
+		delete(x.open, op.Client)
+	default:
+		x.open[op.Client] = op.Call
+	}
+}
+
+func (x *tokens) change(k *key, h *hold, c change) {
+	switch {
+	case c != began:
+	case h.acquire.Fence == 0:
+		x.bare++
+	default:
+		x.granted(k, x.keys.of(k), h)
+	}
+}
+
+func (x *tokens) granted(k *key, m *minted, h *hold) {
+	x.fenced++
+	sent := h.acquire.Call + h.acquire.SentAfter
+	before := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].granted >= sent })
+	if before > 0 {
+		x.ordered++
+	}
+	same := m.by[h.acquire.Fence]
+	switch {
+	case before > 0 && m.top[before-1].acquire.Fence >= h.acquire.Fence:
+		x.violation(k, m.top[before-1], h)
+	case same != nil:
+		x.violation(k, same, h)
+	}
+	m.add(h)
+	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
+		m.forget(x.oldest(h.granted))
+	}
+}
+
+// oldest is the earliest time at which an acquire that may still be granted can have been sent.
+func (x *tokens) oldest(now time.Duration) time.Duration {
+	for _, call := range x.open {
+		now = min(now, call)
+	}
+	return now
+}
+
+func (m *minted) add(h *hold) {
+	if m.by == nil {
+		m.by = map[int64]*hold{}
+	}
+	top := h
+	if n := len(m.top); n > 0 && m.top[n-1].acquire.Fence >= h.acquire.Fence {
+		top = m.top[n-1]
+	}
+	m.grants, m.top, m.by[h.acquire.Fence] = append(m.grants, h), append(m.top, top), h
+}
+
+// forget drops the grants received before a time, but for the last of them: its top speaks for all.
+func (m *minted) forget(before time.Duration) {
+	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].granted >= before }) - 1
+	n = max(n, len(m.grants)-maxGrants/2)
+	if n <= 0 {
+		return
+	}
+	for _, h := range m.grants[:n] {
+		delete(m.by, h.acquire.Fence)
+	}
+	m.grants, m.top = slices.Delete(m.grants, 0, n), slices.Delete(m.top, 0, n)
+}
+
+func (x *tokens) violation(k *key, first, second *hold) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	a, b := &first.acquire, &second.acquire
+	x.witness = &Witness{Key: k.name, From: first.granted, To: second.granted, Ops: []histories.Op{*a, *b}}
+	byCall(x.witness.Ops)
+	if a.Fence == b.Fence {
+		x.witness.Story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
+			x.who(first), k.name, a.Fence, at(first.granted), x.who(second), at(second.granted))
+		return
+	}
+	x.witness.Story = fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
+		x.who(first), k.name, a.Fence, at(first.granted), x.who(second), at(b.Call+b.SentAfter), at(second.granted), b.Fence)
+}
+
+func (x *tokens) finding() Finding {
+	f := Finding{Property: "fencing", Violations: x.violations, Witness: x.witness,
+		Evidence: fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", count(x.fenced, "token"), x.ordered)}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case x.fenced == 0:
+		f.Observed, f.Why = NotApplicable, "no grant carries a token"
+	case x.bare > 0:
+		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)
+	default:
+		f.Observed = Held
+	}
+	return f
+}

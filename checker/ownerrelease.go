@@ -1,0 +1,197 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/histories"
+)
+
+// ownerRelease is that only the owner gives a lock up. It takes one who tries otherwise to show anything.
+func ownerRelease() Property {
+	return Property{
+		Name: "owner-release",
+		Doc:  "a release succeeds for a client that no longer held the key, or never did",
+		open: func(f *facts) judgement { return &releases{facts: f, open: map[int32]attempt{}} },
+	}
+}
+
+// wrong is why a release is not its owner's.
+type wrong uint8
+
+const (
+	again  wrong = iota // the hold was released before
+	late                // what was promised had ended for certain
+	others              // the hold is another client's
+	never               // it was never granted
+	wrongs              // how many there are
+)
+
+var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
+
+// releases follows releases by those who do not hold.
+type releases struct {
+	*facts
+	open       map[int32]attempt // by client
+	tried      [wrongs]int
+	refused    int // of those tried
+	violations int
+	witness    *Witness
+}
+
+// attempt is a release that is not its owner's and has not returned.
+type attempt struct {
+	why     wrong
+	acquire *histories.Op // of the hold that it names
+	before  *histories.Op // the release of that hold
+	holder  *hold         // who had the key when it was called
+}
+
+func (x *releases) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Release {
+		return
+	}
+	if !ev.Return {
+		if a, ok := x.judge(k, op); ok {
+			x.tried[a.why]++
+			x.open[op.Client] = a
+		}
+		return
+	}
+	if a, ok := x.open[op.Client]; ok {
+		delete(x.open, op.Client)
+		x.answered(k, a, op)
+	}
+}
+
+// judge tells whether a release that is called is by one who does not hold, for certain.
+func (x *releases) judge(k *key, op *histories.Op) (attempt, bool) {
+	a := attempt{holder: other(k, op.Client)}
+	if h := matched(k, op); h != nil {
+		a.why, a.acquire = late, &h.acquire
+		return a, op.Call > h.over
+	}
+	for _, h := range slices.Concat(k.live, k.going) {
+		if op.Hold != 0 && h.number() == op.Hold && h.acquire.Client != op.Client {
+			a.why, a.acquire = others, &h.acquire
+			return a, true
+		}
+	}
+	g := x.past.find(op.Hold)
+	switch {
+	case g == nil:
+		return a, false // too long ago, or it bears no number: nobody knows
+	case g.inside != nil && g.inside.end == histories.Forever:
+		return a, false // a nested one, of a hold that lasts: its client does hold
+	case g.acquire.Outcome == histories.Refused || g.key != k.index:
+		a.why, a.acquire = never, &g.acquire
+	case g.acquire.Client != op.Client:
+		a.why, a.acquire = others, &g.acquire
+	case g.ended && g.release.Outcome == histories.OK:
+		released := g.release
+		a.why, a.acquire, a.before = again, &g.acquire, &released
+	default:
+		return a, false // an acquire or a release without a definite answer: it may hold
+	}
+	acquire := g.acquire
+	a.acquire = &acquire
+	return a, true
+}
+
+// matched is the hold that a release just called ends, or that it is an inner release of.
+func matched(k *key, op *histories.Op) *hold {
+	for _, h := range k.going {
+		if h.release.Client == op.Client && h.release.Call == op.Call {
+			return h
+		}
+	}
+	for _, h := range k.live {
+		if h.inners > 0 && h.inner.Client == op.Client && h.inner.Call == op.Call {
+			return h
+		}
+	}
+	return nil
+}
+
+// other is a hold on the key that is not the client's.
+func other(k *key, client int32) *hold {
+	for _, h := range k.live {
+		if h.acquire.Client != client {
+			return h
+		}
+	}
+	return nil
+}
+
+func (x *releases) change(*key, *hold, change) {}
+
+func (x *releases) answered(k *key, a attempt, op *histories.Op) {
+	switch op.Outcome {
+	case histories.Refused:
+		x.refused++
+	case histories.OK:
+		if x.violations++; x.violations == 1 {
+			x.witness = x.tell(k, a, op)
+		}
+	}
+}
+
+func (x *releases) tell(k *key, a attempt, op *histories.Op) *Witness {
+	w := &Witness{Key: k.name, From: op.Call, To: op.Return, Ops: []histories.Op{*a.acquire, *op}}
+	who := x.client(op)
+	switch a.why {
+	case again:
+		w.Ops = append(w.Ops, *a.before)
+		w.Story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.name, at(a.before.Call), at(op.Call))
+	case late:
+		w.Story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.name, at(a.acquire.Return), at(op.Call))
+	case others:
+		w.Story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.name, at(op.Call), x.client(a.acquire), at(a.acquire.Return))
+	case never:
+		w.Story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, at(a.acquire.Call), at(op.Call))
+	}
+	if h := a.holder; h != nil {
+		w.Story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.name, at(h.granted))
+		if h.number() != a.acquire.Hold {
+			w.Ops = append(w.Ops, h.acquire)
+		}
+	}
+	w.Story += "."
+	byCall(w.Ops)
+	return w
+}
+
+func (x *releases) finding() Finding {
+	f := Finding{Property: "owner-release", Violations: x.violations, Witness: x.witness, Evidence: x.evidence()}
+	tried := 0
+	for _, n := range x.tried {
+		tried += n
+	}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case tried == 0:
+		f.Observed, f.Why = NotApplicable, "nobody released what it did not hold"
+	case x.refused == 0:
+		f.Observed, f.Why = Undecided, "no release by one who did not hold was given a definite answer"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+// evidence says how many of each kind were tried.
+func (x *releases) evidence() string {
+	var kinds []string
+	for why, n := range x.tried {
+		if n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, wrongNames[why]))
+		}
+	}
+	if kinds == nil {
+		kinds = []string{"none"}
+	}
+	return fmt.Sprintf("releases by one who did not hold: %s; %d refused", strings.Join(kinds, ", "), x.refused)
+}

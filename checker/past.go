@@ -1,0 +1,59 @@
+package checker
+
+import "lockbench/histories"
+
+// past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
+// It has room for a fixed number of them, and what is pushed out is not known any more: whoever asks must
+// take that for an answer, so that a long history costs no more than a short one.
+type past struct{ of [256]*[16]gone }
+
+// gone is an acquire that has returned.
+type gone struct {
+	acquire histories.Op
+	release histories.Op // the last of its hold, valid where ended
+	inside  *hold        // the hold that it was granted within
+	key     int
+	known   bool
+	ended   bool
+}
+
+// at is where an acquire's number is kept: the recorder gives numbers out one after the other, so that
+// some four thousand recent ones have places of their own.
+func (p *past) at(number int64) *gone {
+	page := &p.of[uint64(number)>>4%256]
+	if *page == nil {
+		*page = new([16]gone)
+	}
+	return &(*page)[number&15]
+}
+
+// find returns what is known of an acquire, or nil.
+func (p *past) find(number int64) *gone {
+	if g := p.at(number); g.known && g.acquire.Hold == number && number != 0 {
+		return g
+	}
+	return nil
+}
+
+// event takes in acquires that return.
+func (p *past) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire || !ev.Return || op.Hold == 0 {
+		return
+	}
+	g := p.at(op.Hold)
+	*g = gone{acquire: *op, key: k.index, known: true}
+	if h := k.heldBy(op); h != nil && h.number() != op.Hold {
+		g.inside = h
+	}
+}
+
+// change takes in the end of a hold.
+func (p *past) change(h *hold, c change) {
+	if c != closed {
+		return
+	}
+	if g := p.find(h.number()); g != nil && h.release.Kind != 0 {
+		g.release, g.ended = h.release, true
+	}
+}

@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/histories"
+)
+
+// renewal is that a lease is moved on only while it is held, and in time.
+func renewal() Property {
+	return Property{
+		Name: "renewal",
+		Doc:  "a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter of the TTL left",
+		open: func(f *facts) judgement { return &renewals{facts: f, held: map[*hold]*lease{}} },
+	}
+}
+
+type renewals struct {
+	*facts
+	held       map[*hold]*lease
+	answers    [3]int // by outcome
+	least      time.Duration
+	measured   bool // least is
+	violations int
+	witness    *Witness
+}
+
+// lease is what is known of a hold that lasts.
+type lease struct {
+	until time.Duration // the promise before the renewal at hand
+	taker *hold         // the first of another client's to be granted the key since
+}
+
+func (x *renewals) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Renew {
+		return
+	}
+	x.answers[op.Outcome]++
+	if op.Outcome != histories.OK {
+		return
+	}
+	if h := k.numbered(op); h != nil {
+		x.confirmed(k, h, op)
+	} else if g := x.past.find(op.Hold); g != nil && g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return {
+		x.violation(op, fmt.Sprintf("%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
+			x.client(op), k.name, at(g.release.Call), at(g.release.Return), at(op.Call), at(op.Return)), g.acquire, g.release, *op)
+	}
+}
+
+// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
+// slack that the promise was cut by is given back.
+func (x *renewals) confirmed(k *key, h *hold, op *histories.Op) {
+	l := x.held[h]
+	quarter := x.header.TTL.D() / 4
+	left := l.until + x.slack - op.Call
+	switch t := l.taker; {
+	case t != nil && t.granted < op.Call:
+		x.violation(op, fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
+			x.who(h), k.name, at(h.granted), x.who(t), at(t.granted), at(op.Call), at(op.Return)), h.acquire, t.acquire, *op)
+	case !h.promised || l.until == 0 || l.until == histories.Forever || quarter == 0:
+	case left < quarter:
+		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of a TTL of %s, less than a quarter.",
+			x.who(h), k.name, at(l.until), at(op.Call), ms(left), ms(x.header.TTL.D())), h.acquire, *op)
+		fallthrough
+	default:
+		if !x.measured || left < x.least {
+			x.least, x.measured = left, true
+		}
+	}
+	l.until = h.until
+}
+
+func (x *renewals) change(k *key, h *hold, c change) {
+	switch c {
+	case began:
+		x.held[h] = &lease{until: h.until}
+		for _, o := range k.live {
+			if l := x.held[o]; o != h && l.taker == nil && o.acquire.Client != h.acquire.Client {
+				l.taker = h
+			}
+		}
+	case closed:
+		delete(x.held, h)
+	}
+}
+
+func (x *renewals) violation(op *histories.Op, story string, ops ...histories.Op) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	x.witness = &Witness{Key: op.Key, From: op.Call, To: op.Return, Story: story, Ops: ops}
+	byCall(x.witness.Ops)
+}
+
+func (x *renewals) finding() Finding {
+	confirmed, refused, unknown := x.answers[histories.OK], x.answers[histories.Refused], x.answers[histories.Unknown]
+	f := Finding{Property: "renewal", Violations: x.violations, Witness: x.witness,
+		Evidence: fmt.Sprintf("%s confirmed, %d refused", count(confirmed, "renewal"), refused)}
+	if x.measured {
+		f.Evidence += ", " + ms(x.least) + " left at the least"
+	}
+	switch {
+	case x.violations > 0:
+		f.Observed = Violated
+	case confirmed+refused+unknown == 0:
+		f.Observed, f.Why = NotApplicable, "nothing was renewed"
+	case confirmed+refused == 0:
+		f.Observed, f.Why = Undecided, "no renewal was given a definite answer"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
