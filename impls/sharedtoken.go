@@ -14,7 +14,7 @@ func sharedToken() Impl {
 	return Impl{
 		Name: "shared-token", Store: "redis", Deployment: "single", BackOff: longestPause,
 		Lease: time.Second, // its users wait for most of them to run out
-		Doc: "an article's lock: the token is a field that all threads share and every try overwrites",
+		Doc:   "an article's lock: the token is a field that all threads share and every try overwrites",
 		Expect: together(
 			expect(Holds, "the field is in the store only while the last try of its process is the one that holds, so what is deleted is the holder's own",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
