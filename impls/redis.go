@@ -25,11 +25,10 @@ func openNode(env Env) (node, error) {
 	if len(env.Nodes) != 1 {
 		return node{}, fmt.Errorf("want 1 server, got %d", len(env.Nodes))
 	}
-	opts, err := redis.ParseURL(env.Nodes[0])
+	opts, err := reach(env, env.Nodes[0])
 	if err != nil {
 		return node{}, err
 	}
-	opts.Dialer = env.Dial
 	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
 	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply answers "busy" to its own owner
 	opts.DialerRetries = 1

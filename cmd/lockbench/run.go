@@ -26,6 +26,8 @@ type runFlags struct {
 	locks, workloads, faults []string
 	noControls               bool
 	servers                  string
+	redis                    redisFlags
+	remote                   servers.Remote // what redis came to
 	out                      string
 	asJSON                   bool
 	lockParams               map[string]string
@@ -73,6 +75,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: "+strings.Join(servers.Ways(), ", "))
+	f.redis.define(fl)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 }
@@ -82,6 +85,7 @@ type runner struct {
 	*runFlags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
+	notes          []string // on what was left out, and why
 	dir            string
 	setting        trial.Setting
 	manifest       reports.Manifest
@@ -101,6 +105,9 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 	}
 	if !slices.Contains(servers.Ways(), f.servers) {
 		return nil, unknown("kind of servers", f.servers, servers.Ways())
+	}
+	if err := f.chooseServers(cmd.Flags().Changed("servers")); err != nil {
+		return nil, err
 	}
 	wanted := f.locks
 	if len(wanted) > 0 && !f.noControls {
@@ -126,6 +133,9 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 		return nil, usage(errors.New("nothing to do: none of the workloads applies to any of the locks"),
 			"reentrant applies to locks that grant again to their owner")
 	}
+	if err := r.checkServers(cmd.Context()); err != nil {
+		return nil, err
+	}
 	return r, r.prepare(cmd, locks)
 }
 
@@ -140,11 +150,10 @@ func (r *runner) prepare(cmd *cobra.Command, locks []impls.Impl) error {
 	if err := r.makeFolder(now.Format("20060102-150405") + "-" + name); err != nil {
 		return err
 	}
-	r.setting = trial.Setting{Run: fmt.Sprintf("%s-%d", now.Format("20060102150405"), os.Getpid()), Servers: r.servers,
-		Params: r.params, LockParams: r.lockParams}
+	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, LockParams: r.lockParams}
 	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
 		Environment: reports.Collect(), Parameters: parameters(r.params),
-		Notes: []string{fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes)}}
+		Notes: append(r.notes, fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes))}
 	for _, l := range locks {
 		r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: l.Name, Doc: l.Doc})
 	}
@@ -195,6 +204,9 @@ func (r *runner) run(ctx context.Context) error {
 	found := codes{}
 	var failed error
 	r.sayServers()
+	for _, note := range r.notes {
+		fmt.Fprintln(r.stderr, "note:", note)
+	}
 	show := newProgress(r.stderr, len(r.cells))
 	for _, c := range r.cells {
 		if ctx.Err() != nil {
@@ -213,7 +225,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.manifest.Ended, r.manifest.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
-		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+failed.Error())
+		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+scrub(failed.Error()))
 	}
 	if err := r.writeManifest(); err != nil {
 		return err
@@ -242,6 +254,9 @@ func (r *runner) run(ctx context.Context) error {
 // sayServers tells where the locks will run, before anything is measured there.
 func (r *runner) sayServers() {
 	switch {
+	case r.servers == servers.External:
+		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
+			shown(r.remote.Addresses), servers.KeyPrefix(r.setting.Run))
 	case r.manifest.Servers != servers.Embedded:
 		fmt.Fprintln(r.stderr, "servers: a redis-server of its own for each trial, on loopback")
 	case r.servers == servers.Auto:

@@ -17,7 +17,7 @@ import (
 
 const (
 	redisProgram = "redis-server"
-	upWithin     = 10 * time.Second // far more than it takes; a server that hangs must not hang the run
+	upWithin     = 7 * time.Second // far more than it takes; a server that hangs must not hang the run
 	pollEvery    = 2 * time.Millisecond
 	portAttempts = 5
 	logTail      = 1000 // bytes of a server's log that go into an error
@@ -120,6 +120,7 @@ func (l launcher) startOn(ctx context.Context, port int) (*local, error) {
 		if bytes.Contains(said, []byte("Address already in use")) {
 			err = errPortTaken
 		}
+		_ = n.child.kill() // not politely: it has been waited for long enough, and Stop says what is left
 		return nil, errors.Join(fmt.Errorf("%w; it said:\n%s", err, said), n.Stop())
 	}
 	return n, nil

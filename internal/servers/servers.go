@@ -28,14 +28,17 @@ var ErrNoCounters = errors.New("this server has no counters")
 
 // Spec says what is wanted.
 type Spec struct {
-	How   string // Auto, Embedded or Local
+	How   string // Auto, Embedded, Local or External
 	Store string // Redis
 	Nodes int    // how many independent servers; at least 1
+
+	Remote Remote // where they are, with External
 }
 
 // Node is one server.
 type Node interface {
-	// URL is where it listens. It stays the same for the node's life.
+	// URL is where it listens. It stays the same for the node's life. It may have a password in it: it is
+	// for who connects, never for a text.
 	URL() string
 	// Counters are the server's own cumulative figures since its start, by name. What costs it is seen by
 	// subtracting two readings; asking is itself a command and is counted. ErrNoCounters: it has none.
@@ -49,7 +52,7 @@ type Node interface {
 // Group is the servers of one trial.
 type Group struct {
 	Nodes  []Node
-	How    string // Embedded or Local: what Auto came to
+	How    string // Embedded, Local or External: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
 
 	release func() error // what the nodes share; called after the last has stopped
@@ -62,7 +65,7 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{Auto, startAuto}, {Embedded, startEmbedded}, {Local, startLocal}}
+	return []way{{Auto, startAuto}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}}
 }
 
 // Ways are the names that Spec.How may have.

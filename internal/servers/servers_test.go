@@ -175,11 +175,11 @@ func TestStartRefuses(t *testing.T) {
 		spec Spec
 		says string
 	}{
-		{Spec{"docker", Redis, 1}, `unknown way "docker" (known: auto, embedded, local)`},
-		{Spec{"", Redis, 1}, `unknown way ""`},
-		{Spec{Auto, "mysql", 1}, `unknown store "mysql" (known: redis)`},
-		{Spec{Auto, Redis, 0}, "at least 1 node"},
-		{Spec{Local, Redis, 1}, "apt install redis-server"},
+		{Spec{How: "docker", Store: Redis, Nodes: 1}, `unknown way "docker" (known: auto, embedded, local, external)`},
+		{Spec{How: "", Store: Redis, Nodes: 1}, `unknown way ""`},
+		{Spec{How: Auto, Store: "mysql", Nodes: 1}, `unknown store "mysql" (known: redis)`},
+		{Spec{How: Auto, Store: Redis, Nodes: 0}, "at least 1 node"},
+		{Spec{How: Local, Store: Redis, Nodes: 1}, "apt install redis-server"},
 	} {
 		if g, err := Start(t.Context(), test.spec); err == nil {
 			t.Errorf("%+v: started", test.spec)

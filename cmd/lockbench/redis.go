@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"lockbench/impls"
+	"lockbench/internal/servers"
+	"lockbench/internal/trial"
+)
+
+const hintRedis = "an address is redis://host:port/database, or rediss:// for TLS; give the password in " + servers.PasswordVariable
+
+// redisFlags are the servers of the user's own.
+type redisFlags struct {
+	list   secretList
+	caFile string
+}
+
+func (f *redisFlags) define(fl *pflag.FlagSet) {
+	fl.Var(&f.list, "redis", "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
+		"one, or five for the locks that need five. Give the password in "+servers.PasswordVariable+"\n(and "+
+		servers.UserVariable+"), not here: other users of this machine can read command lines")
+	fl.StringVar(&f.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
+}
+
+// remote is what the flags come to.
+func (f *redisFlags) remote() (servers.Remote, error) {
+	if f.list == "" {
+		if f.caFile != "" {
+			return servers.Remote{}, usage(errors.New("--redis-ca without --redis"), hintRedis)
+		}
+		return servers.Remote{}, nil
+	}
+	r, err := servers.NewRemote(string(f.list), f.caFile, os.Getenv)
+	if err != nil {
+		return r, usage(fmt.Errorf("--redis: %w", err), hintRedis)
+	}
+	return r, nil
+}
+
+// secretList is a flag that never tells its secrets. It takes whatever it is given, because the flag
+// library quotes what a flag refuses.
+type secretList string
+
+var _ pflag.Value = (*secretList)(nil)
+
+func (s *secretList) Set(text string) error { *s = secretList(text); return nil }
+func (s *secretList) Type() string          { return "URL[,URL...]" }
+
+// String is for help texts and the line that reproduces a run.
+func (s *secretList) String() string {
+	if *s == "" {
+		return ""
+	}
+	all, err := servers.ParseAddresses(string(*s), func(string) string { return "" })
+	if err != nil {
+		return "***"
+	}
+	return shown(all)
+}
+
+// shown shows addresses without their secrets.
+func shown(all []servers.Address) string {
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, a.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+// credentials finds what stands before the @ of a URL.
+var credentials = regexp.MustCompile(`://[^\s"]*@`)
+
+// scrub is the last line of defence: a URL with a password that was given in the wrong place, say as the
+// name of a lock, comes back in the error that says so.
+func scrub(text string) string { return credentials.ReplaceAllString(text, "://***@") }
+
+// runID names a run; on a server that others use too it must be nobody else's.
+func runID(now time.Time) string {
+	random := make([]byte, 8)
+	rand.Read(random) // it never fails: the runtime ends the process instead
+	return fmt.Sprintf("%s-%d-%s", now.UTC().Format("20060102150405"), os.Getpid(), hex.EncodeToString(random))
+}
+
+// chooseServers settles where the locks run: --redis means servers of the user's own.
+func (f *runFlags) chooseServers(chosen bool) (err error) {
+	if f.remote, err = f.redis.remote(); err != nil {
+		return err
+	}
+	given := len(f.remote.Addresses)
+	switch {
+	case given > 0 && !chosen:
+		f.servers = servers.External
+	case given > 0 && f.servers != servers.External:
+		return usage(fmt.Errorf("--redis names servers of your own, and --servers %s does not use them", f.servers), "leave out one of the two")
+	case given == 0 && f.servers == servers.External:
+		return usage(errors.New("--servers external needs --redis"), hintRedis)
+	}
+	if given != 0 && given != 1 && given != five {
+		return usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, five, five), hintRedis)
+	}
+	return nil
+}
+
+// five is how many servers a lock of the deployment five needs.
+const five = 5
+
+// checkServers finds out, before anything is measured or written, whether there are servers for the locks.
+func (r *runner) checkServers(ctx context.Context) error {
+	if r.servers == servers.External {
+		if err := r.fit(); err != nil {
+			return err
+		}
+	}
+	return r.preflight(ctx)
+}
+
+// fit leaves out the cells that the servers given cannot serve, and notes why.
+func (r *runner) fit() error {
+	stored := 0
+	r.cells = slices.DeleteFunc(r.cells, func(c trial.Cell) bool {
+		why := unfit(c.Lock, len(r.remote.Addresses))
+		if why == "" && c.Lock.Store != "" {
+			stored++
+		}
+		if why != "" && !slices.Contains(r.notes, why) {
+			r.notes = append(r.notes, why)
+		}
+		return why != ""
+	})
+	if stored == 0 && len(r.notes) > 0 { // only a control would be left
+		return usage(errors.New(strings.Join(r.notes, "; ")), hintRedis)
+	}
+	r.notes = append(r.notes, "the counters of servers of your own have in them whatever else those serve")
+	return nil
+}
+
+// unfit says why a lock cannot run on so many servers that are not ours; "" where it can. Where there are
+// five, a lock that needs one takes the first.
+func unfit(l impls.Impl, given int) string {
+	switch {
+	case l.Store == "" || l.Deployment == "single" || l.Deployment == "five" && given == five:
+		return ""
+	case l.Deployment == "five":
+		return fmt.Sprintf("%s is left out: it needs %d servers, and --redis names %d", l.Name, five, given)
+	}
+	return fmt.Sprintf("%s is left out: its deployment, %s, is not offered on servers of your own", l.Name, l.Deployment)
+}
+
+// preflight finds out, before anything is measured or written, whether servers come up at all.
+func (r *runner) preflight(ctx context.Context) error {
+	for _, c := range r.cells {
+		if c.Lock.Store == "" {
+			continue
+		}
+		nodes := max(1, len(r.remote.Addresses))
+		g, err := servers.Start(ctx, servers.Spec{How: r.servers, Store: c.Lock.Store, Nodes: nodes, Remote: r.remote})
+		if err == nil {
+			err = g.Stop()
+		}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return &exit{code: exitInterrupted}
+		case err != nil && r.servers == servers.External:
+			return environment(err, hintRedis)
+		case err != nil:
+			return environment(err, "--servers embedded needs no server; see lockbench run --help")
+		}
+		return nil
+	}
+	return nil
+}
