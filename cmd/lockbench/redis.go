@@ -79,8 +79,8 @@ func shown(all []servers.Address) string {
 	return strings.Join(texts, ",")
 }
 
-// credentials finds what stands before the @ of a URL.
-var credentials = regexp.MustCompile(`://[^\s"]*@`)
+// credentials finds what stands before the @ of a URL, and rather too much than too little.
+var credentials = regexp.MustCompile(`://[^\n]*@`)
 
 // scrub is the last line of defence: a URL with a password that was given in the wrong place, say as the
 // name of a lock, comes back in the error that says so.
@@ -100,6 +100,8 @@ func (f *runFlags) chooseServers(chosen bool) (err error) {
 	}
 	given := len(f.remote.Addresses)
 	switch {
+	case !slices.Contains(servers.Ways(), f.servers):
+		return unknown("kind of servers", f.servers, servers.Ways())
 	case given > 0 && !chosen:
 		f.servers = servers.External
 	case given > 0 && f.servers != servers.External:

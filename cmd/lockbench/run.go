@@ -42,7 +42,10 @@ func runCommand() *cobra.Command {
 		Long: `run drives locks with workloads, records every operation, judges the record and writes a page.
 
 With no flags it does the whole quick comparison: every lock with every workload that applies, in less
-than a minute. It leaves a folder in runs/ with every history, verdict and figure, and the page.`,
+than a minute. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+
+With --redis the locks run on servers of your own. Every key there begins with lockbench:<run>: and is removed
+after its trial, nothing else is touched, and the password is written nowhere.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -93,20 +96,7 @@ type runner struct {
 
 // plan turns flags into cells, and finds out what is wrong with them before anything starts.
 func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
-	hint := "see lockbench run --help"
-	if f.params.Keys > 1 && !cmd.Flags().Changed("distribution") {
-		f.params.Spread = workloads.Uniform
-	}
-	if err := f.params.Check(); err != nil {
-		return nil, usage(err, hint)
-	}
-	if err := impls.CheckParams(f.lockParams); err != nil {
-		return nil, usage(err, hint)
-	}
-	if !slices.Contains(servers.Ways(), f.servers) {
-		return nil, unknown("kind of servers", f.servers, servers.Ways())
-	}
-	if err := f.chooseServers(cmd.Flags().Changed("servers")); err != nil {
+	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
 	wanted := f.locks
@@ -137,6 +127,21 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 		return nil, err
 	}
 	return r, r.prepare(cmd, locks)
+}
+
+// check finds out what is wrong with the flags that are no names.
+func (f *runFlags) check(cmd *cobra.Command) error {
+	const hint = "see lockbench run --help"
+	if f.params.Keys > 1 && !cmd.Flags().Changed("distribution") {
+		f.params.Spread = workloads.Uniform
+	}
+	if err := f.params.Check(); err != nil {
+		return usage(err, hint)
+	}
+	if err := impls.CheckParams(f.lockParams); err != nil {
+		return usage(err, hint)
+	}
+	return f.chooseServers(cmd.Flags().Changed("servers"))
 }
 
 // prepare makes the run's folder and writes what is known before the run, so that one that is killed can

@@ -27,7 +27,7 @@ var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
 // RunBegan tells when a run began, from its id; false where the text is no id of a run.
 func RunBegan(run string) (time.Time, bool) {
-	if !runOf.MatchString(KeyPrefix(run)) {
+	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
 	}
 	at, err := time.Parse("20060102150405", run[:14])
@@ -56,7 +56,11 @@ func (r Remote) Runs(ctx context.Context, a Address) (map[string]int, error) {
 	runs, seen := map[string]int{}, map[string]bool{} // a scan may show a key twice
 	err := r.scan(ctx, a, keyRoot, func(_ *redis.Client, keys []string) error {
 		for _, key := range keys {
-			if m := runOf.FindStringSubmatch(key); m != nil && !seen[key] {
+			m := runOf.FindStringSubmatch(key)
+			if m == nil || seen[key] {
+				continue
+			}
+			if _, ok := RunBegan(m[1]); ok {
 				seen[key] = true
 				runs[m[1]]++
 			}
