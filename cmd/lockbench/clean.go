@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ keys: give a longer time where runs take that long.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	c.redis.define(fl)
+	c.redis.define(fl, "as many as there are")
 	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
 	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave what is younger")
 	fl.BoolVar(&c.dryRun, "dry-run", false, "only say what would be removed")
@@ -60,9 +61,11 @@ func (c *cleaner) clean(ctx context.Context) error {
 	if err := c.check(remote); err != nil {
 		return err
 	}
-	var errs []error
-	for _, a := range remote.Addresses {
-		errs = append(errs, c.server(ctx, remote, a))
+	errs := reachAll(ctx, remote)
+	for i, a := range remote.Addresses {
+		if errs[i] == nil {
+			errs[i] = c.server(ctx, remote, a)
+		}
 	}
 	if c.run == "" {
 		errs = append(errs, c.folders())
@@ -92,11 +95,19 @@ func (c *cleaner) check(remote servers.Remote) error {
 	return nil
 }
 
+// reachAll asks all servers at once, so that those that are not there are found out soon.
+func reachAll(ctx context.Context, remote servers.Remote) []error {
+	errs := make([]error, len(remote.Addresses))
+	var all sync.WaitGroup
+	for i, a := range remote.Addresses {
+		all.Go(func() { errs[i] = remote.Reach(ctx, a) })
+	}
+	all.Wait()
+	return errs
+}
+
 // server cleans one server.
 func (c *cleaner) server(ctx context.Context, remote servers.Remote, a servers.Address) error {
-	if err := remote.Reach(ctx, a); err != nil { // a clear sentence, and soon
-		return err
-	}
 	runs, err := remote.Runs(ctx, a)
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ type redisFlags struct {
 	caFile string
 }
 
-func (f *redisFlags) define(fl *pflag.FlagSet) {
+func (f *redisFlags) define(fl *pflag.FlagSet, howMany string) {
 	fl.Var(&f.list, "redis", "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
-		"one, or five for the locks that need five. Give the password in "+servers.PasswordVariable+"\n(and "+
-		servers.UserVariable+"), not here: other users of this machine can read command lines")
+		howMany+". Give the password in "+servers.PasswordVariable+"\n(and "+servers.UserVariable+
+		"), not here: other users of this machine can read command lines")
 	fl.StringVar(&f.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
 }
 

@@ -45,7 +45,7 @@ func (g *Group) Sweep(run string) error {
 			continue
 		}
 		if _, err := e.remote.Remove(ctx, e.Address, run); err != nil {
-			errs = append(errs, fmt.Errorf("keys of this run may be left on %s (lockbench clean --run %s removes them): %w", e.Address, run, err))
+			errs = append(errs, fmt.Errorf("keys of this run may be left on %s (lockbench clean --redis ... --run %s removes them): %w", e.Address, run, err))
 		}
 	}
 	return errors.Join(errs...)
