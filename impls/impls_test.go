@@ -41,8 +41,8 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 					if impl.Store == "" && wait == "backoff" {
 						continue
 					}
-					if !servers.Supports(how, impl.Deployment) && impl.Store != "" {
-						t.Run(impl.Name, func(t *testing.T) { t.Skip(servers.ErrUnsupported) })
+					if why := (servers.Spec{How: how, Deployment: impl.Deployment}).Supported(); why != nil && impl.Store != "" {
+						t.Run(impl.Name, func(t *testing.T) { t.Skip(why) })
 						break
 					}
 					if groups[impl.Deployment] == nil {

@@ -82,7 +82,8 @@ type Prober interface {
 
 // Env is all that a lock knows of the world.
 type Env struct {
-	Nodes   []string // URLs of the servers
+	Nodes   []string // URLs of the servers; they may have passwords in them, so they stand in no error
+	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
 	Prefix  string   // of every key, so that runs do not disturb each other
 	Process int
 	Params  map[string]string

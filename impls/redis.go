@@ -30,11 +30,10 @@ func openNode(env Env) (node, error) {
 
 // connect opens a client of one server; it dials when it is first used.
 func connect(env Env, url string) (node, error) {
-	opts, err := redis.ParseURL(url)
+	opts, err := reach(env, url)
 	if err != nil {
 		return node{}, err
 	}
-	opts.Dialer = env.Dial
 	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
 	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply answers "busy" to its own owner
 	opts.DialerRetries = 1

@@ -24,7 +24,7 @@ func execute(ctx context.Context, root *cobra.Command) (code int) {
 	stderr := root.ErrOrStderr()
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(stderr, "lockbench: internal error: %v\n%s", p, debug.Stack())
+			fmt.Fprintf(stderr, "lockbench: internal error: %s\n%s", scrub(fmt.Sprint(p)), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -41,7 +41,8 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench run          the whole quick comparison
   lockbench check FILE   judge a recorded history again, or one written by hand
   lockbench report DIR   make the page of a run again
-  lockbench list         the locks, workloads, faults and properties there are`,
+  lockbench list         the locks, workloads, faults and properties there are
+  lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,
@@ -51,7 +52,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand())
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand())
 	return root
 }
 
@@ -80,10 +81,10 @@ func report(stderr io.Writer, err error) int {
 		e = &exit{code: exitUsage, err: err, hint: "see lockbench --help"}
 	}
 	if e.err != nil {
-		fmt.Fprintf(stderr, "lockbench: %v\n", e.err)
+		fmt.Fprintf(stderr, "lockbench: %s\n", scrub(e.err.Error()))
 	}
 	if e.hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", e.hint)
+		fmt.Fprintf(stderr, "hint: %s\n", scrub(e.hint))
 	}
 	return e.code
 }

@@ -26,6 +26,8 @@ type runFlags struct {
 	locks, workloads, faults []string
 	noControls               bool
 	servers                  string
+	redis                    redisFlags
+	remote                   servers.Remote // what redis came to
 	out                      string
 	asJSON                   bool
 	lockParams               map[string]string
@@ -40,7 +42,10 @@ func runCommand() *cobra.Command {
 		Long: `run drives locks with workloads, records every operation, judges the record and writes a page.
 
 With no flags it does the whole quick comparison: every lock with every workload that applies, in less
-than a minute. It leaves a folder in runs/ with every history, verdict and figure, and the page.`,
+than a minute. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+
+With --redis the locks run on servers of your own. Every key there begins with lockbench:<run>: and is removed
+after its trial, nothing else is touched, and the password is written nowhere.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -74,6 +79,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: "+strings.Join(servers.Ways(), ", "))
+	f.redis.define(fl, "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 }
@@ -83,26 +89,16 @@ type runner struct {
 	*runFlags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
+	notes          []string // on what was left out, and why
 	dir            string
 	setting        trial.Setting
 	manifest       reports.Manifest
-	leftOut        string // what cannot run on the chosen servers, and why; "": nothing
 }
 
 // plan turns flags into cells, and finds out what is wrong with them before anything starts.
 func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
-	hint := "see lockbench run --help"
-	if f.params.Keys > 1 && !cmd.Flags().Changed("distribution") {
-		f.params.Spread = workloads.Uniform
-	}
-	if err := f.params.Check(); err != nil {
-		return nil, usage(err, hint)
-	}
-	if err := impls.CheckParams(f.lockParams); err != nil {
-		return nil, usage(err, hint)
-	}
-	if !slices.Contains(servers.Ways(), f.servers) {
-		return nil, unknown("kind of servers", f.servers, servers.Ways())
+	if err := f.check(cmd); err != nil {
+		return nil, err
 	}
 	wanted := f.locks
 	if len(wanted) > 0 && !f.noControls {
@@ -129,25 +125,26 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 			"reentrant applies to locks that grant again to their owner")
 	}
 	r := &runner{runFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
-	var leftOut []trial.Cell
-	if r.cells, leftOut = trial.Fitting(plan, f.servers); len(r.cells) == 0 {
-		return nil, usage(errors.New("nothing to do: "+whyLeftOut(leftOut)), "use --servers=local")
-	}
-	if len(leftOut) > 0 {
-		r.leftOut = whyLeftOut(leftOut)
+	r.cells, r.notes = trial.Fitting(plan, f.servers, f.remote)
+	if err := r.checkServers(cmd.Context()); err != nil {
+		return nil, err
 	}
 	return r, r.prepare(cmd, locks)
 }
 
-// whyLeftOut names the locks whose cells cannot run, and the reason, in one line.
-func whyLeftOut(cells []trial.Cell) string {
-	var names []string
-	for _, c := range cells {
-		if name := c.Lock.Name + " (deployment " + c.Lock.Deployment + ")"; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// check finds out what is wrong with the flags that are no names.
+func (f *runFlags) check(cmd *cobra.Command) error {
+	const hint = "see lockbench run --help"
+	if f.params.Keys > 1 && !cmd.Flags().Changed("distribution") {
+		f.params.Spread = workloads.Uniform
 	}
-	return fmt.Sprintf("left out: %s, %d cells: %v", strings.Join(names, ", "), len(cells), servers.ErrUnsupported)
+	if err := f.params.Check(); err != nil {
+		return usage(err, hint)
+	}
+	if err := impls.CheckParams(f.lockParams); err != nil {
+		return usage(err, hint)
+	}
+	return f.chooseServers(cmd.Flags().Changed("servers"))
 }
 
 // prepare makes the run's folder and writes what is known before the run, so that one that is killed can
@@ -161,14 +158,10 @@ func (r *runner) prepare(cmd *cobra.Command, locks []impls.Impl) error {
 	if err := r.makeFolder(now.Format("20060102-150405") + "-" + name); err != nil {
 		return err
 	}
-	r.setting = trial.Setting{Run: fmt.Sprintf("%s-%d", now.Format("20060102150405"), os.Getpid()), Servers: r.servers,
-		Params: r.params, LockParams: r.lockParams}
+	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, LockParams: r.lockParams}
 	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
 		Environment: reports.Collect(), Parameters: parameters(r.params),
-		Notes: []string{fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes)}}
-	if r.leftOut != "" {
-		r.manifest.Notes = append(r.manifest.Notes, r.leftOut)
-	}
+		Notes: append(r.notes, fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes))}
 	for _, l := range locks {
 		r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: l.Name, Doc: l.Doc})
 	}
@@ -219,6 +212,9 @@ func (r *runner) run(ctx context.Context) error {
 	found := codes{}
 	var failed error
 	r.sayServers()
+	for _, note := range r.notes {
+		fmt.Fprintln(r.stderr, "note:", note)
+	}
 	show := newProgress(r.stderr, len(r.cells))
 	for _, c := range r.cells {
 		if ctx.Err() != nil {
@@ -237,7 +233,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.manifest.Ended, r.manifest.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
-		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+failed.Error())
+		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+scrub(failed.Error()))
 	}
 	if err := r.writeManifest(); err != nil {
 		return err
@@ -266,6 +262,9 @@ func (r *runner) run(ctx context.Context) error {
 // sayServers tells where the locks will run, before anything is measured there.
 func (r *runner) sayServers() {
 	switch {
+	case r.servers == servers.External:
+		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
+			shown(r.remote.Addresses), servers.KeyPrefix(r.setting.Run))
 	case r.manifest.Servers != servers.Embedded:
 		fmt.Fprintln(r.stderr, "servers: a redis-server of its own for each trial, on loopback")
 	case r.servers == servers.Auto:
@@ -273,9 +272,6 @@ func (r *runner) sayServers() {
 		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
 	default:
 		fmt.Fprintln(r.stderr, "servers: the embedded emulator; its latencies compare with nothing")
-	}
-	if r.leftOut != "" {
-		fmt.Fprintln(r.stderr, r.leftOut)
 	}
 }
 

@@ -25,6 +25,11 @@ func askInfo(ctx context.Context, addr, section string) (map[string]string, erro
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // a time long past: give up now
+	return infoOn(conn, section)
+}
+
+// infoOn asks on a connection that is there.
+func infoOn(conn net.Conn, section string) (map[string]string, error) {
 	if _, err := fmt.Fprintf(conn, "INFO %s\r\n", section); err != nil {
 		return nil, err
 	}

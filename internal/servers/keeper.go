@@ -103,7 +103,7 @@ func (k *keeper) start(cmd *exec.Cmd) (*child, error) {
 
 // folder makes a temporary folder that goes with the harness at the latest.
 func (k *keeper) folder() (string, error) {
-	dir, err := os.MkdirTemp("", "lockbench-")
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // whose it is: see Leftovers
 	if err != nil {
 		return "", err
 	}

@@ -38,14 +38,17 @@ var ErrUnsupported = errors.New("the emulator has no replication: apt install re
 
 // Spec says what is wanted.
 type Spec struct {
-	How        string // Auto, Embedded or Local
+	How        string // Auto, Embedded, Local or External
 	Store      string // Redis
 	Deployment string // Single, Replica or Five; "" is Single
+
+	Remote Remote // where they are, with External
 }
 
 // Node is one server.
 type Node interface {
-	// URL is where it listens. It stays the same for the node's life.
+	// URL is where it listens. It stays the same for the node's life. It may have a password in it: it is
+	// for who connects, never for a text.
 	URL() string
 	// Counters are the server's own cumulative figures since its start, by name. What costs it is seen by
 	// subtracting two readings; asking is itself a command and is counted. ErrNoCounters: it has none.
@@ -59,7 +62,7 @@ type Node interface {
 // Group is the servers of one trial.
 type Group struct {
 	Nodes  []Node // the primary first
-	How    string // Embedded or Local: what Auto came to
+	How    string // Embedded, Local or External: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
 
 	release func() error // what the nodes share; called after the last has stopped
@@ -72,7 +75,7 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{Auto, startAuto}, {Embedded, startEmbedded}, {Local, startLocal}}
+	return []way{{Auto, startAuto}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}}
 }
 
 // Ways are the names that Spec.How may have.
@@ -89,9 +92,20 @@ func size(deployment string) int {
 	return map[string]int{"": 1, Single: 1, Replica: 2, Five: 5}[deployment]
 }
 
-// Supports says whether servers that are brought up that way can have a deployment.
-func Supports(how, deployment string) bool {
-	return size(deployment) > 0 && (deployment != Replica || Resolve(how) == Local)
+// Supported says why such servers cannot be had; nil where they can. It asks no server.
+func (s Spec) Supported() error {
+	given := len(s.Remote.Addresses)
+	switch {
+	case size(s.Deployment) == 0:
+		return fmt.Errorf("unknown deployment %q (known: %s, %s, %s)", s.Deployment, Single, Replica, Five)
+	case s.How == External && s.Deployment == Replica:
+		return errors.New("replication is not offered on servers of your own")
+	case s.How == External && size(s.Deployment) > given:
+		return fmt.Errorf("it needs %d servers, and --redis names %d", size(s.Deployment), given)
+	case Resolve(s.How) == Embedded && s.Deployment == Replica:
+		return ErrUnsupported
+	}
+	return nil
 }
 
 // Start brings servers up and returns when all of them answer. The context bounds the start only; what
@@ -100,15 +114,12 @@ func Start(ctx context.Context, s Spec) (*Group, error) {
 	if s.Store != Redis {
 		return nil, fmt.Errorf("start servers: unknown store %q (known: %s)", s.Store, Redis)
 	}
-	if size(s.Deployment) == 0 {
-		return nil, fmt.Errorf("start servers: unknown deployment %q (known: %s, %s, %s)", s.Deployment, Single, Replica, Five)
-	}
 	i := slices.Index(Ways(), s.How)
 	if i < 0 {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
 	}
-	if !Supports(s.How, s.Deployment) {
-		return nil, fmt.Errorf("start %s servers: deployment %s: %w", s.How, s.Deployment, ErrUnsupported)
+	if err := s.Supported(); err != nil {
+		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
 	}
 	g, err := ways()[i].start(ctx, s)
 	if err != nil {

@@ -178,12 +178,12 @@ func TestStartRefuses(t *testing.T) {
 		spec Spec
 		says string
 	}{
-		{Spec{"docker", Redis, Single}, `unknown way "docker" (known: auto, embedded, local)`},
-		{Spec{"", Redis, ""}, `unknown way ""`},
-		{Spec{Auto, "mysql", Single}, `unknown store "mysql" (known: redis)`},
-		{Spec{Auto, Redis, "seven"}, `unknown deployment "seven" (known: single, replica, five)`},
-		{Spec{Auto, Redis, Replica}, "the emulator has no replication: apt install redis-server"},
-		{Spec{Local, Redis, Single}, "apt install redis-server"},
+		{Spec{How: "docker", Store: Redis, Deployment: Single}, `unknown way "docker" (known: auto, embedded, local, external)`},
+		{Spec{How: "", Store: Redis, Deployment: ""}, `unknown way ""`},
+		{Spec{How: Auto, Store: "mysql", Deployment: Single}, `unknown store "mysql" (known: redis)`},
+		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known: single, replica, five)`},
+		{Spec{How: Auto, Store: Redis, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
+		{Spec{How: Local, Store: Redis, Deployment: Single}, "apt install redis-server"},
 	} {
 		if g, err := Start(t.Context(), test.spec); err == nil {
 			t.Errorf("%+v: started", test.spec)
@@ -277,7 +277,7 @@ func TestReplicaFollows(t *testing.T) {
 }
 
 func TestTheEmulatorDoesNotReplicate(t *testing.T) {
-	if g, err := Start(t.Context(), Spec{Embedded, Redis, Replica}); err == nil {
+	if g, err := Start(t.Context(), Spec{How: Local, Store: Redis}); err == nil {
 		t.Error("started")
 		_ = g.Stop()
 	} else if !errors.Is(err, ErrUnsupported) {

@@ -5,6 +5,7 @@ package trial
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"lockbench/histories"
 	"lockbench/impls"
@@ -41,17 +42,21 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 	return plan
 }
 
-// Fitting splits a plan in what can run on servers that are brought up that way, and the cells left out,
-// whose lock wants a deployment that they cannot have.
-func Fitting(plan []Cell, how string) (fits, leftOut []Cell) {
+// Fitting splits a plan into the cells that servers brought up that way can serve, and the reasons why the
+// others cannot be, one for each lock.
+func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
-		if c.Lock.Store == "" || servers.Supports(how, c.Lock.Deployment) {
+		var why error
+		if c.Lock.Store != "" {
+			why = servers.Spec{How: how, Deployment: c.Lock.Deployment, Remote: remote}.Supported()
+		}
+		if why == nil {
 			fits = append(fits, c)
-		} else {
-			leftOut = append(leftOut, c)
+		} else if reason := fmt.Sprintf("%s is left out: %v", c.Lock.Name, why); !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
 		}
 	}
-	return fits, leftOut
+	return fits, reasons
 }
 
 // header is what a cell's histories say of themselves.

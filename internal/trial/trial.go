@@ -18,8 +18,9 @@ import (
 
 // Setting is what all trials of a run have in common.
 type Setting struct {
-	Run        string // names the run; part of every key
-	Servers    string // how servers are brought up: servers.Ways
+	Run        string         // names the run; part of every key
+	Servers    string         // how servers are brought up: servers.Ways
+	Remote     servers.Remote // where they are, if external
 	Params     workloads.Params
 	LockParams map[string]string // of the locks that know them
 }

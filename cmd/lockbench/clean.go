@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/servers"
+)
+
+// cleaner removes what runs left that were killed.
+type cleaner struct {
+	redis     redisFlags
+	run       string
+	olderThan time.Duration
+	dryRun    bool
+
+	w     io.Writer
+	now   time.Time
+	found bool
+}
+
+func cleanCommand() *cobra.Command {
+	c := &cleaner{}
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove what killed runs left behind",
+		Long: `clean removes what a run could not remove because it was killed: with --redis its keys on servers of
+your own, and on this machine temporary folders whose process is gone.
+
+Every key of a run begins with lockbench:<run>: and nothing else is touched. A run that is younger than
+--older-than may still be going and is left, unless --run names it. A run still going that is older loses its
+keys: give a longer time where runs take that long.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.w, c.now = cmd.OutOrStdout(), time.Now()
+			return c.clean(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	c.redis.define(fl, "as many as there are")
+	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
+	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave what is younger")
+	fl.BoolVar(&c.dryRun, "dry-run", false, "only say what would be removed")
+	return cmd
+}
+
+func (c *cleaner) clean(ctx context.Context) error {
+	remote, err := c.redis.remote()
+	if err != nil {
+		return err
+	}
+	if err := c.check(remote); err != nil {
+		return err
+	}
+	errs := reachAll(ctx, remote)
+	for i, a := range remote.Addresses {
+		if errs[i] == nil {
+			errs[i] = c.server(ctx, remote, a)
+		}
+	}
+	if c.run == "" {
+		errs = append(errs, c.folders())
+	}
+	if ctx.Err() != nil {
+		return &exit{code: exitInterrupted}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return environment(err, "what stands above was done; clean may be called again")
+	}
+	if !c.found {
+		fmt.Fprintln(c.w, "nothing was left behind")
+	}
+	return nil
+}
+
+func (c *cleaner) check(remote servers.Remote) error {
+	_, isRun := servers.RunBegan(c.run)
+	switch {
+	case c.olderThan < 0:
+		return usage(fmt.Errorf("--older-than %v: want no negative time", c.olderThan), "see lockbench clean --help")
+	case c.run != "" && len(remote.Addresses) == 0:
+		return usage(errors.New("--run needs --redis: a run is known by its keys"), hintRedis)
+	case c.run != "" && !isRun:
+		return usage(fmt.Errorf("--run %q is not the id of a run", c.run), "lockbench clean --dry-run lists them")
+	}
+	return nil
+}
+
+// reachAll asks all servers at once, so that those that are not there are found out soon.
+func reachAll(ctx context.Context, remote servers.Remote) []error {
+	errs := make([]error, len(remote.Addresses))
+	var all sync.WaitGroup
+	for i, a := range remote.Addresses {
+		all.Go(func() { errs[i] = remote.Reach(ctx, a) })
+	}
+	all.Wait()
+	return errs
+}
+
+// server cleans one server.
+func (c *cleaner) server(ctx context.Context, remote servers.Remote, a servers.Address) error {
+	runs, err := remote.Runs(ctx, a)
+	if err != nil {
+		return err
+	}
+	for _, run := range slices.Sorted(maps.Keys(runs)) {
+		if c.run != "" && run != c.run {
+			continue
+		}
+		began, _ := servers.RunBegan(run)
+		what := fmt.Sprintf("%s  run %s  %s  %s old", a, run, keys(runs[run]), c.age(began))
+		act := func() error { _, err := remote.Remove(ctx, a, run); return err }
+		if err := c.remove(what, c.run == "" && c.now.Sub(began) < c.olderThan, act); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders cleans this machine.
+func (c *cleaner) folders() error {
+	all, err := servers.Leftovers()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range all {
+		what := fmt.Sprintf("%s  of process %d, which is gone  %s old", l.Dir, l.Owner, c.age(l.Since))
+		errs = append(errs, c.remove(what, c.now.Sub(l.Since) < c.olderThan, l.Remove))
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes one thing, unless it is young or this is a rehearsal, and says what it did.
+func (c *cleaner) remove(what string, young bool, act func() error) error {
+	c.found = true
+	did := "removed"
+	switch {
+	case young:
+		did = fmt.Sprintf("left: younger than %v", c.olderThan)
+	case c.dryRun:
+		did = "would be removed"
+	default:
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(c.w, "%s  %s\n", what, did)
+	return err
+}
+
+func (c *cleaner) age(since time.Time) time.Duration { return c.now.Sub(since).Round(time.Second) }
+
+func keys(n int) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprintf("%d keys", n)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/redis/go-redis/v9"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lockbench/internal/servers"
+)
+
+// password has a character in it that a URL must write otherwise; every test looks for its beginning.
+const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
+
+// TestExternal runs the command on servers that are not its own: testdata/external/*.txtar.
+func TestExternal(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/external",
+		RequireExplicitExec: true,
+		Condition:           condition,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PASSWORD", password)
+			env.Setenv("IN_URL", passwordInURL)
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees nobody else's
+			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
+			"redis": startRedis, "store": store, "stored": stored, "ran": ran, "tells": tells, "silent": silent},
+	})
+}
+
+// condition tells what is missing on this machine: [missing:redis-server], [missing:tls]. What
+// LOCKBENCH_REQUIRE names must not be.
+func condition(cond string) (bool, error) {
+	what, ok := strings.CutPrefix(cond, "missing:")
+	if !ok {
+		return false, fmt.Errorf("unknown condition %q", cond)
+	}
+	_, err := exec.LookPath("redis-server")
+	missing := err != nil
+	if what == "tls" && !missing {
+		// It stops at the first argument that it does not know.
+		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
+		missing = !bytes.Contains(out, []byte("'no-such-option"))
+	}
+	if missing && slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
+		return true, fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", what)
+	}
+	return missing, nil
+}
+
+// startRedis starts a server with a password and sets ADDR; with "tls" it also sets TLS_ADDR and writes ca.pem.
+func startRedis(ts *testscript.TestScript, _ bool, args []string) {
+	g, err := servers.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.Redis})
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(g.Stop()) })
+	opts, err := redis.ParseURL(g.URLs()[0])
+	ts.Check(err)
+	admin := redis.NewClient(opts)
+	ts.Defer(func() { admin.Close() })
+	config := []any{"config", "set", "requirepass", password}
+	if len(args) > 0 {
+		port := freePort(ts)
+		ts.Setenv("TLS_ADDR", "127.0.0.1:"+port)
+		makeCertificate(ts)
+		config = append(config, "tls-port", port, "tls-auth-clients", "no", "tls-cert-file", ts.MkAbs("ca.pem"),
+			"tls-key-file", ts.MkAbs("key.pem"), "tls-ca-cert-file", ts.MkAbs("ca.pem"))
+	}
+	ts.Check(admin.Do(context.Background(), config...).Err())
+	opts.Password = password
+	ts.Check(redis.NewClient(opts).ConfigResetStat(context.Background()).Err())
+	ts.Setenv("ADDR", opts.Addr)
+}
+
+func freePort(ts *testscript.TestScript) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// makeCertificate writes a certificate for 127.0.0.1, signed by itself, and its key.
+func makeCertificate(ts *testscript.TestScript) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	ts.Check(err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	ts.Check(err)
+	for file, block := range map[string]*pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		ts.Check(os.WriteFile(ts.MkAbs(file), pem.EncodeToMemory(block), 0o600))
+	}
+}
+
+func admin(ts *testscript.TestScript) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: ts.Getenv("ADDR"), Password: password})
+	ts.Defer(func() { c.Close() })
+	return c
+}
+
+// store KEY... stores keys that are nobody's business.
+func store(ts *testscript.TestScript, _ bool, keys []string) {
+	for _, key := range keys {
+		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
+	}
+}
+
+// stored PATTERN N: so many keys are there.
+func stored(ts *testscript.TestScript, _ bool, args []string) {
+	keys, err := admin(ts).Keys(context.Background(), args[0]).Result()
+	ts.Check(err)
+	if fmt.Sprint(len(keys)) != args[1] {
+		ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
+	}
+}
+
+// ran COMMAND...: the server was sent each of them; with ! none of them. To be asked before stored.
+func ran(ts *testscript.TestScript, neg bool, commands []string) {
+	info, err := admin(ts).Info(context.Background(), "commandstats").Result()
+	ts.Check(err)
+	for _, command := range commands {
+		if strings.Contains(info, "cmdstat_"+command+":") == neg {
+			ts.Fatalf("%s: was it sent? %t\n%s", command, !neg, info)
+		}
+	}
+}
+
+// within DURATION CODE PROGRAM ARGS... is exits, in time.
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	start := time.Now()
+	exits(ts, neg, args[1:])
+	if took := time.Since(start); took > limit {
+		ts.Fatalf("it took %v, want %v at most", took, limit)
+	}
+}
+
+// silent listens, never answers, and sets SILENT.
+func silent(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv("SILENT", l.Addr().String())
+}
+
+// tells [DIR]: stdout, stderr and every file of a folder, unpacked, tell the password; the use is with !.
+func tells(ts *testscript.TestScript, neg bool, args []string) {
+	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
+	for _, dir := range args {
+		ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := unpacked(path)
+			found[path] = bytes.Contains(text, []byte(secret)) || strings.Contains(path, secret)
+			return err
+		}))
+	}
+	told := false
+	for where, found := range found {
+		if told = told || found; found && neg {
+			ts.Fatalf("the password is in %s", where)
+		}
+	}
+	if !neg && !told || len(args) > 0 && len(found) < 10 {
+		ts.Fatalf("told: %t, in %d places", told, len(found))
+	}
+}
+
+func unpacked(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(path, ".zst") {
+		return text, err
+	}
+	r, err := zstd.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}

@@ -1,0 +1,237 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func noEnv(string) string { return "" }
+
+func TestAddressesKeepTheirSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"redis://host":                       "redis://host:6379",
+		"redis://host:1/":                    "redis://host:1",
+		"rediss://user:s3same@[::1]:7/2":     "rediss://user:***@[::1]:7/2",
+		"redis://:s3same@host":               "redis://***@host:6379",
+		"redis://s3same@host":                "redis://***@host:6379",
+		"redis://user:%2Fs3same%40%2C@host":  "redis://user:***@host:6379",
+		"redis://a%3A%2F:s3same@host:6379/0": "redis://a%3A%2F:***@host:6379/0",
+	} {
+		all, err := ParseAddresses(text, noEnv)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		a := all[0]
+		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+			if got := fmt.Sprintf(format, a); got != want {
+				t.Errorf("%s of %s: %s, want %s", format, text, got, want)
+			}
+			if got := fmt.Sprintf(format, Remote{Addresses: all}); strings.Contains(got, "s3same") {
+				t.Errorf("%s of what has %s: %s", format, text, got)
+			}
+		}
+		if again, err := parseAddress(a.URL()); err != nil || again != a {
+			t.Errorf("%s does not survive being written: %v", text, err)
+		}
+	}
+}
+
+func TestAddressesThatCannotBeReadAreNotQuoted(t *testing.T) {
+	for _, text := range []string{"", "s3same", "host:6379", "redis://", "redis:s3same@host", "http://:s3same@host", "redis://:s3same/x@host",
+		"redis://:12/s3same@host", "redis://u:1#s3same@host", "redis://u:1?s3same@host", "redis://:%zzs3same@host", "redis://:s3same@host:port",
+		"redis://:s3same@host/db", "redis://:1,s3same@host", "unix://s3same/sock", "redis://:s3same@host,redis://:other@host"} {
+		all, err := ParseAddresses(text, noEnv)
+		if err == nil || strings.Contains(err.Error(), "s3same") {
+			t.Errorf("%s: %v, %v", text, all, err)
+		}
+	}
+}
+
+func TestTheEnvironmentFillsInWhatIsMissing(t *testing.T) {
+	env := func(name string) string { return map[string]string{UserVariable: "me", PasswordVariable: "p@ss"}[name] }
+	for text, want := range map[string]string{
+		"redis://host":           "redis://me:p%40ss@host:6379",
+		"redis://you@host":       "redis://you:p%40ss@host:6379",
+		"redis://:word@host":     "redis://:word@host:6379",
+		"redis://you:word@host":  "redis://you:word@host:6379",
+		"rediss://host:1/5":      "rediss://me:p%40ss@host:1/5",
+		"redis://host,redis://b": "redis://me:p%40ss@host:6379",
+	} {
+		if all, err := ParseAddresses(text, env); err != nil || all[0].URL() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// startExternalOn gives a server of ours away: it has a password now, and is used as somebody else's.
+func startExternalOn(t *testing.T) (*Group, Address) {
+	t.Helper()
+	owner := startGroup(t, Local, Single).Nodes[0]
+	c := client(t, owner.URL())
+	if err := c.ConfigSet(t.Context(), "requirepass", "s3same").Err(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewRemote(strings.Replace(owner.URL(), "://", "://:s3same@", 1), "", noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Start(t.Context(), Spec{How: External, Store: Redis, Remote: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, r.Addresses[0]
+}
+
+func TestExternalIsLeftAsItWas(t *testing.T) {
+	g, _ := startExternalOn(t)
+	n := g.Nodes[0]
+	if g.How != External || !strings.HasSuffix(g.Server, "(external)") {
+		t.Errorf("how %q, server %q", g.How, g.Server)
+	}
+	if err := n.Kill(); err == nil || strings.Contains(err.Error(), "s3same") {
+		t.Errorf("kill: %v", err)
+	}
+	if err := g.Stop(); err != nil {
+		t.Error(err)
+	}
+	before, err := n.Counters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client(t, n.URL()).Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := n.Counters(t.Context()); err != nil || after["calls.set"]-before["calls.set"] != 1 {
+		t.Errorf("%v, %v", after, err)
+	}
+}
+
+func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
+	g, _ := startExternalOn(t)
+	c := client(t, g.Nodes[0].URL())
+	const run = "20260101000000-12-0123456789abcdef"
+	foreign := []string{"lockbench", "lockbench:", "lockbench:" + run, "xlockbench:" + run + ":k", "lockbench:" + run + "0:k", "lockbench:*:k",
+		"Lockbench:" + run + ":k", "lockbench:20260101000000-12-0123456789abcdee:k"}
+	for _, key := range foreign {
+		c.Set(t.Context(), key, "precious", 0)
+	}
+	pipe := c.Pipeline()
+	for i := range 3 * sweepBatch {
+		pipe.Set(t.Context(), fmt.Sprintf("%sk%d:fence", KeyPrefix(run), i), i, 0)
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second must find nothing to do
+		if err := g.Sweep(run); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.DBSize(t.Context()).Result(); err != nil || int(n) != len(foreign) {
+			t.Errorf("%d keys are left, want the %d foreign ones (%v)", n, len(foreign), err)
+		}
+	}
+	// An id that means something as a pattern means nothing.
+	if err := g.Sweep("*"); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Exists(t.Context(), foreign...).Val(); int(n) != len(foreign)-1 {
+		t.Errorf("%d of the foreign keys are left; only the one named with a star was to go", n)
+	}
+	info := c.Info(t.Context(), "commandstats").Val()
+	for _, command := range []string{"flushall", "flushdb", "keys"} {
+		if strings.Contains(info, "cmdstat_"+command+":") {
+			t.Errorf("%s was sent", command)
+		}
+	}
+}
+
+// TestAnAnswerThatRepeatsThePassword: a server that does not know AUTH repeats its arguments.
+func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
+	for _, answer := range []string{"-ERR unknown command 'AUTH', with args beginning with: 's3same'\r\n", "s3same\r\n", "+s3same\r\n"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = conn.Read(make([]byte, 100))
+			_, _ = conn.Write([]byte(answer))
+		}()
+		r, err := NewRemote("redis://:s3same@"+l.Addr().String(), "", noEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Reach(t.Context(), r.Addresses[0]); err == nil || strings.Contains(err.Error(), "s3same") {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
+
+func TestExternalThatIsSilentIsGivenUpOn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, scheme := range []string{"redis", "rediss"} {
+		r, err := NewRemote(scheme+"://:s3same@"+l.Addr().String(), "", noEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = Start(ctx, Spec{How: External, Store: Redis, Remote: r})
+		if err == nil || !strings.Contains(err.Error(), "does not answer within") || strings.Contains(err.Error(), "s3same") {
+			t.Error(err)
+		}
+		if _, err := Start(ctx, Spec{How: External, Store: Redis, Deployment: Five, Remote: r}); err == nil {
+			t.Error("five servers out of one")
+		}
+	}
+}
+
+func TestRunBegan(t *testing.T) {
+	if at, ok := RunBegan("20260102030405-1-0123456789abcdef"); !ok || !at.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Errorf("%v, %t", at, ok)
+	}
+	for _, run := range []string{"", "test", "20260102030405-1", "20269902030405-1-0123456789abcdef", "20260102030405-1-0123456789abcdef:", "*"} {
+		if _, ok := RunBegan(run); ok {
+			t.Errorf("%q is the id of a run", run)
+		}
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	const nobody = 1 << 30
+	left := fmt.Sprintf("lockbench-%d-1", nobody)
+	for _, name := range []string{left, fmt.Sprintf("lockbench-%d-1", os.Getpid()), fmt.Sprintf("lockbench-%d", nobody), "lockbench-0-1", "other"} {
+		if err := os.Mkdir(filepath.Join(tmp, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(tmp, filepath.Join(tmp, left+"1")); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Leftovers()
+	if err != nil || len(all) != 1 || filepath.Base(all[0].Dir) != left || all[0].Owner != nobody {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	err = all[0].Remove()
+	if _, gone := os.Stat(all[0].Dir); err != nil || gone == nil {
+		t.Errorf("it is still there: %v", err)
+	}
+}
