@@ -99,10 +99,8 @@ func (l *reentrantCountLock) Release(ctx context.Context, g Grant) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
-	l.mu.Lock()
-	c, ok := l.of[g.Owner]
-	l.mu.Unlock()
-	if !ok || value != c.marker {
+	c := l.locals(g.Owner)
+	if c.marker == "" || value != c.marker {
 		return ErrNotHeld
 	}
 	// The lowered count is not stored either, and is below 1 already at the first release.
@@ -110,4 +108,14 @@ func (l *reentrantCountLock) Release(ctx context.Context, g Grant) error {
 		return nil
 	}
 	return l.del(ctx, g.Key)
+}
+
+// locals are a copy of what the owner's thread-locals hold.
+func (l *reentrantCountLock) locals(owner string) counted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c, ok := l.of[owner]; ok {
+		return *c
+	}
+	return counted{}
 }
