@@ -14,8 +14,11 @@ test: ## the tests, as the README has it
 skipped: ## what the tests skip on this machine, and the way to have it
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"
 
-fuzz: ## every fuzz target for 30 s
-	go test ./histories -run '^$$' -fuzz '^FuzzReader$$' -fuzztime 30s
+FUZZTIME ?= 30s
+
+fuzz: ## every fuzz target for FUZZTIME
+	go test ./histories -run '^$$' -fuzz '^FuzzReader$$' -fuzztime $(FUZZTIME)
+	go test ./histories -run '^$$' -fuzz '^FuzzEDN$$' -fuzztime $(FUZZTIME)
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial
