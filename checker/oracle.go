@@ -183,14 +183,19 @@ func (w *window) withOpenEnds(pairs []pair, ending map[int]bool) *window {
 	return &cut
 }
 
-// check asks Porcupine. The state is the hold that has the mutex.
+// check asks Porcupine.
 func (w *window) check(deadline time.Time) porcupine.CheckResult {
 	left := time.Until(deadline)
 	if left <= 0 {
 		return porcupine.Unknown
 	}
-	model := porcupine.Model{
-		Init: func() any { return w.holder },
+	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), w.ops, left)
+}
+
+// mutexModel is the model: its state is the hold that has it.
+func mutexModel(holder int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return holder },
 		Step: func(state, input, _ any) (bool, any) {
 			holder, a := state.(int), input.(action)
 			if a.ends {
@@ -199,7 +204,6 @@ func (w *window) check(deadline time.Time) porcupine.CheckResult {
 			return holder == free, a.hold
 		},
 	}
-	return porcupine.CheckOperationsTimeout(model, w.ops, left)
 }
 
 // what happens to a pair, in the order in which it does at one instant: calls before returns.
