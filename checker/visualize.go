@@ -90,12 +90,18 @@ func operations(holds []*hold, v view, overlapped time.Duration) []porcupine.Ope
 	return ops
 }
 
-// row is the line on which the viewer draws a hold: its client's, unless another hold of the same client is there.
+// mostRows is up to which client number the viewer's lines bear clients' numbers: it draws one for each.
+const mostRows = 16
+
+// row is the line on which the viewer draws a hold: its client's. Where that would be a long way down, or
+// one client has several of the holds, they are drawn in the order of their grants.
 func row(holds []*hold, i int) int {
-	for j, h := range holds {
-		if j != i && h.acquire.Client == holds[i].acquire.Client {
+	taken := map[int32]bool{}
+	for _, h := range holds {
+		if client := h.acquire.Client; client < 0 || client >= mostRows || taken[client] {
 			return i
 		}
+		taken[h.acquire.Client] = true
 	}
 	return int(holds[i].acquire.Client)
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockbench/histories"
 )
 
 // TestViewer has Porcupine draw every witness of the corpus: those of exclusion, and no other, have a page,
@@ -57,5 +59,19 @@ func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
 	w.Ops, w.To = w.Ops[:1], 0
 	if _, ok, err := Viewer("mutual-exclusion", &w, v.Slack); ok || err != nil {
 		t.Errorf("one hold is drawn as a violation (%v)", err)
+	}
+}
+
+// TestViewerIsSmall: Porcupine draws a line for each client number up to the highest, so a high one has to move up.
+func TestViewerIsSmall(t *testing.T) {
+	for clients, want := range map[[2]int32][2]int{
+		{3, 1}:       {3, 1},
+		{7, 1 << 30}: {0, 1},
+		{2, 2}:       {0, 1},
+	} {
+		holds := []*hold{{acquire: histories.Op{Client: clients[0]}}, {acquire: histories.Op{Client: clients[1]}}}
+		if got := [2]int{row(holds, 0), row(holds, 1)}; got != want {
+			t.Errorf("clients %v are drawn on %v, want %v", clients, got, want)
+		}
 	}
 }
