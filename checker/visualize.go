@@ -3,6 +3,7 @@ package checker
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -34,6 +35,9 @@ func Viewer(property string, w *Witness, slack time.Duration) (page []byte, ok b
 	result, info := porcupine.CheckOperationsVerbose(model, operations(holds, v, w.To), searchBudget)
 	if result != porcupine.Illegal {
 		return nil, false, nil
+	}
+	for _, partials := range info.PartialLinearizations() {
+		slices.SortFunc(partials, slices.Compare[[]int]) // in place: Porcupine has them from a map, in any order
 	}
 	var out bytes.Buffer
 	err = porcupine.Visualize(model, info, &out)
