@@ -205,7 +205,7 @@ func (h *ednHistory) stamp(c *ednClient) time.Duration {
 func (h *ednHistory) invoke(e *ednEntry) error {
 	c := h.client(e)
 	if c.open != nil {
-		return fmt.Errorf("%s invokes %s while its %s of line %d is open", e.who(), e.op.Kind, c.open.Kind, c.line)
+		return fmt.Errorf("%s invokes :%s while its :%s of line %d is open", e.who(), e.op.Kind, c.open.Kind, c.line)
 	}
 	op := e.op
 	if !e.has[fLife] {
@@ -226,9 +226,9 @@ func (h *ednHistory) complete(e *ednEntry) error {
 	c := h.client(e)
 	switch {
 	case c.open == nil:
-		return fmt.Errorf("%s ends with :%s a %s that it did not invoke", e.who(), e.kind, e.op.Kind)
+		return fmt.Errorf("%s ends :%s with :%s, and did not invoke it", e.who(), e.op.Kind, e.kind)
 	case c.open.Kind != e.op.Kind:
-		return fmt.Errorf("%s ends with :%s a %s, but what it invoked at line %d is a %s", e.who(), e.kind, e.op.Kind, c.line, c.open.Kind)
+		return fmt.Errorf("%s ends :%s with :%s, but what it invoked at line %d is :%s", e.who(), e.op.Kind, e.kind, c.line, c.open.Kind)
 	}
 	op := *c.open
 	e.complete(&op)

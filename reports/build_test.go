@@ -90,6 +90,10 @@ func checkGolden(t *testing.T, dir string, r *Results) {
 // checkSameFolderSamePage builds twice, the second time with the first report in place.
 func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	names := []string{"results.json", "report/index.html", "report/report.md", "set-px/counter+none/latency.hlog", "set-px/counter+none/latency.hgrm"}
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	for _, file := range viewers {
+		names = append(names, "report/"+filepath.Base(file))
+	}
 	var before [][]byte
 	for _, name := range names {
 		before = append(before, read(t, dir, name))

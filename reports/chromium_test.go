@@ -29,8 +29,9 @@ var measures string
 
 // TestChromium looks at the sample report as a reader's browser shows it.
 func TestChromium(t *testing.T) {
-	ctx := openChromium(t)
+	program := chromium(t)
 	dir, r := buildSample(t)
+	ctx := openChromium(t, program)
 	report := filepath.Join(dir, "report", "index.html")
 	for _, c := range []struct {
 		name  string
@@ -62,8 +63,7 @@ func TestChromium(t *testing.T) {
 	}
 }
 
-// openChromium starts a browser that asks for nothing by itself, and ends it with the test.
-func openChromium(t *testing.T) context.Context {
+func chromium(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	switch {
@@ -73,6 +73,12 @@ func openChromium(t *testing.T) context.Context {
 	default:
 		t.Skip("chromium is not on the PATH: apt install chromium")
 	}
+	return program
+}
+
+// openChromium starts a browser that asks for nothing by itself, and ends it with the test, after a minute at most.
+func openChromium(t *testing.T, program string) context.Context {
+	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
