@@ -14,8 +14,13 @@ test: ## the tests, as the README has it
 skipped: ## what the tests skip on this machine, and the way to have it
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"
 
-fuzz: ## every fuzz target for 30 s
-	go test ./histories -run '^$$' -fuzz '^FuzzReader$$' -fuzztime 30s
+# Without a bound on it, making inputs small takes nearly all of the time.
+FUZZTIME ?= 30s
+FUZZ = go test ./histories -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
+
+fuzz: ## every fuzz target for FUZZTIME
+	$(FUZZ) -fuzz '^FuzzReader$$'
+	$(FUZZ) -fuzz '^FuzzEDN$$'
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial

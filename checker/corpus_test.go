@@ -1,22 +1,35 @@
 package checker
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/histories"
 )
+
+// corpus is the histories whose file name is the expected verdict, hand-written and Jepsen's.
+func corpus(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../histories/corpus/*.jsonl")
+	edn, err2 := filepath.Glob("../histories/corpus/*.edn")
+	if err != nil || err2 != nil || len(files) < 20 || len(edn) < 3 {
+		t.Fatalf("want the corpus, got %d and %d files", len(files), len(edn))
+	}
+	return append(files, edn...)
+}
 
 // TestCorpus judges histories whose file name is the expected verdict: holds--what, or
 // violates-PROPERTY+PROPERTY--what, or undecided-PROPERTY--what. Every other property must not be violated.
 func TestCorpus(t *testing.T) {
-	files, err := filepath.Glob("../histories/corpus/*.jsonl")
-	if err != nil || len(files) < 50 {
-		t.Fatalf("want the corpus, got %d files (%v)", len(files), err)
-	}
+	files := corpus(t)
 	enough(t, files)
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		name := filepath.Base(file)
 		t.Run(name, func(t *testing.T) {
 			want, _, _ := strings.Cut(name, "--")
 			v, _, err := File(file)
@@ -59,7 +72,7 @@ func TestCorpus(t *testing.T) {
 func enough(t *testing.T, files []string) {
 	good, bad, broken := 0, 0, map[string]bool{}
 	for _, file := range files {
-		verdict, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "--")
+		verdict, _, _ := strings.Cut(filepath.Base(file), "--")
 		if verdict == "holds" {
 			good++
 		} else if properties, ok := strings.CutPrefix(verdict, "violates-"); ok {
@@ -76,5 +89,39 @@ func enough(t *testing.T, files []string) {
 		if !broken[p.Name] {
 			t.Errorf("no history violates %s", p.Name)
 		}
+	}
+}
+
+// TestEDNKeepsVerdicts writes the corpus as Jepsen's EDN and judges that: each finding must come out the
+// same, with the same witness, and so must the counts.
+func TestEDNKeepsVerdicts(t *testing.T) {
+	for _, file := range corpus(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			want, header, err := File(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exported := filepath.Join(t.TempDir(), "history.edn")
+			out, err := os.Create(exported)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			if _, err := histories.ExportEDN(out, file); err != nil {
+				t.Fatal(err)
+			}
+			got, header2, err := File(exported)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(header, header2); diff != "" {
+				t.Errorf("the header came back as another (-want +got):\n%s", diff)
+			}
+			want.Oracle.Took, got.Oracle.Took = 0, 0
+			want.Warnings = nil // of the file that was read, such as its unknown fields, which are not exported
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the verdict came back as another (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -181,17 +181,28 @@ func (o *oracle) finish(s *searched) {
 	s.result = o.search(s, w)
 }
 
-// check asks Porcupine. The state is the hold that has the mutex.
+// check asks Porcupine.
 func (w *window) check(budget time.Duration) porcupine.CheckResult {
 	if budget <= 0 {
 		return porcupine.Unknown
 	}
-	type action struct {
-		hold int
-		ends bool
+	ops := make([]porcupine.Operation, len(w.acts))
+	for i, a := range w.acts {
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: action{a.hold, a.ends}, Call: a.call, Return: a.ret}
 	}
-	model := porcupine.Model{
-		Init: func() any { return w.holder },
+	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
+}
+
+// action is what the model's mutex is asked to do.
+type action struct {
+	hold int
+	ends bool
+}
+
+// mutexModel is the model: its state is the hold that has it.
+func mutexModel(holder int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return holder },
 		Step: func(state, input, _ any) (bool, any) {
 			holder, a := state.(int), input.(action)
 			if a.ends {
@@ -200,9 +211,4 @@ func (w *window) check(budget time.Duration) porcupine.CheckResult {
 			return holder == free, a.hold
 		},
 	}
-	ops := make([]porcupine.Operation, len(w.acts))
-	for i, a := range w.acts {
-		ops[i] = porcupine.Operation{ClientId: a.hold, Input: action{a.hold, a.ends}, Call: a.call, Return: a.ret}
-	}
-	return porcupine.CheckOperationsTimeout(model, ops, budget)
 }

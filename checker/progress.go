@@ -160,6 +160,8 @@ func (x *waiting) finding() Finding {
 	f := Finding{Property: "progress", Violations: x.violations, Witness: x.witness,
 		Evidence: fmt.Sprintf("%s, longest unexplained wait %s", count(x.asked, "acquire"), ms(x.longest))}
 	switch {
+	case x.header.TTL == 0 && x.header.Bound == 0: // within what time, nobody said
+		f = Finding{Property: f.Property, Observed: NotApplicable, Evidence: f.Evidence, Why: "the history states neither a lease nor a bound"}
 	case x.violations > 0:
 		f.Observed = Violated
 	case x.asked == 0:

@@ -26,7 +26,7 @@ type Line struct {
 	Stall time.Duration // of a mark: the longest time for which the harness itself did not run
 }
 
-// Reader reads a history line by line, from JSON lines or from JSON lines in zstd.
+// Reader reads a history line by line, from JSON lines or from Jepsen's EDN, either of them also in zstd.
 type Reader struct {
 	Header   Header
 	Warnings []string // a torn tail, say: what was read before it is sound
@@ -36,6 +36,7 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
+	edn    *ednHistory // nil: JSON lines
 }
 
 // Open opens a history file.
@@ -65,7 +66,11 @@ func NewReader(in io.Reader) (*Reader, error) {
 		r.closer = append(r.closer, z.Close)
 		r.in = bufio.NewReaderSize(z, 1<<16)
 	}
-	if err := r.header(); err != nil {
+	header := r.header
+	if looksLikeEDN(r.in) {
+		header = r.openEDN
+	}
+	if err := header(); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -77,6 +82,11 @@ func (r *Reader) header() error {
 	if err != nil && err != io.EOF {
 		return err
 	}
+	return r.setHeader(text)
+}
+
+// setHeader reads the header's JSON.
+func (r *Reader) setHeader(text []byte) error {
 	// The version comes first and alone: a newer header may hold what this version cannot read.
 	var v struct {
 		Version int `json:"lockbench"`
@@ -106,6 +116,9 @@ func (r *Reader) Close() {
 // Next returns the next line, or io.EOF. A last line that was cut off is a warning; anything else that
 // is malformed is an error that names its line.
 func (r *Reader) Next() (Line, error) {
+	if r.edn != nil {
+		return r.edn.next()
+	}
 	for {
 		start := r.offset
 		text, err := r.next()

@@ -137,5 +137,5 @@ func (r *Results) write(dir string) error {
 			return err
 		}
 	}
-	return nil
+	return writeViewers(filepath.Join(dir, "report"), p.Witnesses)
 }

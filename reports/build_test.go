@@ -48,6 +48,7 @@ func TestSample(t *testing.T) {
 		"offline":            checkPageIsOffline,
 		"hangs together":     checkPageHangsTogether,
 		"colour":             checkTextColorOnlyAdds,
+		"viewers":            checkViewers,
 		"no temporary files": checkBuildLeavesNoTemporaryFiles,
 		"schema fits":        checkResultsFitTheSchema,
 		"schema refuses":     checkSchemaRefuses,
@@ -89,6 +90,10 @@ func checkGolden(t *testing.T, dir string, r *Results) {
 // checkSameFolderSamePage builds twice, the second time with the first report in place.
 func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	names := []string{"results.json", "report/index.html", "report/report.md", "set-px/counter+none/latency.hlog", "set-px/counter+none/latency.hgrm"}
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	for _, file := range viewers {
+		names = append(names, "report/"+filepath.Base(file))
+	}
 	var before [][]byte
 	for _, name := range names {
 		before = append(before, read(t, dir, name))
@@ -162,6 +167,32 @@ func checkPageHangsTogether(t *testing.T, dir string, r *Results) {
 	}
 	if own := regexp.MustCompile(`style="[^"]*(#|font-family)[^"]*"`).FindString(page); own != "" {
 		t.Errorf("a chart has colours or fonts of its own, which do not follow the page: %s", own)
+	}
+}
+
+// checkViewers looks that each witness of exclusion, and no other, has Porcupine's page, and that no page
+// of an older report is left.
+func checkViewers(t *testing.T, dir string, r *Results) {
+	put(t, filepath.Join(dir, "report", "witness-999.html"), nil)
+	if err := r.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	page := string(read(t, dir, "report", "index.html"))
+	files, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	links := regexp.MustCompile(`href="(witness-\d+\.html)"`).FindAllStringSubmatch(page, -1)
+	want := 0
+	for _, o := range r.Cells {
+		if o.shown != nil && strings.HasSuffix(o.Property, "-exclusion") {
+			want++
+		}
+	}
+	if want == 0 || len(links) != want || len(files) != want {
+		t.Errorf("%d witnesses of exclusion, %d links, files %v", want, len(links), files)
+	}
+	for _, l := range links {
+		if !bytes.Contains(read(t, dir, "report", l[1]), []byte("<title>Porcupine</title>")) {
+			t.Errorf("%s is not Porcupine's page", l[1])
+		}
 	}
 }
 

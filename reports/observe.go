@@ -73,7 +73,7 @@ func (o *Observation) explain(trials []*trialRead) {
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
 		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
 			o.Witness, o.shown = f.Witness.Story, f.Witness
-			o.shownIn = t.Dir
+			o.shownIn, o.slack = t.Dir, t.verdict.Slack
 		}
 	}
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)

@@ -55,6 +55,8 @@ type witness struct {
 	Lanes    lanes
 	Ops      []histories.Op
 	Dir      string
+	Viewer   string // Porcupine's page, beside this one; empty where there is none
+	viewer   []byte
 }
 
 // workload is what was measured under one workload: without a fault first, then under each.
@@ -88,7 +90,10 @@ func newPage(r *Results, results File) (*page, error) {
 	}
 	p := &page{
 		Results: r, Conditions: r.conditions(), Weight: r.weight(), Tiles: r.tiles(), Matrix: r.matrix(),
-		Witnesses: r.witnesses(), AllFiles: append(slices.Clone(r.Files), results), ResultsSum: results.SHA256, Style: template.CSS(css),
+		AllFiles: append(slices.Clone(r.Files), results), ResultsSum: results.SHA256, Style: template.CSS(css),
+	}
+	if p.Witnesses, err = r.witnesses(); err != nil {
+		return nil, err
 	}
 	p.Headline, p.Rest, p.Tone = r.headline()
 	p.Groups = r.groups()
@@ -113,7 +118,7 @@ func (r *Results) tiles() []tile {
 }
 
 // witnesses draws every violation that has one: broken claims first, as they matter most.
-func (r *Results) witnesses() []witness {
+func (r *Results) witnesses() ([]witness, error) {
 	label := labels(r.Run.Plan)
 	var all []witness
 	for _, o := range r.Cells {
@@ -134,8 +139,11 @@ func (r *Results) witnesses() []witness {
 	})
 	for i := range all { // what was expected is folded away; but one drawing is always in sight
 		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
+		if err := all[i].addViewer(i + 1); err != nil {
+			return nil, err
+		}
 	}
-	return all
+	return all, nil
 }
 
 // witnessID is made of the trial, which is one of a kind, and the property; letters that an id must not

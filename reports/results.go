@@ -8,6 +8,8 @@
 package reports
 
 import (
+	"time"
+
 	"lockbench/checker"
 	"lockbench/histories"
 )
@@ -53,6 +55,7 @@ type Observation struct {
 
 	shown   *checker.Witness // the first
 	shownIn string           // its trial
+	slack   time.Duration    // that its verdict allowed for
 }
 
 // Evidence is where a finding can be looked up.

@@ -15,24 +15,33 @@ import (
 
 func checkCommand() *cobra.Command {
 	var all, asJSON bool
+	var export string
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge recorded histories again, also ones written by hand",
-		Long: `check judges histories (.jsonl or .jsonl.zst) and holds each to the expectations in its header:
+		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and holds each to the expectations in its header:
 what was expected to hold must hold, what was expected to break must be seen to break. A history that
 names no lock, and every history with --all, is held to everything it can show.
 
-docs/history-format.md says how to write a history by hand.`,
+With --export edn one history is printed as Jepsen writes them, and not judged.
+
+docs/history-format.md says how to write a history by hand, and how Jepsen's are read.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) == 0 {
 				return usage(errors.New("check needs a history"), "lockbench check runs/latest/*/*/*/history.jsonl.zst")
+			}
+			if cmd.Flags().Changed("export") {
+				return exportHistory(cmd, files, export)
 			}
 			return check(cmd.OutOrStdout(), files, all, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "hold every history to everything it can show")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array with one object per history")
+	cmd.Flags().StringVar(&export, "export", "", "print one history in another format instead of judging it: edn")
+	cmd.MarkFlagsMutuallyExclusive("export", "all")
+	cmd.MarkFlagsMutuallyExclusive("export", "json")
 	return cmd
 }
 
@@ -58,11 +67,7 @@ func check(w io.Writer, files []string, all, asJSON bool) error {
 	for _, file := range files {
 		v, header, err := checker.File(file)
 		if err != nil {
-			hint := "docs/history-format.md describes the file"
-			if errors.Is(err, fs.ErrNotExist) {
-				hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
-			}
-			return usage(err, hint)
+			return unreadable(err)
 		}
 		c := checked{file, header, score(v, header, all), v}
 		for _, s := range c.Results {
@@ -82,6 +87,32 @@ func check(w io.Writer, files []string, all, asJSON bool) error {
 		}
 	}
 	return found.exit()
+}
+
+// unreadable is the error of a history that cannot be read.
+func unreadable(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage(err, "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/")
+	}
+	return usage(err, "docs/history-format.md describes the file")
+}
+
+// exportHistory prints a history in another format; nothing else goes to the standard output.
+func exportHistory(cmd *cobra.Command, files []string, format string) error {
+	switch {
+	case format != "edn":
+		return unknown("format", format, []string{"edn"})
+	case len(files) != 1:
+		return usage(fmt.Errorf("--export takes one history, got %d", len(files)), "lockbench check --export edn history.jsonl.zst >history.edn")
+	}
+	warnings, err := histories.ExportEDN(cmd.OutOrStdout(), files[0])
+	if err != nil {
+		return unreadable(err)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
+	return nil
 }
 
 // score holds findings to the header's claims, or to everything.

@@ -277,7 +277,7 @@ func TestReplicaFollows(t *testing.T) {
 }
 
 func TestTheEmulatorDoesNotReplicate(t *testing.T) {
-	if g, err := Start(t.Context(), Spec{How: Local, Store: Redis}); err == nil {
+	if g, err := Start(t.Context(), Spec{How: Embedded, Store: Redis, Deployment: Replica}); err == nil {
 		t.Error("started")
 		_ = g.Stop()
 	} else if !errors.Is(err, ErrUnsupported) {
@@ -285,7 +285,7 @@ func TestTheEmulatorDoesNotReplicate(t *testing.T) {
 	}
 }
 
-func TestSupports(t *testing.T) {
+func TestSupported(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, test := range []struct {
 		how, deployment string
@@ -294,8 +294,8 @@ func TestSupports(t *testing.T) {
 		{Local, Replica, true}, {Local, Five, true}, {Local, "", true}, {Embedded, Single, true},
 		{Embedded, Five, true}, {Embedded, Replica, false}, {Auto, Replica, false}, {Local, "seven", false},
 	} {
-		if got := Supports(test.how, test.deployment); got != test.want {
-			t.Errorf("%s servers, %q: %t", test.how, test.deployment, got)
+		if err := (Spec{How: test.how, Deployment: test.deployment}).Supported(); (err == nil) != test.want {
+			t.Errorf("%s servers, %q: %v", test.how, test.deployment, err)
 		}
 	}
 }

@@ -1,0 +1,121 @@
+package checker
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockbench/histories"
+)
+
+// Viewer is Porcupine's interactive page of a witness: where each operation may have taken effect, and where
+// the search got stuck. It searches the witness alone, as a rule four operations: a page of a whole history
+// would be gigabytes. ok is false where there is nothing to search: of a property other than the two views
+// of exclusion, and of a witness whose operations alone do not show the overlap or cannot have happened.
+func Viewer(property string, w *Witness, slack time.Duration) (page []byte, ok bool, err error) {
+	v, known := exclusionView(property)
+	if !known {
+		return nil, false, nil
+	}
+	holds, err := holdsOf(w, slack)
+	if err != nil {
+		return nil, false, nil
+	}
+	model := mutexModel(free)
+	model.DescribeOperation = func(input, _ any) string { return describe(holds[input.(action).hold], input.(action), v) }
+	model.DescribeState = func(state any) string {
+		if state.(int) == free {
+			return w.Key + " is free"
+		}
+		return fmt.Sprintf("client %d holds %s", holds[state.(int)].acquire.Client, w.Key)
+	}
+	result, info := porcupine.CheckOperationsVerbose(model, operations(holds, v, w.To), searchBudget)
+	if result != porcupine.Illegal {
+		return nil, false, nil
+	}
+	for _, partials := range info.PartialLinearizations() {
+		slices.SortFunc(partials, slices.Compare[[]int]) // in place: Porcupine has them from a map, in any order
+	}
+	var out bytes.Buffer
+	err = porcupine.Visualize(model, info, &out)
+	return out.Bytes(), err == nil, err
+}
+
+func exclusionView(property string) (view, bool) {
+	for _, v := range []view{lived(), promised()} {
+		if v.property == property {
+			return v, true
+		}
+	}
+	return view{}, false
+}
+
+// holdsOf folds the operations of a witness as the judge does.
+func holdsOf(w *Witness, slack time.Duration) ([]*hold, error) {
+	var holds []*hold
+	p := newProjection(slack, func(_ *key, h *hold, c change) {
+		if c == began {
+			holds = append(holds, h)
+		}
+	})
+	_, err := histories.Replay(histories.Ops(w.Ops), func(ev histories.Event) error {
+		p.event(p.key(ev.Op.Key), ev)
+		return nil
+	})
+	return holds, err
+}
+
+// operations is what Porcupine searches: for each hold its acquire and, if it ended, its end. What the
+// witness shows lasted until the overlap was over, by renewals too, which are not among its operations.
+func operations(holds []*hold, v view, overlapped time.Duration) []porcupine.Operation {
+	var ops []porcupine.Operation
+	var last time.Duration
+	for _, h := range holds {
+		last = max(last, h.granted, overlapped)
+	}
+	for i, h := range holds {
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: action{hold: i}, Call: int64(h.acquire.Call), Return: int64(h.granted)})
+		end, ok := v.end(h)
+		if end = max(end, overlapped); !ok || end >= histories.Forever {
+			continue
+		}
+		returned := h.closed
+		if end < h.end { // it ran out by itself
+			returned = end
+		}
+		if returned >= histories.Forever { // it never returned: it may take effect after all else
+			returned = max(last, end) + 1
+		}
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: action{i, true}, Call: int64(end), Return: int64(max(returned, end))})
+	}
+	return ops
+}
+
+// mostRows is up to which client number the viewer's lines bear clients' numbers: it draws one for each.
+const mostRows = 16
+
+// row is the line on which the viewer draws a hold: its client's. Where that would be a long way down, or
+// one client has several of the holds, they are drawn in the order of their grants.
+func row(holds []*hold, i int) int {
+	taken := map[int32]bool{}
+	for _, h := range holds {
+		if client := h.acquire.Client; client < 0 || client >= mostRows || taken[client] {
+			return i
+		}
+		taken[h.acquire.Client] = true
+	}
+	return int(holds[i].acquire.Client)
+}
+
+func describe(h *hold, a action, v view) string {
+	if !a.ends {
+		return fmt.Sprintf("client %d acquires %s, granted at %s", h.acquire.Client, h.acquire.Key, at(h.granted))
+	}
+	if end, _ := v.end(h); end < h.end {
+		return fmt.Sprintf("client %d: its promise is over", h.acquire.Client)
+	}
+	return fmt.Sprintf("client %d releases %s at %s", h.acquire.Client, h.acquire.Key, at(h.end))
+}

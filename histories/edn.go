@@ -1,0 +1,307 @@
+package histories
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// markEvery is after how many entries of an EDN history a mark is put in, so that a replay need not hold it whole.
+const markEvery = 4096
+
+// ednHistory turns Jepsen's history, in which an operation is two entries, into lines, in which it is one.
+// It keeps what is open and what each client did last.
+type ednHistory struct {
+	reader  *Reader // for its header and warnings
+	forms   *forms
+	wrapped bool // the file is one vector
+	headed  bool // it began with a header
+	ended   bool
+
+	clients map[int32]*ednClient
+	faults  map[string]*Op // open, by what the nemesis called them
+	ready   []Line         // to be delivered before anything else is read
+	unknown map[string]int // fields that mean nothing here, and how often they stood
+	clock   string         // the field that gives the time: what the first entry has
+	now     time.Duration  // of the last entry
+	last    time.Duration  // the latest stamp
+	entries int
+}
+
+// ednClient is a process of Jepsen's.
+type ednClient struct {
+	open   *Op  // nil: none
+	line   int  // of its invocation
+	valued bool // that had a value
+	life   int32
+	last   time.Duration
+}
+
+// looksLikeEDN tells EDN from JSON lines: these begin with an object whose first name is in quotes.
+func looksLikeEDN(in *bufio.Reader) bool {
+	text, _ := in.Peek(256)
+	text = bytes.TrimLeft(text, " \t\r\n,")
+	if len(text) == 0 {
+		return false
+	}
+	if text[0] == '{' {
+		return bytes.HasPrefix(bytes.TrimLeft(text[1:], " \t\r\n,"), []byte(":"))
+	}
+	return bytes.IndexByte([]byte("[(#;"), text[0]) >= 0
+}
+
+// openEDN reads up to the first entry, which may be a header that lockbench wrote.
+func (r *Reader) openEDN() error {
+	r.Header = Header{Version: Version}
+	h := &ednHistory{reader: r, forms: &forms{in: r.in, line: 1}, last: -1,
+		clients: map[int32]*ednClient{}, faults: map[string]*Op{}, unknown: map[string]int{}}
+	if c, _ := h.forms.next(); c == '[' || c == '(' {
+		h.forms.read()
+		h.wrapped = true
+	}
+	r.edn = h
+	entry, err := h.entry()
+	if err != nil || entry == nil {
+		return err
+	}
+	if err := h.take(entry); err != nil {
+		return fmt.Errorf("line %d: %w", entry.line, err)
+	}
+	return nil
+}
+
+func (h *ednHistory) next() (Line, error) {
+	for len(h.ready) == 0 {
+		if h.ended {
+			return Line{}, io.EOF
+		}
+		entry, err := h.entry()
+		switch {
+		case err != nil:
+			return Line{}, err
+		case entry == nil:
+			h.end()
+			continue
+		}
+		if err := h.take(entry); err != nil {
+			return Line{}, fmt.Errorf("line %d: %w", entry.line, err)
+		}
+		if h.entries++; h.entries%markEvery == 0 {
+			h.mark(h.now)
+		}
+	}
+	line := h.ready[0]
+	h.ready = h.ready[1:]
+	return line, nil
+}
+
+// entry reads the next map; nil at the end.
+func (h *ednHistory) entry() (*form, error) {
+	c, err := h.forms.next()
+	line := h.forms.line
+	switch {
+	case err == io.EOF && h.wrapped:
+		h.reader.warn("the file ends at line %d without the bracket that closes its first one: what precedes was read", line)
+		return nil, nil
+	case err == io.EOF:
+		return nil, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		h.reader.warn("the compressed file ends within a block, after byte %d of the text: what precedes was read", h.forms.offset)
+		return nil, nil
+	case err == nil && h.wrapped && (c == ']' || c == ')'):
+		h.forms.read()
+		if h.wrapped = false; !h.atEnd() {
+			return nil, fmt.Errorf("line %d: something follows the vector of operations: want one vector, or one map per line", h.forms.line)
+		}
+		return nil, nil
+	}
+	var f form
+	if err == nil {
+		f, err = h.forms.form()
+	}
+	switch {
+	case err == errTorn && h.forms.line == line: // the writer was cut off; a bracket left open would have swallowed lines
+		h.reader.warn("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", line, h.forms.start)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	case f.kind != mapping:
+		return nil, fmt.Errorf("line %d: want a map such as {:process 0, :type :invoke, :f :acquire}, got %.40s", line, f.String())
+	}
+	return &f, nil
+}
+
+func (h *ednHistory) atEnd() bool {
+	_, err := h.forms.next()
+	return err == io.EOF
+}
+
+// take turns an entry into lines, if it ends an operation.
+func (h *ednHistory) take(f *form) error {
+	e, err := h.parse(f)
+	if err != nil {
+		return err
+	}
+	if err := h.tick(e); err != nil {
+		return err
+	}
+	switch {
+	case e.process == nemesis && e.f == ednHeader:
+		return h.header(e)
+	case e.process == nemesis:
+		return h.fault(e)
+	case e.process == selfStarted:
+		return h.selfStarted(e)
+	case e.kind == "invoke":
+		return h.invoke(e)
+	}
+	return h.complete(e)
+}
+
+// tick moves the clock on: by :time, or where the entries have none by :index, or else one by one.
+func (h *ednHistory) tick(e *ednEntry) error {
+	if h.clock == "" {
+		h.clock = cmp.Or(e.clock(), "none")
+	}
+	at := h.now + 1
+	switch {
+	case h.clock == "time" && e.time != nil:
+		at = time.Duration(*e.time)
+	case h.clock == "index" && e.index != nil:
+		at = time.Duration(*e.index)
+	case h.clock != "none":
+		return fmt.Errorf("no :%s, which the first operation has", h.clock)
+	}
+	if at < h.now || at >= Forever {
+		return fmt.Errorf(":%s %d stands below %d: want operations in the order in which they happened", h.clock, at, h.now)
+	}
+	h.now, h.last = at, max(h.last, at)
+	return nil
+}
+
+func (h *ednHistory) client(e *ednEntry) *ednClient {
+	c, ok := h.clients[e.op.Client]
+	if !ok {
+		c = &ednClient{last: -1}
+		h.clients[e.op.Client] = c
+	}
+	return c
+}
+
+// stamp is the present time, later than this client's last stamp: entries with equal times keep their order.
+func (h *ednHistory) stamp(c *ednClient) time.Duration {
+	c.last = max(h.now, c.last+1)
+	h.last = max(h.last, c.last)
+	return c.last
+}
+
+func (h *ednHistory) invoke(e *ednEntry) error {
+	c := h.client(e)
+	if c.open != nil {
+		return fmt.Errorf("%s invokes :%s while its :%s of line %d is open", e.who(), e.op.Kind, c.open.Kind, c.line)
+	}
+	op := e.op
+	if !e.has[fLife] {
+		op.Life = c.life
+	}
+	op.Call, op.Return, op.Outcome = h.stamp(c), StillOpen, Unknown
+	if !e.has[fDue] {
+		op.Due = op.Call
+	}
+	if op.Due > op.Call {
+		return fmt.Errorf("it was due at %d, after its call at %d", op.Due, op.Call)
+	}
+	c.open, c.line, c.valued = &op, e.line, e.has[fValue]
+	return nil
+}
+
+func (h *ednHistory) complete(e *ednEntry) error {
+	c := h.client(e)
+	switch {
+	case c.open == nil:
+		return fmt.Errorf("%s ends :%s with :%s, and did not invoke it", e.who(), e.op.Kind, e.kind)
+	case c.open.Kind != e.op.Kind:
+		return fmt.Errorf("%s ends :%s with :%s, but what it invoked at line %d is :%s", e.who(), e.op.Kind, e.kind, c.line, c.open.Kind)
+	}
+	op := *c.open
+	e.complete(&op)
+	if op.Kind == Write && op.Outcome != Refused && !e.has[fValue] && !c.valued {
+		return errors.New(":value of a write: want a whole number, got none")
+	}
+	op.Return = h.stamp(c)
+	c.open = nil
+	if op.Outcome == Unknown && (op.Kind == Acquire || op.Kind == Release) {
+		c.life = op.Life + 1 // nobody knows what it holds: Jepsen goes on with another process
+	}
+	h.ready = append(h.ready, Line{Op: op})
+	return nil
+}
+
+// fault is a nemesis: two entries of the same :f, and one where lockbench wrote it.
+func (h *ednHistory) fault(e *ednEntry) error {
+	op, open := h.faults[e.f]
+	switch {
+	case e.has[fCall]:
+		whole := e.op
+		op = &whole
+	case !open:
+		whole := e.op
+		whole.Due, whole.Call, whole.Error = h.now, h.now, cmp.Or(whole.Error, e.f)
+		h.faults[e.f] = &whole
+		return nil
+	}
+	delete(h.faults, e.f)
+	return h.self(op)
+}
+
+// selfStarted is what a lock began by itself, such as a watchdog's renewal: one entry, at its return.
+func (h *ednHistory) selfStarted(e *ednEntry) error {
+	if !e.op.Kind.SelfStarted() || !e.has[fCall] {
+		return fmt.Errorf("process :lock does a %s: want :renew or :lost, with :call", e.op.Kind)
+	}
+	return h.self(&e.op)
+}
+
+func (h *ednHistory) self(op *Op) error {
+	if op.Return = h.now; op.Call > op.Return {
+		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
+	}
+	if op.Due > op.Call {
+		return fmt.Errorf("it was due at %d, after its call at %d", op.Due, op.Call)
+	}
+	h.ready = append(h.ready, Line{Op: *op})
+	return nil
+}
+
+// mark lists what is open and says that all until then stands above.
+func (h *ednHistory) mark(at time.Duration) {
+	for _, id := range slices.Sorted(maps.Keys(h.clients)) {
+		if c := h.clients[id]; c.open != nil && !c.open.Kind.SelfStarted() {
+			h.ready = append(h.ready, Line{Op: *c.open})
+		}
+	}
+	h.ready = append(h.ready, Line{Mark: true, At: at})
+}
+
+func (h *ednHistory) end() {
+	h.ended = true
+	for _, f := range slices.Sorted(maps.Keys(h.faults)) { // one that has no second entry
+		h.self(h.faults[f])
+	}
+	h.mark(max(h.last, 0))
+	if len(h.unknown) == 0 {
+		return
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(h.unknown)) {
+		names = append(names, fmt.Sprintf("%s (%d)", name, h.unknown[name]))
+	}
+	h.reader.warn("fields that lockbench does not know are not judged: %s", strings.Join(names, ", "))
+}

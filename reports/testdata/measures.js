@@ -1,0 +1,78 @@
+// What the tests ask of a page in the browser. Each function gives a list of complaints.
+
+const name = e => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (e.getAttribute("class") ? "." + e.getAttribute("class") : "") +
+  " " + JSON.stringify(e.textContent.trim().slice(0, 40));
+
+function emptyDrawings() {
+  return [...document.querySelectorAll("svg")].filter(s => {
+    const box = s.getBoundingClientRect();
+    return box.width < 50 || box.height < 20 || s.querySelectorAll("path, rect, line, text").length < 3;
+  }).map(s => "an empty drawing: " + name(s));
+}
+
+function sideways() {
+  const root = document.documentElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  const wide = [...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, pre") && e.getBoundingClientRect().right > root.clientWidth + 1);
+  return ["the page is " + root.scrollWidth + " px wide: " + wide.slice(0, 3).map(name).join(", ")];
+}
+
+// Colours are asked of a canvas, which knows every notation.
+const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+function rgba(color) {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = color;
+  canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+  return [r, g, b, a / 255];
+}
+
+const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+
+function ground(e) {
+  const layers = [];
+  for (; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+  return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]);
+}
+
+function luminance(c) {
+  const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  return .2126 * r + .7152 * g + .0722 * b;
+}
+
+function faint(least) {
+  const complaints = new Map();
+  let seen = 0;
+  for (const e of document.querySelectorAll("body, body *")) {
+    if (e.closest("svg") || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
+    seen++;
+    const style = getComputedStyle(e), under = ground(e), text = over(rgba(style.color), under);
+    const [low, high] = [luminance(text), luminance(under)].sort((a, b) => a - b);
+    const contrast = (high + .05) / (low + .05);
+    if (contrast < least) complaints.set(style.color + under, "a contrast of " + contrast.toFixed(2) + ": " + name(e));
+  }
+  return seen < 50 ? ["only " + seen + " texts were looked at"] : [...complaints.values()];
+}
+
+// What is cut off at the edge of the paper, or within a box that would scroll.
+function cut() {
+  const width = document.documentElement.clientWidth, complaints = [];
+  for (const e of document.querySelectorAll("table, svg, p, pre, h1, h2")) {
+    const box = e.getBoundingClientRect();
+    if (box.right > width + 1) complaints.push("cut at the edge of the paper by " + Math.round(box.right - width) + " px: " + name(e));
+  }
+  for (const e of document.querySelectorAll("body *")) {
+    const style = getComputedStyle(e);
+    if (style.overflowX != "visible" && e.clientWidth && e.scrollWidth > e.clientWidth + 1) complaints.push("cut within its box: " + name(e));
+  }
+  const main = document.querySelector("table.matrix");
+  if (!main || main.getBoundingClientRect().height < 50) complaints.push("the main table is not to be seen");
+  return complaints;
+}
+
+function folded() {
+  return [...document.querySelectorAll("details")].filter(d => {
+    const last = d.lastElementChild, box = last.getBoundingClientRect();
+    return last.tagName != "SUMMARY" && (box.height == 0 || !last.checkVisibility({contentVisibilityAuto: true}));
+  }).map(d => "folded on paper: " + name(d));
+}
