@@ -74,6 +74,9 @@ func (j *judge) visit(ev histories.Event) error {
 	if ev.Op.Kind == histories.Inject {
 		j.injected++
 	}
+	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
+		return nil // which key is asked for is not known before it returns
+	}
 	k := j.projection.key(ev.Op.Key)
 	j.projection.event(k, ev)
 	j.past.event(k, ev)

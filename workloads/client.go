@@ -47,7 +47,11 @@ func (c *Client) Key() string { return c.Params.key(c.rand) }
 // Acquire asks for a key; false where it was refused or nobody knows.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
 	h := Held{number: c.log.NextHold()}
-	call := c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: key, Due: c.due})
+	known := key
+	if _, ok := c.lock.(impls.Segmenter); ok {
+		known = "" // which one is asked for is known at the return
+	}
+	call := c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
 	c.due = 0 // a second acquire of the iteration is due when it is called
 	var err error
 	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})

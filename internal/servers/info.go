@@ -40,6 +40,33 @@ func infoOn(conn net.Conn, section string) (map[string]string, error) {
 	return parseInfo(body), nil
 }
 
+// askAcknowledged returns when a replica has acknowledged a write to its primary. For up to a second after
+// both call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
+func askAcknowledged(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := fmt.Fprintf(conn, "SET lockbench up\r\nDEL lockbench\r\nWAIT 1 %d\r\n", upWithin.Milliseconds()); err != nil {
+		return err
+	}
+	r := bufio.NewReader(conn)
+	for _, want := range []string{"+OK", ":1", ":1"} {
+		reply, err := r.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("wait for the replica to acknowledge: %w", err)
+		}
+		if reply = strings.TrimSpace(reply); reply != want {
+			return fmt.Errorf("wait for the replica to acknowledge: unexpected reply %q", reply)
+		}
+	}
+	return nil
+}
+
 // readBulk reads one bulk reply: $length, a line end, and so many bytes.
 func readBulk(r *bufio.Reader) (string, error) {
 	head, err := r.ReadString('\n')

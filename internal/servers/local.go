@@ -83,7 +83,7 @@ func (l launcher) independent(ctx context.Context, nodes int) ([]*local, error) 
 	return slices.DeleteFunc(started, func(n *local) bool { return n == nil }), errors.Join(errs...)
 }
 
-// primaryAndReplica returns when the replica follows. Without its option the primary would wait five
+// primaryAndReplica returns when the replica follows and says so. Without its option the primary would wait five
 // seconds for other replicas before it sends the first what it has.
 func (l launcher) primaryAndReplica(ctx context.Context, _ int) ([]*local, error) {
 	primary, err := l.start(ctx, "--repl-diskless-sync-delay", "0")
@@ -94,7 +94,7 @@ func (l launcher) primaryAndReplica(ctx context.Context, _ int) ([]*local, error
 	if err != nil {
 		return []*local{primary}, err
 	}
-	return []*local{primary, replica}, replica.awaitLink(ctx)
+	return []*local{primary, replica}, errors.Join(replica.awaitLink(ctx), askAcknowledged(ctx, primary.addr()))
 }
 
 // freePort finds a port that nobody listens on. Nothing reserves it.

@@ -53,9 +53,9 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enough := 20
-	if c.Workload.Special || c.Lock.Lease > 0 { // these take their time
-		enough = 2
+	enough := 10
+	if c.Workload.Special || c.Lock.Lease > 0 || c.Lock.Deployment == servers.Five {
+		enough = 1 // these take their time: leases run out, or five emulators share a process
 	}
 	if out.Verdict.Counts.Grants < enough || granted.Load() == 0 {
 		t.Errorf("%d grants, %d shown", out.Verdict.Counts.Grants, granted.Load())

@@ -1,0 +1,293 @@
+package impls_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/servers"
+)
+
+const shortTTL = 300 * time.Millisecond
+
+func mustAcquire(t *testing.T, l impls.Lock, owner string, ttl, wait time.Duration) impls.Hold {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: owner, TTL: ttl, Wait: wait})
+	if err != nil {
+		t.Fatalf("%s: %v", owner, err)
+	}
+	return h
+}
+
+func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
+	t.Helper()
+	if err := l.Release(t.Context(), h.Grant); err != nil {
+		t.Fatalf("%s: %v", h.Owner, err)
+	}
+}
+
+// inQueue waits until so many are queued.
+func inQueue(t *testing.T, g *servers.Group, n int64) {
+	t.Helper()
+	c := raw(t, g.URLs()[0])
+	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k:queue").Val() == n })
+}
+
+// asynchronously acquires, and returns where the hold or the error will be.
+func asynchronously(ctx context.Context, l impls.Lock, owner string, ttl time.Duration) <-chan any {
+	result := make(chan any, 1)
+	go func() {
+		h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: owner, TTL: ttl, Wait: -1})
+		if err != nil {
+			result <- err
+		} else {
+			result <- h
+		}
+	}()
+	return result
+}
+
+func holdOf(t *testing.T, result <-chan any) impls.Hold {
+	t.Helper()
+	select {
+	case r := <-result:
+		if h, ok := r.(impls.Hold); ok {
+			return h
+		}
+		t.Fatal(r)
+	case <-time.After(20 * time.Second):
+		t.Fatal("never granted")
+	}
+	return impls.Hold{}
+}
+
+func TestFences(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
+		inner := mustAcquire(t, a, "a", 10*time.Second, -1)
+		if inner.Fence != first.Fence || inner.Token != first.Token || first.Depth != 1 || inner.Depth != 2 {
+			t.Errorf("re-entry changed the hold: %+v, then %+v", first.Grant, inner.Grant)
+		}
+		mustRelease(t, a, inner)
+		if token, _, err := a.(impls.Prober).Probe(t.Context(), "k"); token != first.Token || err != nil {
+			t.Errorf("after the inner release the store says %q, %v", token, err)
+		}
+		mustRelease(t, a, first)
+		second := mustAcquire(t, dies, "b", shortTTL, 0)
+		dies.Close() // without a release: it expires
+		third := mustAcquire(t, a, "c", shortTTL, -1)
+		if !(first.Fence < second.Fence && second.Fence < third.Fence) {
+			t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
+		}
+	})
+}
+
+func TestFencedReleaseSaysWhy(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		mustRelease(t, a, h)
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrExpired) || !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a second release: %v", err)
+		}
+		mustAcquire(t, a, "b", 10*time.Second, 0)
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrHeldByAnother) || !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a release of another's: %v", err)
+		}
+		if _, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Millisecond - 1}); err == nil || errors.Is(err, impls.ErrBusy) {
+			t.Errorf("a lease under 1 ms: %v", err)
+		}
+	})
+}
+
+func TestFencedRenews(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		var renewals atomic.Int64
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
+			if err == nil && g.Validity == time.Second {
+				renewals.Add(1)
+			}
+		}})
+		h := mustAcquire(t, a, "a", time.Second, 0)
+		time.Sleep(2500 * time.Millisecond)
+		select {
+		case <-h.Lost:
+			t.Error("lost while its server was well")
+		default:
+		}
+		mustRelease(t, a, h)
+		n := renewals.Load()
+		time.Sleep(700 * time.Millisecond)
+		if n < 2 || renewals.Load() != n {
+			t.Errorf("%d renewals until the release, %d after", n, renewals.Load()-n)
+		}
+	})
+}
+
+func TestFencedLoss(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		lost := func(h impls.Hold, why string) {
+			t.Helper()
+			select {
+			case <-h.Lost:
+			case <-time.After(20 * time.Second):
+				t.Fatal(why + ", and nobody was told")
+			}
+		}
+		h := mustAcquire(t, a, "a", shortTTL, 0)
+		raw(t, g.URLs()[0]).Del(t.Context(), "k")
+		lost(h, "the key was deleted")
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("the release of what was lost: %v", err)
+		}
+		start := time.Now()
+		h = mustAcquire(t, a, "a", time.Second, 0)
+		if err := g.Nodes[0].Kill(); err != nil {
+			t.Fatal(err)
+		}
+		lost(h, "the server is dead and the lease over")
+		if after := time.Since(start); after < time.Second/2 {
+			t.Errorf("lost %v into a lease of 1s: a server that does not answer is not yet a loss", after)
+		}
+	})
+}
+
+func TestFencedCancelledWaiter(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		goes := asynchronously(ctx, b, "goes", 10*time.Second)
+		inQueue(t, g, 1)
+		stays := asynchronously(t.Context(), b, "stays", 10*time.Second)
+		inQueue(t, g, 2)
+		cancel()
+		if err := <-goes; err != impls.ErrBusy {
+			t.Errorf("the one who went: %v", err)
+		}
+		inQueue(t, g, 1)
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, stays))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedCancelledDuringHandOver: whenever a waiter goes away, what it was granted on the way is given back.
+func TestFencedCancelledDuringHandOver(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		start := time.Now()
+		for i := range 100 {
+			h := mustAcquire(t, a, "a", 60*time.Second, -1)
+			ctx, cancel := context.WithCancel(t.Context())
+			waits := asynchronously(ctx, b, "b", 60*time.Second)
+			inQueue(t, g, 1)
+			go func() {
+				time.Sleep(time.Duration(i) * 5 * time.Microsecond)
+				cancel()
+			}()
+			mustRelease(t, a, h)
+			if h, ok := (<-waits).(impls.Hold); ok {
+				mustRelease(t, b, h)
+			}
+			cancel()
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("it took %v: a grant was not given back", took)
+		}
+	})
+}
+
+// TestFencedDeadWaiters: one whose process is gone costs nothing, one that is frozen a part of the lease.
+func TestFencedDeadWaiters(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		const ttl = 20 * time.Second
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		h := mustAcquire(t, a, "a", ttl, 0)
+		gone := asynchronously(t.Context(), dies, "gone", ttl)
+		inQueue(t, g, 1)
+		dies.Close()
+		<-gone
+		c := raw(t, g.URLs()[0])
+		frozen := c.Subscribe(t.Context(), "granted:f00d")
+		defer frozen.Close()
+		if _, err := frozen.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		entries := []any{strings.Repeat("d", 32) + " dead 5000 gone", strings.Repeat("f", 32) + " f00d 5000 frozen"}
+		if err := c.RPush(t.Context(), "k:queue", entries...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 2})
+		waits := asynchronously(t.Context(), b, "b", ttl)
+		time.Sleep(50 * time.Millisecond)
+		start := time.Now()
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+		if took := time.Since(start); took > ttl/2 {
+			t.Errorf("the next waited %v for a frozen one, of a lease of %v", took, ttl)
+		}
+	})
+}
+
+// TestFencedLostNotice: the hold is a waiter's and nobody told it; it looks for itself.
+func TestFencedLostNotice(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+		inQueue(t, g, 1)
+		c := raw(t, g.URLs()[0])
+		entry := c.LPop(t.Context(), "k:queue").Val()
+		token, _, _ := strings.Cut(entry, " ")
+		c.HSet(t.Context(), "k", "token", token, "owner", "b", "depth", 1, "fence", 77)
+		if h := holdOf(t, waits); h.Fence != 77 || h.Token != token || h.Validity != 10*time.Second {
+			t.Errorf("granted %+v", h.Grant)
+		}
+	})
+}
+
+func TestFencedManyWaiters(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		locks := []impls.Lock{open(t, "fenced", impls.Env{Nodes: g.URLs()}), open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})}
+		var inside, last atomic.Int64
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				l := locks[i%2]
+				h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: fmt.Sprint(i), TTL: 10 * time.Second, Wait: -1})
+				if err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+					return
+				}
+				if n, before := inside.Add(1), last.Swap(h.Fence); n != 1 || before >= h.Fence {
+					t.Errorf("%d inside, fence %d after %d", n, h.Fence, before)
+				}
+				time.Sleep(time.Millisecond)
+				inside.Add(-1)
+				if err := l.Release(ctx, h.Grant); err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		inQueue(t, g, 0)
+	})
+}
