@@ -35,7 +35,7 @@ type tries struct {
 // tried is what is known of one key.
 type tried struct {
 	name   string
-	taken  time.Duration // until then it may have been held by one that holds no more
+	taken  time.Duration // until then it may have been held by one that holds no more; 0: by nobody yet
 	last   histories.Op  // the release that freed it
 	doubts []doubt
 }
@@ -61,7 +61,7 @@ func (x *tries) event(k *key, ev histories.Event) {
 	switch op.Outcome {
 	case histories.Refused:
 		x.busy++
-		if len(k.live)+len(k.going) == 0 && t.taken < op.Call && len(t.doubts) < maxDoubts {
+		if len(k.live)+len(k.going) == 0 && (t.taken == 0 || t.taken < op.Call) && len(t.doubts) < maxDoubts {
 			t.doubts = append(t.doubts, doubt{op: *op})
 		}
 	case histories.Unknown:

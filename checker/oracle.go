@@ -34,6 +34,8 @@ type oracle struct {
 	monitors []*exclusion // by view
 	keys     []perKey[searched]
 	full     bool
+	whole    int // operations of a key up to which they are searched whole
+	size     int // of windows
 	random   *rand.Rand
 	ops      int // of windows searched
 	took     time.Duration
@@ -53,7 +55,7 @@ type searched struct {
 
 func newOracle(full bool, seed uint64, views ...view) *oracle {
 	return &oracle{views: views, keys: make([]perKey[searched], len(views)), monitors: make([]*exclusion, len(views)),
-		full: full, random: rand.New(rand.NewPCG(seed, 0))}
+		full: full, whole: wholeLimit, size: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
 // watch names the monitor that judges the same view.
@@ -91,12 +93,12 @@ func (w *view) pair(h *hold) (pair, bool) {
 }
 
 func (o *oracle) take(v int, s *searched, h *hold, p pair) {
-	if s.stream == nil && 2*len(s.pairs) < wholeLimit {
+	if s.stream == nil && 2*len(s.pairs) < o.whole {
 		s.pairs = append(s.pairs, p)
 		return
 	}
 	if s.stream == nil {
-		s.stream = newStream(windowSize, func(w *window, must bool) bool { return o.window(v, s, w, must) })
+		s.stream = newStream(o.size, func(w *window, must bool) bool { return o.window(v, s, w, must) })
 		for _, earlier := range s.pairs {
 			s.stream.add(nil, earlier)
 		}
