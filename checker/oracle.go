@@ -38,7 +38,6 @@ type oracle struct {
 	size     int // of windows
 	random   *rand.Rand
 	ops      int // of windows searched
-	took     time.Duration
 }
 
 // searched is one key in one view.

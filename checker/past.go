@@ -15,7 +15,6 @@ type past struct{ of [256]*[16]gone }
 type gone struct {
 	acquire histories.Op
 	release histories.Op  // the last of its hold, valid where ended
-	inside  *hold         // the hold that it was granted within
 	over    time.Duration // of the hold, valid where ended
 	key     int
 	known   bool
