@@ -45,6 +45,7 @@ var mutants = []mutant{
 	{"exacttry.go", "(t.taken == 0 || t.taken < op.Call)", "t.taken <= op.Call"},
 	{"exacttry.go", "!d.condemned && h.acquire.Call <= d.op.Return", "h.acquire.Call <= d.op.Return"},
 	{"exacttry.go", "!d.condemned && h.acquire.Call <= d.op.Return", "!d.condemned && h.acquire.Call < d.op.Return"},
+	{"exacttry.go", "c == closed && h != t.latest", "false"},
 	{"windows.go", "len(s.ending) < n", "len(s.ending) <= n"},
 }
 
