@@ -1,6 +1,6 @@
 # The habits of the project. `make check` is what CI runs.
 
-.PHONY: check test skipped fuzz bench run clean
+.PHONY: check test skipped fuzz differential bench run clean
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -21,6 +21,9 @@ FUZZ = go test ./histories -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 20
 fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzReader$$'
 	$(FUZZ) -fuzz '^FuzzEDN$$'
+
+differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
+	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial

@@ -35,7 +35,8 @@ type tries struct {
 // tried is what is known of one key.
 type tried struct {
 	name   string
-	taken  time.Duration // until then it may have been held by one that holds no more
+	taken  time.Duration // until then it may have been held by one that holds no more; 0: by nobody yet
+	latest *hold         // the last to be granted
 	last   histories.Op  // the release that freed it
 	doubts []doubt
 }
@@ -61,7 +62,7 @@ func (x *tries) event(k *key, ev histories.Event) {
 	switch op.Outcome {
 	case histories.Refused:
 		x.busy++
-		if len(k.live)+len(k.going) == 0 && t.taken < op.Call && len(t.doubts) < maxDoubts {
+		if (t.latest == nil || t.latest.closed < histories.Forever) && (t.taken == 0 || t.taken < op.Call) && len(t.doubts) < maxDoubts {
 			t.doubts = append(t.doubts, doubt{op: *op})
 		}
 	case histories.Unknown:
@@ -86,10 +87,12 @@ func (x *tries) change(k *key, h *hold, c change) {
 	t := x.keys.of(k)
 	switch {
 	case c == began:
+		t.latest = h
 		t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return !d.condemned && h.acquire.Call <= d.op.Return })
 		for i := range t.doubts {
 			t.doubts[i].condemned = true
 		}
+	case c == closed && h != t.latest: // it had ended when the next one was granted, whenever its release returned
 	case c == closed && h.release.Kind != 0 && h.release.Outcome == histories.OK:
 		t.taken, t.last = max(t.taken, h.closed), h.release
 	case c == closed && h.closed < histories.Forever:

@@ -34,9 +34,10 @@ type oracle struct {
 	monitors []*exclusion // by view
 	keys     []perKey[searched]
 	full     bool
+	whole    int // operations of a key up to which they are searched whole
+	size     int // of windows
 	random   *rand.Rand
 	ops      int // of windows searched
-	took     time.Duration
 }
 
 // searched is one key in one view.
@@ -53,7 +54,7 @@ type searched struct {
 
 func newOracle(full bool, seed uint64, views ...view) *oracle {
 	return &oracle{views: views, keys: make([]perKey[searched], len(views)), monitors: make([]*exclusion, len(views)),
-		full: full, random: rand.New(rand.NewPCG(seed, 0))}
+		full: full, whole: wholeLimit, size: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
 // watch names the monitor that judges the same view.
@@ -91,12 +92,12 @@ func (w *view) pair(h *hold) (pair, bool) {
 }
 
 func (o *oracle) take(v int, s *searched, h *hold, p pair) {
-	if s.stream == nil && 2*len(s.pairs) < wholeLimit {
+	if s.stream == nil && 2*len(s.pairs) < o.whole {
 		s.pairs = append(s.pairs, p)
 		return
 	}
 	if s.stream == nil {
-		s.stream = newStream(windowSize, func(w *window, must bool) bool { return o.window(v, s, w, must) })
+		s.stream = newStream(o.size, func(w *window, must bool) bool { return o.window(v, s, w, must) })
 		for _, earlier := range s.pairs {
 			s.stream.add(nil, earlier)
 		}
@@ -188,13 +189,13 @@ func (w *window) check(budget time.Duration) porcupine.CheckResult {
 	}
 	ops := make([]porcupine.Operation, len(w.acts))
 	for i, a := range w.acts {
-		ops[i] = porcupine.Operation{ClientId: a.hold, Input: action{a.hold, a.ends}, Call: a.call, Return: a.ret}
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
 	}
 	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
 }
 
-// action is what the model's mutex is asked to do.
-type action struct {
+// step is what the model's mutex is asked to do.
+type step struct {
 	hold int
 	ends bool
 }
@@ -204,7 +205,7 @@ func mutexModel(holder int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return holder },
 		Step: func(state, input, _ any) (bool, any) {
-			holder, a := state.(int), input.(action)
+			holder, a := state.(int), input.(step)
 			if a.ends {
 				return holder == a.hold, free
 			}

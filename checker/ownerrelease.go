@@ -83,17 +83,17 @@ func (x *releases) judge(k *key, op *histories.Op) (attempt, bool) {
 	switch {
 	case g == nil:
 		return a, false // too long ago, or it bears no number: nobody knows
-	case g.inside != nil && g.inside.end == histories.Forever:
-		return a, false // a nested one, of a hold that lasts: its client does hold
 	case g.acquire.Outcome == histories.Refused || g.key != k.index:
-		a.why, a.acquire = never, &g.acquire
+		a.why = never
 	case g.acquire.Client != op.Client:
-		a.why, a.acquire = others, &g.acquire
+		a.why = others
 	case g.ended && g.release.Outcome == histories.OK:
 		released := g.release
-		a.why, a.acquire, a.before = again, &g.acquire, &released
+		a.why, a.before = again, &released
+	case g.ended && op.Call > g.over:
+		a.why = late
 	default:
-		return a, false // an acquire or a release without a definite answer: it may hold
+		return a, false // it may hold: a nested grant, or one that has no definite answer
 	}
 	acquire := g.acquire
 	a.acquire = &acquire

@@ -1,6 +1,10 @@
 package checker
 
-import "lockbench/histories"
+import (
+	"time"
+
+	"lockbench/histories"
+)
 
 // past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
 // It has room for a fixed number of them, and what is pushed out is not known any more: whoever asks must
@@ -10,8 +14,8 @@ type past struct{ of [256]*[16]gone }
 // gone is an acquire that has returned.
 type gone struct {
 	acquire histories.Op
-	release histories.Op // the last of its hold, valid where ended
-	inside  *hold        // the hold that it was granted within
+	release histories.Op  // the last of its hold, valid where ended
+	over    time.Duration // of the hold, valid where ended
 	key     int
 	known   bool
 	ended   bool
@@ -41,11 +45,7 @@ func (p *past) event(k *key, ev histories.Event) {
 	if op.Kind != histories.Acquire || !ev.Return || op.Hold == 0 {
 		return
 	}
-	g := p.at(op.Hold)
-	*g = gone{acquire: *op, key: k.index, known: true}
-	if h := k.heldBy(op); h != nil && h.number() != op.Hold {
-		g.inside = h
-	}
+	*p.at(op.Hold) = gone{acquire: *op, key: k.index, known: true}
 }
 
 // change takes in the end of a hold.
@@ -54,6 +54,6 @@ func (p *past) change(h *hold, c change) {
 		return
 	}
 	if g := p.find(h.number()); g != nil && h.release.Kind != 0 {
-		g.release, g.ended = h.release, true
+		g.release, g.over, g.ended = h.release, h.over, true
 	}
 }

@@ -25,7 +25,7 @@ func Viewer(property string, w *Witness, slack time.Duration) (page []byte, ok b
 		return nil, false, nil
 	}
 	model := mutexModel(free)
-	model.DescribeOperation = func(input, _ any) string { return describe(holds[input.(action).hold], input.(action), v) }
+	model.DescribeOperation = func(input, _ any) string { return describe(holds[input.(step).hold], input.(step), v) }
 	model.DescribeState = func(state any) string {
 		if state.(int) == free {
 			return w.Key + " is free"
@@ -77,7 +77,7 @@ func operations(holds []*hold, v view, overlapped time.Duration) []porcupine.Ope
 		last = max(last, h.granted, overlapped)
 	}
 	for i, h := range holds {
-		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: action{hold: i}, Call: int64(h.acquire.Call), Return: int64(h.granted)})
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{hold: i}, Call: int64(h.acquire.Call), Return: int64(h.granted)})
 		end, ok := v.end(h)
 		if end = max(end, overlapped); !ok || end >= histories.Forever {
 			continue
@@ -89,7 +89,7 @@ func operations(holds []*hold, v view, overlapped time.Duration) []porcupine.Ope
 		if returned >= histories.Forever { // it never returned: it may take effect after all else
 			returned = max(last, end) + 1
 		}
-		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: action{i, true}, Call: int64(end), Return: int64(max(returned, end))})
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{i, true}, Call: int64(end), Return: int64(max(returned, end))})
 	}
 	return ops
 }

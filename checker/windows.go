@@ -81,6 +81,9 @@ func (s *stream) add(h *hold, p pair) {
 		s.doubtful = true // a promise that had run out was renewed after all
 		return
 	}
+	if e.leaving && e.endReturn == p.endReturn {
+		return
+	}
 	e.pair = p
 	if p.endCall >= int64(histories.Forever) {
 		return
@@ -141,6 +144,9 @@ func (s *stream) takeIn(k *key, v *view, now int64) {
 		if p.endCall < now && !e.leaving {
 			e.leaving, e.pair = true, p
 			s.at(p.endCall, leaving, e.known)
+			if p.endReturn < now {
+				s.at(p.endReturn, left, e.known)
+			}
 		}
 	}
 }

@@ -31,16 +31,6 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 	return append([]time.Duration(nil), r.sent...), r.last, errors.Join(r.errs...)
 }
 
-// eventually waits for something to come true, within a generous bound.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 10s: %s", what)
-		}
-	}
-}
-
 // TestRenewal: a key outlives its lease while it is held, each renewal is told, and the release ends it.
 func TestRenewal(t *testing.T) {
 	const ttl = 900 * time.Millisecond
