@@ -110,7 +110,7 @@ func row(holds []*hold, i int) int {
 	return int(holds[i].acquire.Client)
 }
 
-func describe(h *hold, a action, v view) string {
+func describe(h *hold, a step, v view) string {
 	if !a.ends {
 		return fmt.Sprintf("client %d acquires %s, granted at %s", h.acquire.Client, h.acquire.Key, at(h.granted))
 	}
