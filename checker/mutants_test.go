@@ -38,7 +38,7 @@ var mutants = []mutant{
 	{"fencing.go", "m.grants[i].granted >= sent", "m.grants[i].granted > sent"},
 	{"fencing.go", "same != nil", "false"},
 	{"renewal.go", "t != nil && t.granted < op.Call", "false"},
-	{"renewal.go", "left < quarter", "left < quarter/4"},
+	{"renewal.go", "left < given/4", "left < given/16"},
 	{"renewal.go", "g != nil && g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return", "false"},
 	{"renewal.go", "g != nil && g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return", "g != nil && g.ended"},
 	{"exacttry.go", "(t.taken == 0 || t.taken < op.Call)", "t.taken < op.Call"},
@@ -82,7 +82,7 @@ func runMutant(binary string, i int) (string, error) {
 // buildMutants copies what is tested into a module of its own, puts the mistakes in, and builds its tests.
 func buildMutants(t *testing.T) string {
 	root := t.TempDir()
-	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "histories/*.go", "histories/corpus/*.jsonl"} {
+	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "histories/*.go", "histories/corpus/*"} {
 		files, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

@@ -11,7 +11,7 @@ import (
 func renewal() Property {
 	return Property{
 		Name: "renewal",
-		Doc:  "a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter of the TTL left",
+		Doc:  "a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised",
 		open: func(f *facts) judgement { return &renewals{facts: f, held: map[*hold]*lease{}} },
 	}
 }
@@ -29,6 +29,7 @@ type renewals struct {
 // lease is what is known of a hold that lasts.
 type lease struct {
 	until time.Duration // the promise before the renewal at hand
+	given time.Duration // how long that promise was: a lock may begin with less than the TTL
 	taker *hold         // the first of another client's to be granted the key since
 }
 
@@ -53,29 +54,29 @@ func (x *renewals) event(k *key, ev histories.Event) {
 // slack that the promise was cut by is given back.
 func (x *renewals) confirmed(k *key, h *hold, op *histories.Op) {
 	l := x.held[h]
-	quarter := x.header.TTL.D() / 4
+	given := min(x.header.TTL.D(), l.given)
 	left := l.until + x.slack - op.Call
 	switch t := l.taker; {
 	case t != nil && t.granted < op.Call:
 		x.violation(op, fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
 			x.who(h), k.name, at(h.granted), x.who(t), at(t.granted), at(op.Call), at(op.Return)), h.acquire, t.acquire, *op)
-	case !h.promised || l.until == 0 || l.until == histories.Forever || quarter == 0:
-	case left < quarter:
-		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of a TTL of %s, less than a quarter.",
-			x.who(h), k.name, at(l.until), at(op.Call), ms(left), ms(x.header.TTL.D())), h.acquire, *op)
+	case !h.promised || l.until == 0 || l.until == histories.Forever || given <= 0:
+	case left < given/4:
+		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
+			x.who(h), k.name, at(l.until), at(op.Call), ms(left), ms(given)), h.acquire, *op)
 		fallthrough
 	default:
 		if !x.measured || left < x.least {
 			x.least, x.measured = left, true
 		}
 	}
-	l.until = h.until
+	l.until, l.given = h.until, op.Validity
 }
 
 func (x *renewals) change(k *key, h *hold, c change) {
 	switch c {
 	case began:
-		x.held[h] = &lease{until: h.until}
+		x.held[h] = &lease{until: h.until, given: h.acquire.Validity}
 		for _, o := range k.live {
 			if l := x.held[o]; o != h && l.taker == nil && o.acquire.Client != h.acquire.Client {
 				l.taker = h
