@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,9 +14,17 @@ import (
 	"lockbench/histories"
 )
 
+// checkFlags are what check was asked to do.
+type checkFlags struct {
+	all, asJSON    bool
+	oracle, export string
+}
+
+// oracles are how much of a long history Porcupine searches.
+func oracles() []string { return []string{"sample", "full"} }
+
 func checkCommand() *cobra.Command {
-	var all, asJSON bool
-	var export string
+	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge recorded histories again, also ones written by hand",
@@ -32,14 +41,18 @@ docs/history-format.md says how to write a history by hand, and how Jepsen's are
 				return usage(errors.New("check needs a history"), "lockbench check runs/latest/*/*/*/history.jsonl.zst")
 			}
 			if cmd.Flags().Changed("export") {
-				return exportHistory(cmd, files, export)
+				return exportHistory(cmd, files, f.export)
 			}
-			return check(cmd.OutOrStdout(), files, all, asJSON)
+			if !slices.Contains(oracles(), f.oracle) {
+				return unknown("oracle", f.oracle, oracles())
+			}
+			return f.check(cmd.OutOrStdout(), files)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "hold every history to everything it can show")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array with one object per history")
-	cmd.Flags().StringVar(&export, "export", "", "print one history in another format instead of judging it: edn")
+	cmd.Flags().BoolVar(&f.all, "all", false, "hold every history to everything it can show")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array with one object per history")
+	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "what Porcupine searches of a history over 100,000 operations: sample or full")
+	cmd.Flags().StringVar(&f.export, "export", "", "print one history in another format instead of judging it: edn")
 	cmd.MarkFlagsMutuallyExclusive("export", "all")
 	cmd.MarkFlagsMutuallyExclusive("export", "json")
 	return cmd
@@ -61,32 +74,39 @@ type scored struct {
 	Score    checker.Score         `json:"score"`
 }
 
-func check(w io.Writer, files []string, all, asJSON bool) error {
+func (f checkFlags) check(w io.Writer, files []string) error {
 	out := []checked{}
 	found := codes{}
 	for _, file := range files {
-		v, header, err := checker.File(file)
+		v, header, err := checker.FileWith(file, checker.Options{FullOracle: f.oracle == "full"})
 		if err != nil {
 			return unreadable(err)
 		}
-		c := checked{file, header, score(v, header, all), v}
+		c := checked{file, header, score(v, header, f.all), v}
 		for _, s := range c.Results {
 			found[exitCode(s.Score)] = true
 		}
 		if len(v.Oracle.Disagreements) > 0 {
 			found[exitInternal] = true
 		}
-		if !asJSON {
+		if !f.asJSON {
 			c.print(w)
 		}
 		out = append(out, c)
 	}
-	if asJSON {
+	if f.asJSON {
 		if err := printJSON(w, out); err != nil {
 			return err
 		}
 	}
 	return found.exit()
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // unreadable is the error of a history that cannot be read.
@@ -136,6 +156,15 @@ func (c checked) print(w io.Writer) {
 	n := c.Verdict.Counts
 	fmt.Fprintf(w, "  %d operations in %v: %d grants, %d refused, %d unknown, %d contended hand-offs\n",
 		n.Operations, c.Verdict.Until.Round(1000), n.Grants, n.Refused, n.Unknown, n.HandOffs)
+	o := c.Verdict.Oracle
+	fmt.Fprintf(w, "  Porcupine searched the same %s", plural(o.Pairs, "hold"))
+	if o.Windows > 0 {
+		fmt.Fprintf(w, " in %s", plural(o.Windows, "window"))
+	}
+	if o.Skipped > 0 {
+		fmt.Fprintf(w, " and skipped %d (--oracle full)", o.Skipped)
+	}
+	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range c.Results {
 		f := c.Verdict.Findings[i]
