@@ -14,7 +14,7 @@ type past struct{ of [256]*[16]gone }
 // gone is an acquire that has returned.
 type gone struct {
 	acquire histories.Op
-	release histories.Op  // the last of its hold, valid where ended
+	release histories.Op  // the last of its hold; none where it was lost
 	over    time.Duration // of the hold, valid where ended
 	key     int
 	known   bool
@@ -53,7 +53,7 @@ func (p *past) change(h *hold, c change) {
 	if c != closed {
 		return
 	}
-	if g := p.find(h.number()); g != nil && h.release.Kind != 0 {
+	if g := p.find(h.number()); g != nil && h.end < histories.Forever {
 		g.release, g.over, g.ended = h.release, h.over, true
 	}
 }

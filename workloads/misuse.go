@@ -36,8 +36,18 @@ func (c *Client) releaseTwice(ctx context.Context, key string) {
 	}
 }
 
+// releaseNeverAcquired has the partner release what it asked for and did not get.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
-	c.Release(ctx, Held{number: c.log.NextHold(), Hold: impls.Hold{Grant: impls.Grant{Key: key, Owner: c.owner(), Token: "never"}}})
+	h, ok := c.Acquire(ctx, key, c.Params.wait())
+	if !ok {
+		return
+	}
+	other, granted := c.partner.Acquire(ctx, key, 0)
+	if !granted {
+		other.Grant = impls.Grant{Key: h.Key, Owner: c.partner.owner(), Token: "never"}
+	}
+	c.partner.Release(ctx, other)
+	c.Release(ctx, h)
 }
 
 // releaseAnothers has the partner, who held the key before, release it while this client holds it.
