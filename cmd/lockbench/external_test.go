@@ -127,13 +127,18 @@ func store(ts *testscript.TestScript, _ bool, keys []string) {
 	}
 }
 
-// stored PATTERN N: so many keys are there.
+// stored PATTERN N: so many keys are like the pattern, or come to be so within a bound.
 func stored(ts *testscript.TestScript, _ bool, args []string) {
-	keys, err := admin(ts).Keys(context.Background(), args[0]).Result()
-	ts.Check(err)
-	if fmt.Sprint(len(keys)) != args[1] {
-		ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
+	var keys []string
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var err error
+		keys, err = admin(ts).Keys(context.Background(), args[0]).Result()
+		ts.Check(err)
+		if fmt.Sprint(len(keys)) == args[1] {
+			return
+		}
 	}
+	ts.Fatalf("%d keys like %s, want %s: %q", len(keys), args[0], args[1], keys)
 }
 
 // ran COMMAND...: the server was sent each of them; with ! none of them. To be asked before stored.
