@@ -28,7 +28,7 @@ type Params struct {
 // Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks
 // on a machine that stalls; eight clients contend for one key.
 func Defaults() Params {
-	return Params{Clients: 8, Processes: 2, Duration: 500 * time.Millisecond, TTL: 5 * time.Second,
+	return Params{Clients: 8, Processes: 2, Duration: 400 * time.Millisecond, TTL: 5 * time.Second,
 		Hold: time.Millisecond, Think: time.Millisecond, Keys: 1, Spread: One, Stock: 200, Seed: 1}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +75,12 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string) {
 	return caught
 }
 
+// contend is the bare workload.
+func contend() workloads.Workload {
+	all := workloads.All()
+	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == "contend" })]
+}
+
 func TestStalledTrialIsVoid(t *testing.T) {
 	for _, c := range []struct {
 		stall string
@@ -100,7 +107,7 @@ func TestWritingFails(t *testing.T) {
 		t.Skip("there is no /dev/full, a disk that is always full, on this system")
 	}
 	tr := trial{Setting: Setting{Run: "test", Params: workloads.Defaults()}, dir: t.TempDir(), granted: new(atomic.Int64),
-		Cell: Cell{Lock: impls.All()[0], Workload: workloads.All()[1], Fault: faults.All()[0]}}
+		Cell: Cell{Lock: impls.All()[0], Workload: contend(), Fault: faults.All()[0]}}
 	tr.Params.Duration = time.Minute
 	if err := os.Symlink("/dev/full", tr.historyFile()); err != nil {
 		t.Fatal(err)
