@@ -17,6 +17,7 @@ func longHold() Workload {
 		Adapt: func(p *Params) {
 			p.TTL = min(p.TTL, shortLease)
 			p.Hold = p.TTL * 3 / 2
+			p.Duration = max(p.Duration, 2*p.Hold) // for it takes three holds to show what a late release does
 			p.Wait = 2 * p.TTL // waiters give up, so that the end does not take a lease for each
 		},
 		Iterate: func(ctx context.Context, c *Client) {
