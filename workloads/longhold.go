@@ -18,7 +18,7 @@ func longHold() Workload {
 			p.TTL = min(p.TTL, shortLease)
 			p.Hold = p.TTL * 3 / 2
 			p.Duration = max(p.Duration, 2*p.Hold) // for it takes three holds to show what a late release does
-			p.Wait = 2 * p.TTL // waiters give up, so that the end does not take a lease for each
+			p.Wait = 2 * p.TTL                     // waiters give up, so that the end does not take a lease for each
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			h, ok := c.Acquire(ctx, c.Key(), c.Params.wait())
