@@ -22,3 +22,16 @@ func TestRatioToTheBest(t *testing.T) {
 		t.Error("one lock alone has nothing to be compared with")
 	}
 }
+
+func TestSplitKeysCompareWithNothing(t *testing.T) {
+	r := &Results{Measurements: []Measurement{
+		{Lock: "one", Workload: "w", Keys: 1}, {Lock: "split", Workload: "w", Keys: 5},
+		{Lock: "most", Workload: "many", Keys: 97}, {Lock: "all", Workload: "many", Keys: 100}, {Lock: "split", Workload: "many", Keys: 480},
+	}}
+	setStandings(r)
+	for i, want := range []string{"", splitKeys, "", "", splitKeys} {
+		if got := r.Measurements[i].Standing; got != want {
+			t.Errorf("%s in %s: %q, want %q", r.Measurements[i].Lock, r.Measurements[i].Workload, got, want)
+		}
+	}
+}

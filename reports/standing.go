@@ -12,6 +12,7 @@ const (
 	notALock     = "not a lock: shown as a floor"
 	insideAtOnce = "two clients were inside at once: its speed is no merit"
 	controlOf    = "a control: its promises overlapped in %s, as expected"
+	splitKeys    = "its keys are split: as many hold at once, and nothing here compares with that"
 )
 
 // setStandings marks the measurements of what does not exclude: where two clients were inside at once in
@@ -26,7 +27,22 @@ func setStandings(r *Results) {
 				m.Standing = worse(m.Standing, standing(m, &o))
 			}
 		}
+		if m.Standing == "" && m.Keys >= 2*fewestKeys(r, m) {
+			m.Standing = splitKeys
+		}
 	}
+}
+
+// fewestKeys is the least number of keys that a lock was asked for in the same workload. By chance a few of
+// many keys may not come up; a lock that splits its keys has several times as many.
+func fewestKeys(r *Results, m *Measurement) int {
+	fewest := m.Keys
+	for _, other := range r.Measurements {
+		if other.Workload == m.Workload && other.Keys > 0 {
+			fewest = min(fewest, other.Keys)
+		}
+	}
+	return max(1, fewest)
 }
 
 func standing(m *Measurement, o *Observation) string {
