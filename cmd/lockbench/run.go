@@ -42,7 +42,7 @@ func runCommand() *cobra.Command {
 		Long: `run drives locks with workloads, records every operation, judges the record and writes a page.
 
 With no flags it does the whole quick comparison: every lock with every workload that applies, in less
-than a minute. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+than a minute and a half. It leaves a folder in runs/ with every history, verdict and figure, and the page.
 
 With --redis the locks run on servers of your own. Every key there begins with lockbench:<run>: and is removed
 after its trial, nothing else is touched, and the password is written nowhere.`,
