@@ -137,7 +137,7 @@ func (x *tries) finding() Finding {
 		return Finding{Property: "exact-try", Observed: NotApplicable, Why: "the lock does not claim that busy means held"}
 	}
 	for i := range x.keys {
-		x.atEnd(&x.keys[i])
+		x.settle(&x.keys[i]) // what is left: an acquire that never returned may have been granted
 	}
 	f := Finding{Property: "exact-try", Violations: x.violations, Witness: x.witness, Evidence: count(x.busy, "busy answer")}
 	switch {
@@ -150,6 +150,3 @@ func (x *tries) finding() Finding {
 	}
 	return f
 }
-
-// atEnd judges what is left: an acquire that never returned may have been granted.
-func (x *tries) atEnd(t *tried) { x.settle(t) }

@@ -55,7 +55,8 @@ type Node interface {
 	Counters(context.Context) (map[string]float64, error)
 	// Kill ends it at once, with no chance to write or to say goodbye. To kill a dead node is no error.
 	Kill() error
-	// Stop ends it in good order, within seconds, and removes what it left on disk. It may be called again.
+	// Stop ends it, if it is ours, and removes what it left on disk: within seconds, and without asking it to
+	// save anything. It may be called again.
 	Stop() error
 }
 
