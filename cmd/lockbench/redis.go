@@ -123,9 +123,6 @@ func (r *runner) checkServers(ctx context.Context) error {
 	if !stored && len(r.notes) > 0 { // only a control would be left
 		return usage(errors.New(strings.Join(r.notes, "; ")), "lockbench run --help says where locks can run")
 	}
-	for _, note := range r.notes {
-		fmt.Fprintln(r.stderr, note)
-	}
 	if r.servers == servers.External {
 		r.notes = append(r.notes, "the counters of servers of your own have in them whatever else those serve")
 	}
