@@ -11,6 +11,9 @@ import (
 // embeddedServer names the emulator; a test holds its version against go.mod.
 const embeddedServer = "miniredis 2.40.0 (embedded emulator)"
 
+// closeWithin bounds the end of the emulator.
+const closeWithin = 5 * time.Second
+
 // embedded is an emulator on a loopback port of this process.
 type embedded struct {
 	server *miniredis.Miniredis
@@ -49,7 +52,7 @@ func (n *embedded) Stop() error {
 	select {
 	case <-closed:
 		return nil
-	case <-time.After(endWithin):
-		return fmt.Errorf("%s did not close within %v", n.url, endWithin)
+	case <-time.After(closeWithin):
+		return fmt.Errorf("%s did not close within %v", n.url, closeWithin)
 	}
 }

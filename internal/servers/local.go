@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"lockbench/internal/children"
 )
 
 const (
@@ -28,7 +30,7 @@ var errPortTaken = errors.New("the port was taken")
 
 // local is a redis-server of our own, with its own folder, on a private port of 127.0.0.1.
 type local struct {
-	child   *child
+	child   *children.Child
 	port    int
 	dir     string
 	version string
@@ -41,7 +43,7 @@ var _ Node = (*local)(nil)
 
 // launcher is what the nodes of one group are started with.
 type launcher struct {
-	keeper   *keeper
+	keeper   *children.Keeper
 	program  string
 	freePort func() (int, error)
 }
@@ -51,11 +53,11 @@ func startLocal(ctx context.Context, s Spec) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (apt install %s, or use %s servers)", err, redisProgram, Embedded)
 	}
-	k, err := newKeeper()
+	k, err := children.New()
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{How: Local, release: k.close}
+	g := &Group{How: Local, release: k.Close}
 	l := launcher{k, program, freePort}
 	start := l.independent
 	if s.Deployment == Replica {
@@ -125,7 +127,7 @@ func (l launcher) start(ctx context.Context, options ...string) (*local, error) 
 }
 
 func (l launcher) startOn(ctx context.Context, port int, options []string) (*local, error) {
-	dir, err := l.keeper.folder()
+	dir, err := l.keeper.Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +141,7 @@ func (l launcher) startOn(ctx context.Context, port int, options []string) (*loc
 	// Its output rather than a --logfile: what it has to say against its own arguments comes before any
 	// log file is open.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	c, err := l.keeper.start(cmd)
+	c, err := l.keeper.Start(cmd)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -149,7 +151,7 @@ func (l launcher) startOn(ctx context.Context, port int, options []string) (*loc
 		if bytes.Contains(said, []byte("Address already in use")) {
 			err = errPortTaken
 		}
-		_ = n.child.kill() // not politely: it has been waited for long enough, and Stop says what is left
+		_ = n.child.Kill() // not politely: it has been waited for long enough, and Stop says what is left
 		return nil, errors.Join(fmt.Errorf("%w; it said:\n%s", err, said), n.Stop())
 	}
 	return n, nil
@@ -160,7 +162,7 @@ func (l launcher) startOn(ctx context.Context, port int, options []string) (*loc
 func (n *local) awaitUp(ctx context.Context) error {
 	return n.await(ctx, "answer", "server", func(info map[string]string) bool {
 		n.version = info["redis_version"]
-		return info["process_id"] == strconv.Itoa(n.child.cmd.Process.Pid)
+		return info["process_id"] == strconv.Itoa(n.child.Pid())
 	})
 }
 
@@ -180,8 +182,8 @@ func (n *local) await(ctx context.Context, what, section string, is func(info ma
 			return nil
 		}
 		select {
-		case <-n.child.done:
-			return fmt.Errorf("it ended at once (%v)", n.child.cmd.ProcessState)
+		case <-n.child.Done():
+			return fmt.Errorf("it ended at once (%v)", n.child.State())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for it to %s: %w", what, ctx.Err())
 		case <-time.After(pollEvery):
@@ -210,10 +212,10 @@ func (n *local) Counters(ctx context.Context) (map[string]float64, error) {
 	return counters(info)
 }
 
-func (n *local) Kill() error { return n.child.kill() }
+func (n *local) Kill() error { return n.child.Kill() }
 
 // Stop does not ask: nothing that the server holds is of use any more, and asking takes a tenth of a second.
 func (n *local) Stop() error {
-	n.once.Do(func() { n.stopped = errors.Join(n.child.kill(), os.RemoveAll(n.dir)) })
+	n.once.Do(func() { n.stopped = errors.Join(n.child.Kill(), os.RemoveAll(n.dir)) })
 	return n.stopped
 }

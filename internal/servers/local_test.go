@@ -6,17 +6,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"lockbench/internal/children"
 )
 
 // asHarness makes the test binary a harness that starts a local server, says where, and waits to be killed.
@@ -34,19 +33,16 @@ func TestMain(m *testing.M) {
 }
 
 func beHarness() error {
-	k, err := newKeeper()
+	g, err := Start(context.Background(), Spec{How: Local, Store: Redis})
 	if err != nil {
 		return err
 	}
-	n, err := launcher{k, redisProgram, freePort}.start(context.Background())
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Println(n.pid(), k.script.cmd.Process.Pid, n.dir, n.URL())
+	n := g.Nodes[0].(*local)
+	_, err = fmt.Println(n.pid(), n.dir, n.URL())
 	return err
 }
 
-func (n *local) pid() int { return n.child.cmd.Process.Pid }
+func (n *local) pid() int { return n.child.Pid() }
 
 // runs says whether a process runs; one that has ended and was not waited for does not.
 func runs(pid int) bool {
@@ -62,106 +58,35 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// harness is another process that started a server.
-type harness struct {
-	*exec.Cmd
-	server, keeper int // process numbers
-	dir, url       string
-}
-
-func startHarness(t *testing.T) harness {
-	t.Helper()
-	needRedis(t)
-	t.Setenv("TMPDIR", t.TempDir())
-	h := harness{Cmd: exec.Command(os.Args[0])}
-	h.Env = append(os.Environ(), asHarness+"=1")
-	h.Stderr = os.Stderr
-	out, err := h.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_, err = fmt.Fscan(bufio.NewReader(out), &h.server, &h.keeper, &h.dir, &h.url)
-	if err != nil || !runs(h.server) || !runs(h.keeper) || !exists(h.dir) || !listens(t, h.url) {
-		t.Errorf("the harness did not start a server: %+v, %v", h, err)
-	}
-	return h
-}
-
-func (h harness) die(t *testing.T) {
-	t.Helper()
-	if err := h.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = h.Wait() // it was killed
-	eventually(t, "the server is gone", func() bool { return !runs(h.server) && !listens(t, h.url) })
-}
-
 func TestNothingOutlivesAKilledHarness(t *testing.T) {
-	h := startHarness(t)
-	h.die(t)
-	eventually(t, "its folder is gone", func() bool { return !exists(h.dir) })
-	eventually(t, "the keeper is gone", func() bool { return !runs(h.keeper) })
-}
-
-func TestServersDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only on Linux a process can ask to die with its parent")
-	}
-	h := startHarness(t)
-	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	h.die(t)
-}
-
-func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 	needRedis(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	groups := make([]*Group, 3) // the main thread never ends, so one might prove nothing
-	var all sync.WaitGroup
-	for i := range groups {
-		all.Go(func() {
-			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-			g, err := Start(t.Context(), Spec{How: Local, Store: Redis})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			groups[i] = g
-		})
-	}
-	all.Wait()
-	for _, g := range groups {
-		if g == nil {
-			continue
-		}
-		if n := g.Nodes[0].(*local); n.child.ended(100 * time.Millisecond) { // a thread ends a little after its goroutine
-			t.Errorf("the server died with a thread: %v", n.child.cmd.ProcessState)
-		}
-		_ = g.Stop()
-	}
-}
-
-func TestServersDoNotHearTheTerminal(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0].(*local)
-	k, err := newKeeper()
+	harness := exec.Command(os.Args[0])
+	harness.Env = append(os.Environ(), asHarness+"=1")
+	harness.Stderr = os.Stderr
+	out, err := harness.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.close()
-	for _, pid := range []int{n.pid(), k.script.cmd.Process.Pid} {
-		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
-			t.Errorf("process group %d, want its own, %d (%v)", group, pid, err)
-		}
+	if err := harness.Start(); err != nil {
+		t.Fatal(err)
 	}
+	var server int
+	var dir, url string
+	if _, err := fmt.Fscan(bufio.NewReader(out), &server, &dir, &url); err != nil || !runs(server) || !exists(dir) || !listens(t, url) {
+		t.Errorf("the harness did not start a server: %d %s %s, %v", server, dir, url, err)
+	}
+	if err := harness.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = harness.Wait() // it was killed
+	eventually(t, "the server is gone", func() bool { return !runs(server) && !listens(t, url) })
+	eventually(t, "its folder is gone", func() bool { return !exists(dir) })
 }
 
 func TestStopEndsAPausedServer(t *testing.T) {
 	n := startGroup(t, Local, Single).Nodes[0].(*local)
-	if err := syscall.Kill(n.pid(), syscall.SIGSTOP); err != nil {
+	if err := n.child.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Stop(); err != nil || runs(n.pid()) {
@@ -169,102 +94,13 @@ func TestStopEndsAPausedServer(t *testing.T) {
 	}
 }
 
-// sleeper starts a process that does nothing.
-func sleeper(t *testing.T, k *keeper) *child {
-	t.Helper()
-	c, err := k.start(exec.Command("sleep", "1000"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.kill() })
-	return c
-}
-
-func TestKeeperEndsWhatIsLeft(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "with a space"))
-	if err := os.Mkdir(os.TempDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k, err := newKeeper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := k.folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	left := sleeper(t, k)
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if err := k.script.cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Only the script: to close the keeper would end the thread too, and with it the child.
-	if err := k.pipe.Close(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the keeper ends", func() bool { return k.script.ended(0) })
-	if !left.ended(endWithin) || exists(dir) {
-		t.Errorf("process ended: %t, folder exists: %t", left.ended(0), exists(dir))
-	}
-	if state := k.script.cmd.ProcessState; !state.Success() {
-		t.Errorf("the keeper: %v", state)
-	}
-	close(k.starts)
-}
-
-func TestKeeperSparesWhatItIsToForget(t *testing.T) {
-	k, err := newKeeper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spared, left := sleeper(t, k), sleeper(t, k)
-	if err := k.tell("forget", fmt.Sprint(spared.cmd.Process.Pid)); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.pipe.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !left.ended(endWithin) || !k.script.ended(endWithin) {
-		t.Error("the keeper left a process that it was not told to forget")
-	}
-	if spared.ended(0) {
-		t.Error("the keeper killed a process that it was told to forget")
-	}
-	close(k.starts)
-}
-
-func TestKeeperIsToldOfEachEnd(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	k := &keeper{pipe: w, starts: make(chan func())}
-	go k.startAll()
-	defer close(k.starts)
-	c, err := k.start(exec.Command("true"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !c.ended(endWithin) {
-		t.Fatal("it goes on")
-	}
-	w.Close()
-	told, err := io.ReadAll(r)
-	pid := c.cmd.Process.Pid
-	if want := fmt.Sprintf("kill %d\nforget %d\n", pid, pid); string(told) != want || err != nil {
-		t.Errorf("told %q, want %q (%v)", told, want, err)
-	}
-}
-
 func TestATakenPortIsNotTheEnd(t *testing.T) {
 	other := startGroup(t, Local, Single).Nodes[0].(*local) // it answers, but it is not our child
-	k, err := newKeeper()
+	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.close()
+	defer k.Close()
 	asked := 0
 	l := launcher{k, redisProgram, func() (int, error) {
 		if asked++; asked < 5 {
@@ -295,11 +131,11 @@ func fakeServer(t *testing.T, script string) launcher {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k, err := newKeeper()
+	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = k.close() })
+	t.Cleanup(func() { _ = k.Close() })
 	t.Setenv("TMPDIR", t.TempDir())
 	return launcher{k, program, freePort}
 }
