@@ -43,12 +43,16 @@ type Grant struct {
 	Depth     int           // 1 for the outermost grant; 0: the lock does not count
 	SentAfter time.Duration // from the call of Acquire to the sending of the attempt that won
 	Validity  time.Duration // what was promised from that sending on; Unbounded: no end; 0: unknown
+	Ref       int64         // whatever lets the lock find what it keeps of this grant; 0: nothing
 }
 
 // Hold is a grant and the way to learn of its loss.
 type Hold struct {
 	Grant
 	Lost <-chan struct{} // closed when the hold is known to be lost; nil: this lock cannot tell
+	// LostAfter is the time from the call of Acquire to the loss, once Lost is closed. It is set where the
+	// loss becomes known later than it was noticed: in another process.
+	LostAfter func() time.Duration
 }
 
 // Lock is one process's lock, shared by that process's clients.
@@ -104,6 +108,8 @@ type Impl struct {
 	Deployment string        // the usual one: single, replica or five; "" without a store
 	Reentrant  bool          // it is meant to grant again to the owner that holds
 	Renews     bool          // it renews by itself while it is held
+	TwoSteps   bool          // its acquire is two commands
+	Notifies   bool          // its waiters are told by pub/sub
 	ExactTry   bool          // it claims to answer "busy" only while somebody holds
 	Lease      time.Duration // the longest lease that is asked of it; 0: any
 	BackOff    time.Duration // the longest pause between two tries of a waiter
