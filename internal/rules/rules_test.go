@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"reports":          {"histories", "checker"},
 	"internal/servers": {},
 	"internal/faults":  {"internal/servers"},
+	"internal/proxy":   {},
 	"internal/sim":     {"impls", "workloads", "histories", "internal/faults"},
 	"internal/trial":   {"histories", "impls", "workloads", "checker", "internal/servers", "internal/faults"},
 	"cmd/lockbench":    {"histories", "impls", "workloads", "checker", "reports", "internal/servers", "internal/faults", "internal/trial", "internal/sim"},
