@@ -187,7 +187,7 @@ func (p *replay) end() error {
 // deliver visits all events before a time and keeps the others.
 func (p *replay) deliver(before time.Duration) error {
 	slices.SortFunc(p.queue, func(a, b queued) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), cmp.Compare(a.ev, b.ev))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), p.faultsFirst(a, b), cmp.Compare(a.ev, b.ev))
 	})
 	n := 0
 	for ; n < len(p.queue) && p.queue[n].at < before; n++ {
@@ -205,6 +205,16 @@ func (p *replay) deliver(before time.Duration) error {
 	}
 	p.keep(p.queue[n:])
 	return nil
+}
+
+// faultsFirst orders calls at one time: what a fault does it does before them. Lines stand in the order of
+// returns, so the order of calls does not follow from theirs.
+func (p *replay) faultsFirst(a, b queued) int {
+	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
+	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
 // keep moves the operations of the remaining events to the front.
