@@ -53,9 +53,9 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 // faulty tells whether something goes wrong in the cell on purpose.
 func (c Cell) faulty() bool { return c.Fault.Kind != faults.Nothing }
 
-// inProcesses tells whether the clients live in processes of their own: to have something happen to one, or
+// InProcesses tells whether the clients live in processes of their own: to have something happen to one, or
 // because the lock is a program.
-func (c Cell) inProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
+func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
 // Plan is every cell that applies, in the order of the lists: not every workload or fault makes sense with
 // every lock. A lock that talks to nothing is driven without faults: it is the control.
@@ -133,7 +133,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	}
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
-		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.inProcesses(), Seed: p.Seed, Params: params,
+		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses(), Seed: p.Seed, Params: params,
 		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: c.claims(p),
 	}
 }

@@ -28,7 +28,7 @@ func (t *trial) up(ctx context.Context) error {
 		asked = g.URLs()[:faults.Scene{Deployment: t.On()}.Servers()]
 	}
 	open := t.openHere
-	if t.inProcesses() {
+	if t.InProcesses() {
 		open = t.openApart
 	}
 	if err := open(ctx, asked); err != nil {
