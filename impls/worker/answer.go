@@ -18,7 +18,9 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	case "acquire":
 		l, err = s.acquire(ctx, r, read)
 	case "release":
-		s.forget(r)
+		s.mu.Lock()
+		s.held.end(r.Hold, name(r.Key, r.Token))
+		s.mu.Unlock()
 		err = s.lock.Release(ctx, r.Grant())
 	case "renew":
 		l, err = s.renew(ctx, r)
@@ -69,13 +71,8 @@ func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, 
 
 // remember has the loss of an outermost hold told, and its renewals.
 func (s *server) remember(h impls.Hold, id int64, read time.Time) {
-	held := &served{id: id}
-	held.over, held.stop = context.WithCancel(s.life)
 	s.mu.Lock()
-	if before := s.holds[name(h.Key, h.Token)]; before != nil {
-		before.stop()
-	}
-	s.holds[name(h.Key, h.Token)] = held
+	over := s.held.begin(id, name(h.Key, h.Token))
 	s.mu.Unlock()
 	if h.Lost == nil {
 		return
@@ -84,36 +81,24 @@ func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 		select {
 		case <-h.Lost:
 			s.write(Line{Lost: id, Elapsed: int64(time.Since(read))})
-		case <-held.over.Done():
+		case <-over:
+		case <-s.life.Done():
 		}
 	})
-}
-
-// forget is for a hold that is about to be released: nobody waits for its loss any more. Its renewals are
-// told all the same, since one after the release is what somebody wants to know.
-func (s *server) forget(r Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.holds[name(r.Key, r.Token)]; h != nil && h.id == r.Hold {
-		h.stop()
-	}
 }
 
 // renewed is what the lock's Env has told of its renewals.
 func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
 	s.mu.Lock()
-	h := s.holds[name(g.Key, g.Token)]
+	id := s.held.named[name(g.Key, g.Token)]
 	s.mu.Unlock()
-	if h == nil {
-		return // the grant has not been read: the promise counts as shorter than it is
+	if id == 0 {
+		return // the grant has not been answered: the promise counts as shorter than it is
 	}
-	l := Line{Renewed: h.id, Elapsed: int64(sent), Validity: int64(g.Validity)}
+	l := Line{Renewed: id, Elapsed: int64(sent), Validity: int64(g.Validity)}
 	l.setOutcome(err)
 	s.write(l)
 }
-
-// name tells the holds of a process apart.
-func name(key, token string) string { return key + "\x00" + token }
 
 var errUnable = errors.New("this lock cannot do that")
 

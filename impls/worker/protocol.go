@@ -3,12 +3,12 @@
 // the lines, and is enough to write such a program in any language; for one in Go this package is the whole
 // of it:
 //
-//	func main() { worker.Main("my-lock", func(env impls.Env) (impls.Lock, error) { ... }) }
+//	func main() {
+//		worker.Main(worker.About{Name: "my-lock"}, func(env impls.Env) (impls.Lock, error) { ... })
+//	}
 package worker
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"lockbench/impls"
@@ -123,47 +123,4 @@ func (r *Request) Grant() impls.Grant {
 func RequestOn(do string, g impls.Grant) Request {
 	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,
 		Validity: int64(g.Validity), Hold: g.Ref}
-}
-
-// ReadReady understands the first line of a worker.
-func ReadReady(text []byte) (Ready, error) {
-	var r Ready
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("its first line is not the protocol's: %s; a worker writes nothing but JSON lines to its standard output, and everything else to its standard error", quoted(text))
-	}
-	switch {
-	case r.Error != "":
-		return r, fmt.Errorf("it cannot work: %s", r.Error)
-	case r.Version != Version:
-		return r, fmt.Errorf(`it speaks version %d of the protocol, and this lockbench version %d ("lockbench_worker":%d)`, r.Version, Version, Version)
-	case r.Name == "":
-		return r, fmt.Errorf(`its first line names no lock: want "name":"..."`)
-	}
-	return r, nil
-}
-
-// ReadLine understands any other line of a worker.
-func ReadLine(text []byte) (Line, error) {
-	var l Line
-	if err := json.Unmarshal(text, &l); err != nil {
-		return l, fmt.Errorf("it wrote %s, which is no line of the protocol; a worker writes nothing but JSON lines to its standard output, and everything else to its standard error", quoted(text))
-	}
-	switch {
-	case l.ID == 0 && l.Lost == 0 && l.Renewed == 0:
-		return l, fmt.Errorf(`it wrote %s, which answers nothing: a reply repeats the "id" of its request`, quoted(text))
-	case l.ID != 0 && !l.OK && l.Refused == "" && l.Error == "":
-		return l, fmt.Errorf(`it wrote %s, which has no outcome: want "ok":true, "refused":"..." or "error":"..."`, quoted(text))
-	case l.Elapsed < 0 || l.SentAfter < 0 || l.Validity < -1 || l.Depth < 0:
-		return l, fmt.Errorf("it wrote %s: a time or a depth is less than nothing", quoted(text))
-	}
-	return l, nil
-}
-
-// quoted is a text as an error shows it.
-func quoted(text []byte) string {
-	const most = 120
-	if len(text) > most {
-		return fmt.Sprintf("%q...", text[:most])
-	}
-	return fmt.Sprintf("%q", text)
 }

@@ -24,24 +24,27 @@ type About struct {
 	Expect     []Expect
 }
 
-// Main is a worker's main function: it serves until lockbench has done, and ends the process.
+// Main is a worker's main function: it serves until lockbench has done, and ends the process where something
+// went wrong. What the program prints meanwhile goes to its standard error: the standard output is taken.
 func Main(about About, open func(impls.Env) (impls.Lock, error)) {
-	err := Serve(os.Stdin, os.Stdout, func(Open) (About, error) { return about, nil }, func(_ Open, env impls.Env) (impls.Lock, error) { return open(env) })
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	err := Serve(os.Stdin, out, func(Open) (About, error) { return about, nil }, func(_ Open, env impls.Env) (impls.Lock, error) { return open(env) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// Serve speaks the protocol on a pair of streams until the input ends or asks to shut down. What is asked for
-// at once is done at once.
+// Serve speaks the protocol on a pair of streams until the input ends or asks to shut down, which is no error.
+// What is asked for at once is done at once. about and open are called once, with the first line.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
 	if !lines.Scan() {
 		return errors.Join(errors.New("a worker is started by lockbench, which writes to its standard input; there is nothing"), lines.Err())
 	}
-	s := &server{out: json.NewEncoder(out), holds: map[string]*served{}, cancels: map[int64]context.CancelFunc{}}
+	s := &server{out: json.NewEncoder(out), held: newHeld(), cancels: map[int64]context.CancelFunc{}}
 	if err := s.open(lines.Bytes(), about, open); err != nil {
 		return errors.Join(err, s.out.Encode(Ready{Version: Version, Error: err.Error()}))
 	}
@@ -56,18 +59,13 @@ type server struct {
 	end      context.CancelFunc
 	asked    sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows, and the writing of lines
+	writing sync.Mutex // guards the output: apart, so that requests are read while nobody reads the answers
 	out     *json.Encoder
-	failed  error // of the output
-	holds   map[string]*served
-	cancels map[int64]context.CancelFunc
-}
+	failed  error
 
-// served is an outermost hold: what a notice of it says.
-type served struct {
-	id   int64
-	over context.Context // ends when nobody waits for its loss any more
-	stop context.CancelFunc
+	mu      sync.Mutex // guards what follows
+	held    held
+	cancels map[int64]context.CancelFunc
 }
 
 func (s *server) open(text []byte, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
@@ -84,9 +82,13 @@ func (s *server) open(text []byte, about func(Open) (About, error), open func(Op
 	s.lock, err = open(o, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
 		Rand: impls.NewRand(o.Seed, uint64(o.Process)), Renewed: s.renewed})
 	if err != nil {
+		s.end()
 		return err
 	}
-	return s.out.Encode(a.ready(s.lock))
+	if err := s.out.Encode(a.ready(s.lock)); err != nil {
+		return errors.Join(err, s.close())
+	}
+	return nil
 }
 
 // ready says what a lock can do, which its type tells.
@@ -147,8 +149,8 @@ func (s *server) cancel(id int64) {
 }
 
 func (s *server) write(l Line) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if err := s.out.Encode(l); err != nil && s.failed == nil {
 		s.failed = err
 	}

@@ -3,7 +3,7 @@ package workers
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"fmt"
 	"time"
 
 	"lockbench/impls"
@@ -13,19 +13,36 @@ import (
 
 // Lock is the lock that lives in the process. What it can do beside the usual is what the process can.
 func (p *Process) Lock() impls.Lock {
-	switch {
-	case len(p.Ready.Segments) > 0 && p.Can(worker.CanProbe):
-		return splitLock{probedLock{remoteLock{p}}}
+	lock := remoteLock{p}
+	switch split := len(p.Ready.Segments) > 0; {
+	case split && p.Can(worker.CanProbe):
+		return splitProbedLock{lock, probes{p}, segments(p.Ready.Segments)}
+	case split:
+		return splitLock{lock, segments(p.Ready.Segments)}
 	case p.Can(worker.CanProbe):
-		return probedLock{remoteLock{p}}
+		return probedLock{lock, probes{p}}
 	}
-	return remoteLock{p}
+	return lock
 }
 
 type (
 	remoteLock struct{ p *Process }
-	probedLock struct{ remoteLock }
-	splitLock  struct{ probedLock }
+	probes     struct{ p *Process }
+	segments   []string // what they add to a key
+
+	probedLock struct {
+		remoteLock
+		probes
+	}
+	splitLock struct {
+		remoteLock
+		segments
+	}
+	splitProbedLock struct {
+		remoteLock
+		probes
+		segments
+	}
 )
 
 var (
@@ -33,25 +50,34 @@ var (
 	_ impls.Renewer   = remoteLock{}
 	_ impls.Prober    = probedLock{}
 	_ impls.Segmenter = splitLock{}
+	_ impls.Prober    = splitProbedLock{}
+	_ impls.Segmenter = splitProbedLock{}
 )
 
 func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	r := worker.Request{Do: "acquire", Key: req.Key, Owner: req.Owner, TTLMS: req.TTL.Milliseconds(),
-		WaitMS: req.Wait.Milliseconds(), KeepAlive: req.KeepAlive}
-	within := req.Wait
-	if req.Wait < 0 {
-		r.WaitMS, within = -1, -1
-	}
-	line, err := l.p.call(ctx, r, within)
+	r := worker.Request{Do: "acquire", Key: req.Key, Owner: req.Owner, TTLMS: milliseconds(req.TTL),
+		WaitMS: milliseconds(req.Wait), KeepAlive: req.KeepAlive}
+	call := time.Now()
+	line, err := l.p.call(ctx, r, req.Wait)
 	if err = outcome(line, err); err != nil {
+		l.p.refused(line.ID)
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // more cannot have passed
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
-		hold.Lost, hold.LostAfter = h.lost, func() time.Duration { return time.Duration(h.after.Load()) }
+		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
 	}
 	return hold, nil
+}
+
+// milliseconds rounds up, so that a short wait is not taken for none; -1 where there is no end.
+func milliseconds(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
 // grantOf is what an acquire was granted.
@@ -65,29 +91,34 @@ func grantOf(r worker.Request, l worker.Line) impls.Grant {
 }
 
 func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
+	l.p.released(g)
 	return outcome(l.p.call(ctx, worker.RequestOn("release", g), 0))
 }
 
 // Renew extends a grant, where the process can.
 func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
+	if !l.p.Can(worker.CanRenew) {
+		return g, fmt.Errorf("the worker %s names no capability %q", l.p.Ready.Name, worker.CanRenew)
+	}
+	call := time.Now()
 	line, err := l.p.call(ctx, worker.RequestOn("renew", g), 0)
 	if err = outcome(line, err); err == nil {
-		g.SentAfter, g.Validity = time.Duration(line.SentAfter), time.Duration(line.Validity)
+		g.SentAfter, g.Validity = min(time.Duration(line.SentAfter), time.Since(call)), time.Duration(line.Validity)
 	}
 	return g, err
 }
 
 func (l remoteLock) Close() error { return l.p.Close() }
 
-func (l probedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+func (l probes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	line, err := l.p.call(ctx, worker.Request{Do: "probe", Key: key}, 0)
 	return line.Token, time.Duration(line.Left), outcome(line, err)
 }
 
-func (l splitLock) Segments(key string) []string {
+func (s segments) Segments(key string) []string {
 	var names []string
-	for _, s := range l.p.Ready.Segments {
-		names = append(names, key+s)
+	for _, added := range s {
+		names = append(names, key+added)
 	}
 	return names
 }
@@ -125,58 +156,4 @@ func outcome(l worker.Line, err error) error {
 		return errors.New("refused for a reason that the protocol does not know: " + l.Refused)
 	}
 	return errors.New(l.Error)
-}
-
-// holds are the acquires of a process by their ids, for the notices that come of them. Those that ended
-// long ago are forgotten.
-type holds map[int64]*hold
-
-type hold struct {
-	grant impls.Grant
-	known bool // the grant has been read
-	lost  chan struct{}
-	once  bool
-	after atomic.Int64 // of the loss, since the acquire
-}
-
-// remembered is how many requests ago an acquire may lie to be known.
-const remembered = 1 << 16
-
-func (h holds) begin(id int64) {
-	h[id] = &hold{lost: make(chan struct{})}
-	if len(h) > 2*remembered {
-		for old := range h {
-			if old < id-remembered {
-				delete(h, old)
-			}
-		}
-	}
-}
-
-func (p *Process) granted(g impls.Grant) *hold {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h := p.held[g.Ref]
-	if h != nil {
-		h.grant, h.known = g, true
-	}
-	return h
-}
-
-// notice takes in what happened by itself.
-func (p *Process) notice(l worker.Line) {
-	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed]
-	known := h != nil && h.known
-	if h != nil && l.Lost != 0 && !h.once {
-		h.once = true
-		h.after.Store(l.Elapsed)
-		close(h.lost)
-	}
-	p.mu.Unlock()
-	if l.Renewed != 0 && known && p.renewed != nil {
-		g := h.grant
-		g.Validity = time.Duration(l.Validity)
-		p.renewed(g, time.Duration(l.Elapsed), outcome(l, nil))
-	}
 }

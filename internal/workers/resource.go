@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -30,45 +31,61 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	}
 	base := "/" + rand.Text() + "/"
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+base+"{key}", func(w http.ResponseWriter, q *http.Request) {
-		value, err := r.Read(q.Context(), q.PathValue("key"), fenceOf(q))
-		answer(w, strconv.FormatInt(value, 10), err)
-	})
-	mux.HandleFunc("PUT "+base+"{key}", func(w http.ResponseWriter, q *http.Request) {
-		text, err := io.ReadAll(io.LimitReader(q.Body, 64))
-		var value int64
-		if err == nil {
-			value, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	mux.HandleFunc("GET "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
+		value, err := r.Read(ctx, key, fence)
+		return strconv.FormatInt(value, 10), err
+	}))
+	mux.HandleFunc("PUT "+base+"{key}", using(func(ctx context.Context, key, body string, fence int64) (string, error) {
+		value, err := strconv.ParseInt(strings.TrimSpace(body), 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("the body is %q: want a whole number", body)
 		}
-		if err == nil {
-			err = r.Write(q.Context(), q.PathValue("key"), value, fenceOf(q))
-		}
-		answer(w, "ok", err)
-	})
-	mux.HandleFunc("POST "+base+"{key}", func(w http.ResponseWriter, q *http.Request) {
-		answer(w, "ok", r.Append(q.Context(), q.PathValue("key"), fenceOf(q)))
-	})
+		return "ok", r.Write(ctx, key, value, fence)
+	}))
+	mux.HandleFunc("POST "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
+		return "ok", r.Append(ctx, key, fence)
+	}))
 	g := &Guarded{URL: "http://" + l.Addr().String() + base, done: make(chan error, 1),
 		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
 	go func() { g.done <- g.server.Serve(l) }()
 	return g, nil
 }
 
-// fenceOf is the token of a request; 0 where there is none.
-func fenceOf(q *http.Request) int64 {
-	fence, _ := strconv.ParseInt(q.URL.Query().Get("fence"), 10, 64)
-	return fence
+// using answers a request on a key with what do returns: 409 where the token is stale, 400 where it makes no
+// sense.
+func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(q.Body, 64))
+		var fence int64
+		if err == nil {
+			fence, err = fenceOf(q)
+		}
+		var text string
+		if err == nil {
+			text, err = do(q.Context(), q.PathValue("key"), string(body), fence)
+		}
+		switch {
+		case errors.Is(err, workloads.ErrStale):
+			http.Error(w, "stale", http.StatusConflict)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		default:
+			_, _ = io.WriteString(w, text)
+		}
+	}
 }
 
-func answer(w http.ResponseWriter, text string, err error) {
-	switch {
-	case errors.Is(err, workloads.ErrStale):
-		http.Error(w, "stale", http.StatusConflict)
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		_, _ = io.WriteString(w, text)
+// fenceOf is the token of a request; 0 where there is none.
+func fenceOf(q *http.Request) (int64, error) {
+	text := q.URL.Query().Get("fence")
+	if text == "" {
+		return 0, nil
 	}
+	fence, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || fence < 0 {
+		return 0, fmt.Errorf("fence=%q: want a whole number, 0 for none", text)
+	}
+	return fence, nil
 }
 
 // Close ends the server; nobody is asked to finish.

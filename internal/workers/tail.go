@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 )
 
 // logTail is how much of a worker's log goes into an error.
@@ -13,11 +14,15 @@ const logTail = 2000
 
 // tail is the end of what a worker wrote to its standard error. It is shown when something goes wrong.
 type tail struct {
-	mu   sync.Mutex
-	text []byte
+	ended chan struct{} // closed when nobody can write any more
+	mu    sync.Mutex
+	text  []byte
 }
 
-func newTail() *tail { return &tail{} }
+// saidWithin bounds the wait for the last words of a process that has ended.
+const saidWithin = time.Second
+
+func newTail() *tail { return &tail{ended: make(chan struct{})} }
 
 // pipe gives the end for the worker to write to. What reads the other ends with the last who has it open.
 func (t *tail) pipe() (*os.File, error) {
@@ -26,6 +31,7 @@ func (t *tail) pipe() (*os.File, error) {
 		return nil, err
 	}
 	go func() {
+		defer close(t.ended)
 		defer r.Close()
 		_, _ = io.Copy(t, r)
 	}()
@@ -42,6 +48,12 @@ func (t *tail) Write(text []byte) (int, error) {
 
 // said is the log as a part of an error; nothing where there is none.
 func (t *tail) said() string {
+	timer := time.NewTimer(saidWithin)
+	defer timer.Stop()
+	select {
+	case <-t.ended:
+	case <-timer.C:
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(string(t.text))
