@@ -26,11 +26,11 @@ type progress struct {
 
 	mu      sync.Mutex
 	begun   int
-	running []*shown
+	running []*onShow
 }
 
-// shown is a trial that is shown.
-type shown struct {
+// onShow is a trial that is shown.
+type onShow struct {
 	number  int
 	name    string
 	since   time.Time
@@ -82,24 +82,24 @@ func (p *progress) close() {
 }
 
 // begin shows a trial, with a counter that is watched.
-func (p *progress) begin(name string) *shown {
+func (p *progress) begin(name string) *onShow {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begun++
-	s := &shown{number: p.begun, name: name, since: time.Now()}
+	s := &onShow{number: p.begun, name: name, since: time.Now()}
 	p.running = append(p.running, s)
 	return s
 }
 
-func (p *progress) label(s *shown) string {
+func (p *progress) label(s *onShow) string {
 	return fmt.Sprintf("[%*d/%d] %-30s", len(fmt.Sprint(p.total)), s.number, p.total, s.name)
 }
 
 // end shows what became of it.
-func (p *progress) end(s *shown, out trial.Outcome, err error) {
+func (p *progress) end(s *onShow, out trial.Outcome, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running = slices.DeleteFunc(p.running, func(o *shown) bool { return o == s })
+	p.running = slices.DeleteFunc(p.running, func(o *onShow) bool { return o == s })
 	line := p.label(s)
 	switch {
 	case err != nil:

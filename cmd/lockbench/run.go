@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
 	"lockbench/internal/servers"
 	"lockbench/internal/trial"
 	"lockbench/reports"

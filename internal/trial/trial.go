@@ -11,7 +11,6 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
-	"lockbench/impls"
 	"lockbench/internal/servers"
 	"lockbench/workloads"
 )

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
 	"lockbench/internal/servers"
 	"lockbench/workloads"
 )
@@ -25,7 +24,7 @@ func (t *trial) up(ctx context.Context) error {
 			return err
 		}
 		t.group = g
-		asked = g.URLs()[:faults.Scene{Deployment: t.On()}.Servers()]
+		asked = g.Front()
 	}
 	open := t.openHere
 	if t.InProcesses() {
