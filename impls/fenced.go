@@ -65,6 +65,7 @@ func fencedUnderFaults() []Expectation {
 		on("durable", under("server-restart", together(threeViews(Holds, "every command is on disk before it is answered"), expect(Holds, "the counter is on disk", "fencing")))),
 		recovers("holder-kill", "nobody renews any more, and the lease ends"),
 		under("holder-abandon", expect(Breaks, "it is renewed for as long as its process lives", "recovery", "no-orphan")),
+		silence(),
 		survives(badWeather, "what is not known to be granted expires or is given back, and a holder that cannot renew stops in time"),
 		survives("lost-wakeup", "a waiter looks again by itself"),
 		survives("failover-synced", "the replica that takes over has the hold, the counter and the queue"))
