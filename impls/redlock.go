@@ -23,6 +23,13 @@ func redLock() Impl {
 			expect(Holds, "two majorities share a server, and that server's SET NX is atomic",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "a split vote is cleaned up and tried again after a random pause; what is forgotten expires", "no-orphan", "progress"),
+			lateHolder("holder-stall process-pause"),
+			survives("minority-down", "three of five are a majority"),
+			survives("slow-network lost-reply partition cancelled-acquire delayed-release", "what is not known to be granted is cleaned up or expires, and a majority is enough"),
+			recovers("holder-kill holder-abandon", "the keys expire with their lease on every server"),
+			under("node-restart", expect(Breaks, "a server that granted comes back empty, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
+			under("clock-forward", expect(Breaks, "a server that granted takes the lease for over, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
+			on("five-delayed", under("node-restart", threeViews(Holds, "a server that may have forgotten stays away until every lease is over"))),
 			comparedRelease(), promiseOutlived()),
 		Open: openRedLock,
 	}

@@ -17,6 +17,9 @@ func setPXGetDel() Impl {
 			expect(Holds, "SET NX is atomic, and no hold of this workload outlives its lease",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			lateHolder("holder-stall"),
+			under("delayed-release", expect(Breaks, "the lease ends between GET and DEL, and DEL deletes the next one's key",
+				"lease-exclusion", "mutual-exclusion")),
 			in("misuse", expect(Holds, "who does not have the token does not get as far as DEL", "owner-release")),
 			in("long-hold", together(
 				leaseRunsOut(),

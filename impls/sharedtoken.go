@@ -20,6 +20,8 @@ func sharedToken() Impl {
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "a key that its holder could not delete expires with its lease", "no-orphan"),
 			expect(Open, "a key that is left behind frees itself within the bound, the lease: it shows as holds per second, not as a wait beyond the bound", "progress"),
+			under("holder-stall", expect(Breaks, "the field has the token of the next one, of the same process: the late one deletes that one's key, and a third is let in",
+				"lease-exclusion", "mutual-exclusion")),
 			in("misuse", expect(Open, "another thread of the process can release if none tried since the grant: it depends on who tried last", "owner-release")),
 			in("long-hold", leaseRunsOut())),
 		Open: func(env Env) (Lock, error) {

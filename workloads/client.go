@@ -39,9 +39,9 @@ type Client struct {
 // Held is a hold and the number of its acquire.
 type Held struct {
 	impls.Hold
-	number int64
-	call   time.Duration // of its acquire
-	lost   bool          // it was noted that the hold is over
+	number        int64
+	call, granted time.Duration // of its acquire
+	lost          bool          // it was noted that the hold is over
 }
 
 // Leave says that the client has nothing more to do.
@@ -88,7 +88,7 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 			c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 		}
 	}
-	c.log.Return(res)
+	h.granted = c.log.Return(res)
 	return h, err
 }
 
@@ -135,7 +135,7 @@ func (c *Client) Lost(h *Held) {
 	h.lost = true
 	at := c.recorder.Since()
 	if h.LostAfter != nil {
-		at = h.call + h.LostAfter()
+		at = max(h.granted, h.call+h.LostAfter()) // the notice may overtake the grant
 	}
 	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at})
 }

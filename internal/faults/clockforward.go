@@ -7,9 +7,9 @@ func clockForward() Fault {
 		Name: "clock-forward", Kind: Servers,
 		Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",
 		Plan: func(s Scene) Plan {
-			jump := Action{Verb: Jump, Nodes: []int{0}, By: 2 * s.TTL}
+			jump := Step{When: upon(), Do: Action{Verb: Jump, Nodes: []int{0}, By: 2 * s.TTL}}
 			if s.Servers() == 1 {
-				return once(s, Step{When: upon(), Do: jump})
+				return once(s, jump)
 			}
 			return barely(s, jump)
 		},
@@ -18,8 +18,8 @@ func clockForward() Fault {
 
 // barely has the victim acquire no more than a majority of five servers, because it is cut off from the others
 // for as long as it asks, and then something happen to one of those.
-func barely(s Scene, then Action) Plan {
+func barely(s Scene, then Step) Plan {
 	return once(s,
 		Step{Do: Action{Verb: Cut, Process: victimProcess, Nodes: []int{3, 4}}, Until: granted(victim, 0)},
-		Step{When: upon(), Do: then})
+		then)
 }

@@ -10,7 +10,7 @@ func delayedRelease() Fault {
 		Plan: func(s Scene) Plan {
 			frees := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Releasing},
 				On: &Passing{Process: victimProcess, Commands: []string{"DEL", "UNLINK", "EVAL", "EVALSHA"}, Nth: 1}}
-			return once(s, Step{When: frees, Do: Action{Verb: Delay, Client: victim, Process: victimProcess, By: s.TTL * 3 / 4}})
+			return once(s, Step{When: frees, Do: Action{Verb: Delay, Client: victim, Process: victimProcess, By: s.TTL * 3 / 4}, For: s.TTL * 3 / 4})
 		},
 	}
 }

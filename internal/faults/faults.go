@@ -131,14 +131,15 @@ type Action struct {
 
 // All is every fault.
 func All() []Fault {
-	return []Fault{none(),
+	return []Fault{None(),
 		holderStall(), processPause(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
 		slowNetwork(), lostReply(), lostReplySilent(), partition(), delayedRelease(), lostWakeup(),
 		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
 		nodeRestart(), minorityDown(), eviction()}
 }
 
-func none() Fault {
+// None is the fault that is none.
+func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
 }
 
@@ -171,15 +172,22 @@ func upon() Trigger { return Trigger{At: granted(victim, 0)} }
 // beyond is longer than a lease lasts, and shorter than the lease and the work of the next holder together.
 func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Usual are the parameters in which faults are shown: three clients in three processes, on one key, each
-// working for three quarters of a lease, so that whoever is let in too early meets somebody.
-func Usual(p *workloads.Params) {
+// Params are the parameters in which a fault is shown, from those of the run: three clients in three
+// processes, on one key, each working for three quarters of a lease, so that whoever is let in too early meets
+// somebody. A TTL of 0 is the usual one.
+func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
-	p.TTL = usualTTL
-	p.Hold, p.Think = p.TTL*3/4, time.Millisecond
+	p.TTL = ttl
+	if ttl == 0 {
+		p.TTL = usualTTL
+	}
+	p.Hold, p.Think, p.Wait = p.TTL*3/4, time.Millisecond, 0
 	p.Duration = p.TTL * 3
 	p.Keys, p.Spread = 1, workloads.One
-	p.Wait = 0
+	if f.Shape != nil {
+		f.Shape(&p, Scene{TTL: p.TTL, Deployment: deployment})
+	}
+	return p
 }
 
 // usualTTL is short, so that a trial is, and long against what a busy machine takes for a command.

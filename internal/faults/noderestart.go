@@ -14,10 +14,11 @@ func nodeRestart() Fault {
 		Only: severalServers,
 		Plan: func(s Scene) Plan {
 			away := Action{Verb: Restart, Nodes: []int{0}}
+			step := Step{When: upon(), Do: away}
 			if s.Deployment == "five-delayed" {
-				away.By = s.TTL * 5 / 4
+				step.Do.By, step.For = s.TTL*5/4, s.TTL*5/4
 			}
-			return barely(s, away)
+			return barely(s, step)
 		},
 		Shape: func(p *workloads.Params, s Scene) { p.Duration = p.TTL * 4 },
 	}

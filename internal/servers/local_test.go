@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,31 +19,45 @@ import (
 	"lockbench/internal/children"
 )
 
-// asHarness makes the test binary a harness that starts a local server, says where, and waits to be killed.
+// asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits
+// to be killed.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asHarness) == "" {
+	deployment := os.Getenv(asHarness)
+	if deployment == "" {
 		os.Exit(m.Run())
 	}
-	if err := beHarness(); err != nil {
+	if err := beHarness(deployment); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	select {}
 }
 
-func beHarness() error {
-	g, err := Start(context.Background(), Spec{How: Local, Store: Redis})
+func beHarness(deployment string) error {
+	s := Spec{How: Local, Store: Redis, Deployment: deployment, Clock: clockSupported() == nil}
+	g, err := Start(context.Background(), s)
 	if err != nil {
 		return err
 	}
-	n := g.Nodes[0].(*local)
-	_, err = fmt.Println(n.pid(), n.dir, n.URL())
-	return err
+	nodes := []*local{g.Nodes[0].(*local)}
+	if g.replicated != nil {
+		nodes = append(g.replicated.nodes, g.replicated.sentinels...)
+	}
+	if runtime.GOOS == "linux" {
+		if err := nodes[0].Pause(); err != nil {
+			return err
+		}
+	}
+	for _, n := range nodes {
+		fmt.Println(n.pid(), n.URL())
+	}
+	fmt.Println(0, "end")
+	return nil
 }
 
-func (n *local) pid() int { return n.child.Pid() }
+func (n *local) pid() int { return n.child.Load().Pid() }
 
 // runs says whether a process runs; one that has ended and was not waited for does not.
 func runs(pid int) bool {
@@ -53,40 +68,55 @@ func runs(pid int) bool {
 	return err == nil && !strings.HasPrefix(string(state), "Z")
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 func TestNothingOutlivesAKilledHarness(t *testing.T) {
-	needRedis(t)
-	t.Setenv("TMPDIR", t.TempDir())
-	harness := exec.Command(os.Args[0])
-	harness.Env = append(os.Environ(), asHarness+"=1")
-	harness.Stderr = os.Stderr
-	out, err := harness.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for deployment, processes := range map[string]int{Single: 1, Sentinel: 6} {
+		t.Run(deployment, func(t *testing.T) {
+			needRedis(t)
+			tmp := t.TempDir()
+			t.Setenv("TMPDIR", tmp)
+			harness := exec.Command(os.Args[0])
+			harness.Env = append(os.Environ(), asHarness+"="+deployment)
+			harness.Stderr = os.Stderr
+			out, err := harness.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := harness.Start(); err != nil {
+				t.Fatal(err)
+			}
+			started := map[int]string{} // URLs by process
+			for r := bufio.NewReader(out); ; {
+				var pid int
+				var url string
+				if _, err := fmt.Fscan(r, &pid, &url); err != nil || url == "end" {
+					break
+				}
+				started[pid] = url
+				if !runs(pid) || !listens(t, url) {
+					t.Errorf("process %d does not listen on %s", pid, url)
+				}
+			}
+			if len(started) != processes {
+				t.Errorf("%d processes, want %d", len(started), processes)
+			}
+			if err := harness.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = harness.Wait() // it was killed
+			for pid, url := range started {
+				eventually(t, "the server is gone", func() bool { return !runs(pid) && !listens(t, url) })
+			}
+			eventually(t, "its folders are gone", func() bool {
+				left, err := os.ReadDir(tmp)
+				return err == nil && len(left) == 0
+			})
+		})
 	}
-	if err := harness.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var server int
-	var dir, url string
-	if _, err := fmt.Fscan(bufio.NewReader(out), &server, &dir, &url); err != nil || !runs(server) || !exists(dir) || !listens(t, url) {
-		t.Errorf("the harness did not start a server: %d %s %s, %v", server, dir, url, err)
-	}
-	if err := harness.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = harness.Wait() // it was killed
-	eventually(t, "the server is gone", func() bool { return !runs(server) && !listens(t, url) })
-	eventually(t, "its folder is gone", func() bool { return !exists(dir) })
 }
 
 func TestStopEndsAPausedServer(t *testing.T) {
 	n := startGroup(t, Local, Single).Nodes[0].(*local)
-	if err := n.child.Pause(); err != nil {
+	if err := n.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Stop(); err != nil || runs(n.pid()) {
@@ -102,13 +132,13 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 	}
 	defer k.Close()
 	asked := 0
-	l := launcher{k, redisProgram, func() (int, error) {
+	l := launcher{keeper: k, program: redisProgram, freePort: func() (int, error) {
 		if asked++; asked < 5 {
 			return other.port, nil
 		}
 		return freePort()
 	}}
-	n, err := l.start(t.Context())
+	n, err := l.start(t.Context(), data(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +149,7 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 		t.Errorf("port %d after %d attempts, the other has %d", n.port, asked, other.port)
 	}
 	l.freePort = func() (int, error) { return other.port, nil }
-	if _, err := l.start(t.Context()); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+	if _, err := l.start(t.Context(), data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
 		t.Errorf("every port taken: %v", err)
 	}
 }
@@ -137,12 +167,12 @@ func fakeServer(t *testing.T, script string) launcher {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	t.Setenv("TMPDIR", t.TempDir())
-	return launcher{k, program, freePort}
+	return launcher{keeper: k, program: program, freePort: freePort}
 }
 
 func TestAServerThatDiesTellsWhy(t *testing.T) {
 	l := fakeServer(t, "echo it is too early >&2; exit 3")
-	_, err := l.start(t.Context())
+	_, err := l.start(t.Context(), data(), nil)
 	if err == nil || !strings.Contains(err.Error(), "it is too early") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Error(err)
 	}
@@ -155,7 +185,7 @@ func TestAServerThatHangsIsEnded(t *testing.T) {
 	l := fakeServer(t, "echo thinking; exec sleep 1000")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := l.start(ctx)
+	_, err := l.start(ctx, data(), nil)
 	if err == nil || !strings.Contains(err.Error(), "thinking") {
 		t.Error(err)
 	}

@@ -2,9 +2,7 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,12 +34,12 @@ type step struct {
 	in     *injector
 	cancel chan struct{} // of GiveUp: closed when it is due
 
-	mu     sync.Mutex
-	due    bool  // its trigger came
-	err    error // it did not take effect
-	heal   func() error
-	healed bool
-	begun  time.Duration
+	mu      sync.Mutex
+	claimed bool  // a command has triggered it
+	due     bool  // its trigger came
+	err     error // it did not take effect
+	effect  effect
+	healed  bool
 }
 
 var _ workloads.Director = (*injector)(nil)
@@ -179,9 +177,10 @@ func (s *step) do(ctx context.Context) {
 	if s.due {
 		return
 	}
-	s.due, s.begun = true, s.in.rec.Since()
-	s.heal, s.err = s.in.world.do(ctx, s)
-	s.note(histories.Inject, s.begun, s.err)
+	s.due = true
+	begun := s.in.rec.Since()
+	s.effect, s.err = s.in.world.do(ctx, s.Do)
+	s.note(histories.Inject, begun, s.err)
 	if s.err == nil && s.For > 0 {
 		s.in.work.Go(s.healLater)
 	}
@@ -201,19 +200,20 @@ func (s *step) healLater() {
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.due || s.err != nil || s.healed || s.heal == nil && s.For == 0 {
+	if !s.due || s.err != nil || s.healed || s.effect.heal == nil && s.For == 0 {
 		return
 	}
 	s.healed = true
 	at := s.in.rec.Since()
 	var err error
-	if s.heal != nil {
-		err = s.heal()
+	if s.effect.heal != nil {
+		err = s.effect.heal()
 	}
 	s.note(histories.Heal, at, err)
-	if err != nil {
-		s.err = fmt.Errorf("heal: %w", err)
+	if err == nil && s.effect.seen != nil {
+		err = s.effect.seen()
 	}
+	s.err = err
 }
 
 // note records an injection or its healing, once for each client that it befalls; what befalls no one client
@@ -240,13 +240,4 @@ func (s *step) victims() []int32 {
 		return s.in.world.clientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}
-}
-
-// unable joins the reasons why something did not take effect.
-func unable(what string, errs ...error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if len(errs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, errors.Join(errs...))
 }
