@@ -66,7 +66,8 @@ func (x *recoveries) event(k *key, ev histories.Event) {
 		return // it is gone
 	}
 	b.idle = op.Return
-	if v := b.victim; v != nil && op.Outcome == histories.Unknown {
+	// It may have been granted the key, unless it asked when the key was overdue already.
+	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.bound {
 		v.moveTo(op.Return)
 	}
 }

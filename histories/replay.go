@@ -18,7 +18,7 @@ type Event struct {
 
 // Time is when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return {
+	if e.Return && e.Op.Kind != Lost { // a loss took place when it is said to; the notice of it may come later
 		return e.Op.Return
 	}
 	return e.Op.Call
@@ -112,7 +112,7 @@ func (p *replay) add(op *Op) error {
 	}
 	p.ops = append(p.ops, *op)
 	if !op.Open() {
-		p.queue = append(p.queue, queued{op.Return, i + 1})
+		p.queue = append(p.queue, queued{Event{Op: op, Return: true}.Time(), i + 1})
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func driveLock(t *testing.T, name string, p Params, open func() impls.Lock) (ops
 			t.Fatal(err)
 		}
 		lock := open() // in the bubble, as the channels in it must be
-		d := &Drive{Params: p, Locks: []impls.Lock{lock}, Fresh: lock, Recorder: rec, Resource: NewRegister(), Granted: new(atomic.Int64)}
+		here := Process{Lock: lock, Resource: NewRegister(Checking)}
+		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
 		d.Params = d.Workload.Adapted(p)
 		start := time.Now()
@@ -344,7 +345,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock := fake{func(context.Context, impls.Request) (impls.Hold, error) { panic("a bug in the lock") }, released}
-	d := &Drive{Workload: contend(), Params: p, Locks: []impls.Lock{lock}, Recorder: rec, Granted: new(atomic.Int64)}
+	d := &Drive{Workload: contend(), Params: p, Processes: []Process{{Lock: lock}}, Recorder: rec, Granted: new(atomic.Int64)}
 	d.Run(t.Context())
 	t.Error("it returned")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockbench/internal/children"
 	"lockbench/internal/servers"
 )
 
@@ -128,7 +129,7 @@ func (c *cleaner) server(ctx context.Context, remote servers.Remote, a servers.A
 
 // folders cleans this machine.
 func (c *cleaner) folders() error {
-	all, err := servers.Leftovers()
+	all, err := children.Leftovers()
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,9 @@ const reachWithin = 5 * time.Second
 
 // external is one server of somebody else's.
 type external struct {
-	remote Remote
+	notOurs
 	Address
+	remote Remote
 }
 
 var _ Node = (*external)(nil)
@@ -31,7 +32,7 @@ func startExternal(ctx context.Context, s Spec) (*Group, error) {
 	errs, versions := make([]error, n), make([]string, n)
 	var all sync.WaitGroup
 	for i, a := range s.Remote.Addresses[:n] {
-		g.Nodes = append(g.Nodes, &external{s.Remote, a})
+		g.Nodes = append(g.Nodes, &external{notOurs{a}, a, s.Remote})
 		all.Go(func() { versions[i], errs[i] = s.Remote.version(ctx, a) })
 	}
 	all.Wait()
@@ -72,8 +73,10 @@ func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	return counters(info)
 }
 
-// Kill refuses: a fault that is not injected must not look as if it were.
-func (n *external) Kill() error { return fmt.Errorf("kill %s: it is not ours to kill", n) }
+// Alive says true: nothing of ours has ended it.
+func (n *external) Alive() bool { return true }
+
+func (n *external) Kill() error { return n.refuse("kill") }
 
 // Stop leaves the server as it is.
 func (n *external) Stop() error { return nil }

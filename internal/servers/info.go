@@ -40,9 +40,12 @@ func infoOn(conn net.Conn, section string) (map[string]string, error) {
 	return parseInfo(body), nil
 }
 
-// askAcknowledged returns when a replica has acknowledged a write to its primary. For up to a second after
-// both call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
-func askAcknowledged(ctx context.Context, addr string) error {
+// probeKey is written and removed to see that a server takes writes.
+const probeKey = "lockbench"
+
+// askAcknowledged returns when so many replicas have acknowledged a write to their primary. For up to a second
+// after both call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
+func askAcknowledged(ctx context.Context, addr string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -51,17 +54,17 @@ func askAcknowledged(ctx context.Context, addr string) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := fmt.Fprintf(conn, "SET lockbench up\r\nDEL lockbench\r\nWAIT 1 %d\r\n", upWithin.Milliseconds()); err != nil {
+	if _, err := fmt.Fprintf(conn, "SET %[1]s up\r\nDEL %[1]s\r\nWAIT %[2]d %[3]d\r\n", probeKey, replicas, upWithin.Milliseconds()); err != nil {
 		return err
 	}
 	r := bufio.NewReader(conn)
-	for _, want := range []string{"+OK", ":1", ":1"} {
+	for _, want := range []string{"+OK", ":1", fmt.Sprintf(":%d", replicas)} {
 		reply, err := r.ReadString('\n')
 		if err != nil {
-			return fmt.Errorf("wait for the replica to acknowledge: %w", err)
+			return fmt.Errorf("wait for the replicas to acknowledge: %w", err)
 		}
 		if reply = strings.TrimSpace(reply); reply != want {
-			return fmt.Errorf("wait for the replica to acknowledge: unexpected reply %q", reply)
+			return fmt.Errorf("wait for the replicas to acknowledge: unexpected reply %q", reply)
 		}
 	}
 	return nil

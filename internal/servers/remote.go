@@ -142,9 +142,14 @@ func (r Remote) client(a Address) (*redis.Client, error) {
 		return nil, fmt.Errorf("%s: the address cannot be read", a)
 	}
 	opts.TLSConfig = r.tlsConfig(a)
+	return quiet(opts), nil
+}
+
+// quiet makes a client that sends nothing by itself, on one connection, and gives up when it is told to.
+func quiet(opts *redis.Options) *redis.Client {
 	opts.ContextTimeoutEnabled = true
 	opts.Protocol, opts.DisableIdentity = 2, true
 	opts.DialerRetries, opts.PoolSize = 1, 1
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return redis.NewClient(opts), nil
+	return redis.NewClient(opts)
 }

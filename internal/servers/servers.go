@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The ways to bring servers up.
@@ -25,27 +26,76 @@ const Redis = "redis"
 
 // The deployments: how many servers there are, and what they are to each other.
 const (
-	Single  = "single"  // one server
-	Replica = "replica" // a primary, and one replica that follows it
-	Five    = "five"    // five primaries that know nothing of each other
+	Single      = "single"       // one server
+	Replica     = "replica"      // a primary, and one replica that follows it
+	TwoReplicas = "two-replicas" // a primary, and two replicas that follow it
+	Sentinel    = "sentinel"     // the same, and three Sentinels, which promote a replica when the primary is gone
+	Five        = "five"         // five primaries that know nothing of each other
+	FiveDelayed = "five-delayed" // the same; whoever restarts one keeps it out for longer than any lease lasts
+	Durable     = "durable"      // one server that has on disk what it has acknowledged
 )
+
+// deployment is how one is brought up.
+type deployment struct {
+	name  string
+	nodes int    // that hold data
+	needs string // what only a redis-server of our own offers; "": any server will do
+	start func(ctx context.Context, l launcher, g *Group, nodes int) error
+}
+
+func deployments() []deployment {
+	return []deployment{
+		{Single, 1, "", startIndependent},
+		{Replica, 2, "replication", startReplicated},
+		{Five, 5, "", startIndependent},
+		{TwoReplicas, 3, "replication", startReplicated},
+		{Sentinel, 3, "replication", startWatched},
+		{Durable, 1, "durability", startDurable},
+		{FiveDelayed, 5, "", startIndependent},
+	}
+}
+
+// Deployments are the names that Spec.Deployment may have.
+func Deployments() []string {
+	var names []string
+	for _, d := range deployments() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// find knows a deployment by its name; "" is Single.
+func find(name string) (deployment, bool) {
+	if name == "" {
+		name = Single
+	}
+	for _, d := range deployments() {
+		if d.name == name {
+			return d, true
+		}
+	}
+	return deployment{}, false
+}
 
 // ErrNoCounters is returned by the nodes that do not count.
 var ErrNoCounters = errors.New("this server has no counters")
 
-// ErrUnsupported is returned for a deployment that the chosen way cannot bring up.
-var ErrUnsupported = errors.New("the emulator has no replication: apt install redis-server")
+// ErrUnsupported is returned for what the emulator does not have. Its text is what to do about it.
+var ErrUnsupported = errors.New("apt install redis-server")
 
 // Spec says what is wanted.
 type Spec struct {
 	How        string // Auto, Embedded, Local or External
 	Store      string // Redis
-	Deployment string // Single, Replica or Five; "" is Single
+	Deployment string // Single, Replica, ...; "" is Single
+	Clock      bool   // the nodes' clocks can be moved: Node.Jump
 
 	Remote Remote // where they are, with External
 }
 
-// Node is one server.
+// Node is one server. What goes wrong with it by our doing was seen to take effect when the method returns; after
+// an error it must be taken for not injected. The emulator and servers that are not ours refuse all but Kill (the
+// emulator), and say so.
 type Node interface {
 	// URL is where it listens. It stays the same for the node's life. It may have a password in it: it is
 	// for who connects, never for a text.
@@ -53,8 +103,27 @@ type Node interface {
 	// Counters are the server's own cumulative figures since its start, by name. What costs it is seen by
 	// subtracting two readings; asking is itself a command and is counted. ErrNoCounters: it has none.
 	Counters(context.Context) (map[string]float64, error)
+	// Alive says whether it has a process, paused or not. One that is not ours is taken to be alive.
+	Alive() bool
+
+	// Pause makes the process stand still; connections stay open, and what is sent to it waits. Resume lets it
+	// go on. Either is an error of a dead node.
+	Pause() error
+	Resume() error
 	// Kill ends it at once, with no chance to write or to say goodbye. To kill a dead node is no error.
 	Kill() error
+	// Restart kills it, unless it is dead, and starts it again on the same port with the same options. It
+	// returns within seconds, when the node answers: empty, or, of the deployment Durable, with all that it
+	// has acknowledged. A node follows again whom it followed.
+	Restart(context.Context) error
+	// Jump moves its wall clock, forward or (by < 0) back, on top of earlier jumps, for the rest of the node's
+	// life. It needs Spec.Clock.
+	Jump(ctx context.Context, by time.Duration) error
+	// Squeeze makes it short of memory until it evicts a key, and then gives the memory back. Other keys may be
+	// evicted too, those that were not used lately first. It is an error if the key is not there, or is not
+	// evicted within seconds.
+	Squeeze(ctx context.Context, key string) error
+
 	// Stop ends it, if it is ours, and removes what it left on disk: within seconds, and without asking it to
 	// save anything. It may be called again.
 	Stop() error
@@ -62,11 +131,12 @@ type Node interface {
 
 // Group is the servers of one trial.
 type Group struct {
-	Nodes  []Node // the primary first
+	Nodes  []Node // those that hold data, the primary first
 	How    string // Embedded, Local or External: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
 
-	release func() error // what the nodes share; called after the last has stopped
+	replicated *replicated  // nil: no node follows another
+	release    func() error // what the nodes share; called after the last has stopped
 }
 
 // way is one way to bring servers up.
@@ -90,21 +160,37 @@ func Ways() []string {
 
 // size is how many servers a deployment has; 0 where there is no such deployment.
 func size(deployment string) int {
-	return map[string]int{"": 1, Single: 1, Replica: 2, Five: 5}[deployment]
+	d, _ := find(deployment)
+	return d.nodes
 }
 
 // Supported says why such servers cannot be had; nil where they can. It asks no server.
 func (s Spec) Supported() error {
-	given := len(s.Remote.Addresses)
-	switch {
-	case size(s.Deployment) == 0:
-		return fmt.Errorf("unknown deployment %q (known: %s, %s, %s)", s.Deployment, Single, Replica, Five)
-	case s.How == External && s.Deployment == Replica:
-		return errors.New("replication is not offered on servers of your own")
-	case s.How == External && size(s.Deployment) > given:
-		return fmt.Errorf("it needs %d servers, and --redis names %d", size(s.Deployment), given)
-	case Resolve(s.How) == Embedded && s.Deployment == Replica:
-		return ErrUnsupported
+	d, known := find(s.Deployment)
+	if !known {
+		return fmt.Errorf("unknown deployment %q (known: %s)", s.Deployment, strings.Join(Deployments(), ", "))
+	}
+	switch given := len(s.Remote.Addresses); Resolve(s.How) {
+	case External:
+		switch {
+		case d.needs != "":
+			return fmt.Errorf("%s is not offered on servers of your own", d.needs)
+		case d.nodes > given:
+			return fmt.Errorf("it needs %d servers, and --redis names %d", d.nodes, given)
+		case s.Clock:
+			return errors.New("the clock of a server of your own is not moved")
+		}
+	case Embedded:
+		switch {
+		case d.needs != "":
+			return fmt.Errorf("the emulator has no %s: %w", d.needs, ErrUnsupported)
+		case s.Clock:
+			return fmt.Errorf("the emulator has no clock of its own: %w", ErrUnsupported)
+		}
+	case Local:
+		if s.Clock {
+			return clockSupported()
+		}
 	}
 	return nil
 }
@@ -158,14 +244,25 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
+// Front are the addresses that a lock asks: of independent servers every one, of others the primary's.
+func (g *Group) Front() []string {
+	if g.replicated != nil {
+		return g.URLs()[:1]
+	}
+	return g.URLs()
+}
+
 // Stop stops every node and returns what went wrong, if anything. It may be called again.
 func (g *Group) Stop() error {
-	errs := make([]error, len(g.Nodes)+1)
+	errs := make([]error, len(g.Nodes)+2)
 	var all sync.WaitGroup
 	for i, n := range g.Nodes {
 		all.Go(func() { errs[i] = n.Stop() })
 	}
+	if g.replicated != nil {
+		all.Go(func() { errs[len(g.Nodes)] = g.replicated.close() })
+	}
 	all.Wait()
-	errs[len(g.Nodes)] = g.release()
+	errs[len(g.Nodes)+1] = g.release()
 	return errors.Join(errs...)
 }

@@ -19,11 +19,17 @@ import (
 // needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath(redisProgram); err == nil {
+	need(t, redisProgram, redisProgram, "apt install redis-server")
+}
+
+// need is for what is found as a program and required by a name.
+func need(t *testing.T, program, name, how string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
 		return
 	}
-	const missing = "redis-server is not on the PATH: apt install redis-server"
-	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), redisProgram) {
+	missing := program + " is not on the PATH: " + how
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), name) {
 		t.Fatal(missing)
 	}
 	t.Skip(missing)
@@ -32,12 +38,20 @@ func needRedis(t *testing.T) {
 // startGroup starts a deployment of one way in a temporary folder of the test's, which must be empty at the end.
 func startGroup(t *testing.T, how, deployment string) *Group {
 	t.Helper()
-	if how == Local {
+	return startSpec(t, Spec{How: how, Store: Redis, Deployment: deployment})
+}
+
+func startSpec(t *testing.T, s Spec) *Group {
+	t.Helper()
+	if s.How == Local {
 		needRedis(t)
+	}
+	if s.Clock {
+		need(t, compiler, "gcc", "apt install gcc libc6-dev")
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	g, err := Start(t.Context(), Spec{How: how, Store: Redis, Deployment: deployment})
+	g, err := Start(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +195,7 @@ func TestStartRefuses(t *testing.T) {
 		{Spec{How: "docker", Store: Redis, Deployment: Single}, `unknown way "docker" (known: auto, embedded, local, external)`},
 		{Spec{How: "", Store: Redis, Deployment: ""}, `unknown way ""`},
 		{Spec{How: Auto, Store: "mysql", Deployment: Single}, `unknown store "mysql" (known: redis)`},
-		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known: single, replica, five)`},
+		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known: single, replica, five, two-replicas, sentinel, durable, five-delayed)`},
 		{Spec{How: Auto, Store: Redis, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
 		{Spec{How: Local, Store: Redis, Deployment: Single}, "apt install redis-server"},
 	} {
@@ -287,15 +301,34 @@ func TestTheEmulatorDoesNotReplicate(t *testing.T) {
 
 func TestSupported(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	own := func(n int) Remote { return Remote{Addresses: make([]Address, n)} }
 	for _, test := range []struct {
-		how, deployment string
-		want            bool
+		spec Spec
+		says string // "": it is
 	}{
-		{Local, Replica, true}, {Local, Five, true}, {Local, "", true}, {Embedded, Single, true},
-		{Embedded, Five, true}, {Embedded, Replica, false}, {Auto, Replica, false}, {Local, "seven", false},
+		{Spec{How: Local, Deployment: Replica}, ""},
+		{Spec{How: Local, Deployment: Five}, ""},
+		{Spec{How: Local}, ""},
+		{Spec{How: Local, Deployment: Sentinel}, ""},
+		{Spec{How: Local, Deployment: "seven"}, "unknown deployment"},
+		{Spec{How: Local, Clock: true}, "apt install gcc libc6-dev"},
+		{Spec{How: Embedded, Deployment: Single}, ""},
+		{Spec{How: Embedded, Deployment: FiveDelayed}, ""},
+		{Spec{How: Embedded, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
+		{Spec{How: Embedded, Deployment: TwoReplicas}, "the emulator has no replication"},
+		{Spec{How: Embedded, Deployment: Sentinel}, "the emulator has no replication"},
+		{Spec{How: Embedded, Deployment: Durable}, "the emulator has no durability"},
+		{Spec{How: Embedded, Clock: true}, "the emulator has no clock of its own"},
+		{Spec{How: Auto, Deployment: Replica}, "the emulator has no replication"},
+		{Spec{How: External, Deployment: Five, Remote: own(5)}, ""},
+		{Spec{How: External, Deployment: Five, Remote: own(4)}, "it needs 5 servers, and --redis names 4"},
+		{Spec{How: External, Deployment: Sentinel, Remote: own(5)}, "replication is not offered on servers of your own"},
+		{Spec{How: External, Deployment: Durable, Remote: own(5)}, "durability is not offered on servers of your own"},
+		{Spec{How: External, Clock: true, Remote: own(1)}, "the clock of a server of your own is not moved"},
 	} {
-		if err := (Spec{How: test.how, Deployment: test.deployment}).Supported(); (err == nil) != test.want {
-			t.Errorf("%s servers, %q: %v", test.how, test.deployment, err)
+		switch err := test.spec.Supported(); {
+		case test.says == "" && err != nil, test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)):
+			t.Errorf("%+v: %v, want %q", test.spec, err, test.says)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package servers
+package children
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 // Ctrl-C nor a polite request to stop, so its input ends exactly when the harness lets go of it, and that
 // is also when the harness was killed and could not clean up itself.
 //
-// Servers are killed by process group: a number that was meanwhile given to a stranger is hardly ever the
-// number of a group too. The second of patience lets a dying server finish what it is writing, which
-// would otherwise bring its folder back.
+// Children are killed by process group: a number that was meanwhile given to a stranger is hardly ever the
+// number of a group too. The second of patience lets a dying one finish what it is writing, which would
+// otherwise bring its folder back.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -37,17 +37,19 @@ for p in $pids; do kill -s KILL -- "-$p"; done
 for dir; do rm -rf -- "$dir"; done
 `
 
-// keeper starts the children of a group and sees to it that they end, whatever becomes of the harness.
-// There is one per group, so that it has an owner and an end.
-type keeper struct {
-	script *child
+// Keeper starts children and sees to it that they end, whatever becomes of the harness. There is one per group
+// of children, so that it has an owner and an end.
+type Keeper struct {
+	script *Child
 	pipe   *os.File
 	starts chan func()
+	gone   chan struct{} // closed when nothing is started any more
 	once   sync.Once
 	closed error
 }
 
-func newKeeper() (*keeper, error) {
+// New starts a keeper, which is a process of its own; Close ends it.
+func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
 	cmd.Dir, cmd.SysProcAttr = "/", apart()
 	r, w, err := os.Pipe()
@@ -64,29 +66,39 @@ func newKeeper() (*keeper, error) {
 		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), w.Close())
 	}
 	_, err = io.ReadFull(says, make([]byte, len("up\n"))) // from here on it hears no signal
-	k := &keeper{pipe: w, starts: make(chan func()), script: watch(cmd, func() {})}
+	k := &Keeper{pipe: w, starts: make(chan func()), gone: make(chan struct{}), script: watch(cmd, func() {})}
 	go k.startAll()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), k.close())
+		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), k.Close())
 	}
 	return k, nil
 }
 
 // startAll is the one thread that children are started from. The kernel's "die with your parent" means
 // the parent thread, and the runtime ends threads when it likes: this one is locked and never unlocked,
-// so it lasts until the group has stopped.
-func (k *keeper) startAll() {
+// so it lasts until the keeper is closed.
+func (k *Keeper) startAll() {
 	runtime.LockOSThread()
-	for start := range k.starts {
-		start()
+	for {
+		select {
+		case start := <-k.starts:
+			start()
+		case <-k.gone:
+			return
+		}
 	}
 }
 
-// start starts a child that ends with the harness at the latest.
-func (k *keeper) start(cmd *exec.Cmd) (*child, error) {
+// Start starts a child that ends with the harness at the latest, and with the keeper. The command's
+// SysProcAttr is set here.
+func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	cmd.SysProcAttr = inOwnGroup()
 	result := make(chan error)
-	k.starts <- func() { result <- cmd.Start() }
+	select {
+	case k.starts <- func() { result <- cmd.Start() }:
+	case <-k.gone:
+		return nil, errors.New("the keeper of this process has been closed")
+	}
 	if err := <-result; err != nil {
 		return nil, err
 	}
@@ -96,13 +108,13 @@ func (k *keeper) start(cmd *exec.Cmd) (*child, error) {
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
 	if err != nil {
-		return nil, errors.Join(err, c.kill())
+		return nil, errors.Join(err, c.Kill())
 	}
 	return c, nil
 }
 
-// folder makes a temporary folder that goes with the harness at the latest.
-func (k *keeper) folder() (string, error) {
+// Folder makes a temporary folder that goes with the harness at the latest. The one who asked removes it.
+func (k *Keeper) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // whose it is: see Leftovers
 	if err != nil {
 		return "", err
@@ -113,18 +125,18 @@ func (k *keeper) folder() (string, error) {
 	return dir, nil
 }
 
-func (k *keeper) tell(verb, arg string) error {
+func (k *Keeper) tell(verb, arg string) error {
 	if _, err := fmt.Fprintf(k.pipe, "%s %s\n", verb, arg); err != nil {
 		return fmt.Errorf("tell the keeper: %w", err)
 	}
 	return nil
 }
 
-// close lets go of the keeper, which ends what is still on its list.
-func (k *keeper) close() error {
+// Close lets go of the keeper, which ends what is still on its list. It may be called again.
+func (k *Keeper) Close() error {
 	k.once.Do(func() {
-		close(k.starts)
-		k.closed = k.script.stop(k.pipe.Close)
+		close(k.gone)
+		k.closed = k.script.Stop(k.pipe.Close)
 	})
 	return k.closed
 }

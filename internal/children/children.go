@@ -1,0 +1,149 @@
+// Package children starts processes of ours, which end with the harness, whatever becomes of it. In goes a
+// command; out comes a child that can be paused, killed and waited for, with all that it has started itself.
+package children
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+const (
+	endWithin  = 5 * time.Second // bounds the end of what has no choice
+	politely   = 2 * time.Second // bounds the end of what was asked to
+	seenWithin = time.Second     // bounds the wait for a pause, or its end, to be seen
+	lookEvery  = time.Millisecond
+)
+
+// Child is a process of ours and the group that it leads: what it starts belongs to it. It is waited for from
+// its first moment, so that it never stays a zombie.
+type Child struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has been reaped
+}
+
+// watch takes a command that was started; reaped is called when it has ended, before done is closed.
+func watch(cmd *exec.Cmd, reaped func()) *Child {
+	c := &Child{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()     // how it ended is in cmd.ProcessState
+		_ = killGroup(cmd) // what it started goes with it; as a rule there is nothing left
+		reaped()
+		close(c.done)
+	}()
+	return c
+}
+
+// Pid is the number of the process, and of its group. It may be another's once the child has ended.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Done is closed when the process has ended and was reaped.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// State says how it ended ("exit status 3", "signal: killed"), or "running" where it has not, paused or not.
+func (c *Child) State() string {
+	if !c.ended(0) {
+		return "running"
+	}
+	return c.cmd.ProcessState.String()
+}
+
+// Pause makes every process of the group stand still, and returns when all of their threads were seen to.
+// After an error they run. The paused can be killed, and what is sent to them waits in the system's buffers.
+func (c *Child) Pause() error {
+	if err := c.signal(pauseGroup); err != nil {
+		return err
+	}
+	if err := c.await("stand still", func(states string) bool { return count(states, paused) == len(states) }); err != nil {
+		return errors.Join(err, c.signal(resumeGroup))
+	}
+	return nil
+}
+
+// Resume lets them go on, and returns when they were seen to. What was not paused goes on as it did.
+func (c *Child) Resume() error {
+	if err := c.signal(resumeGroup); err != nil {
+		return err
+	}
+	return c.await("go on", func(states string) bool { return count(states, paused) == 0 })
+}
+
+// paused is what the system calls the state of a thread that a signal has stopped.
+const paused = 'T'
+
+func count(states string, state rune) int {
+	n := 0
+	for _, s := range states {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Child) signal(send func(*exec.Cmd) error) error {
+	if c.ended(0) {
+		return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
+	}
+	if err := send(c.cmd); err != nil {
+		return fmt.Errorf("signal the group of process %d: %w", c.Pid(), err)
+	}
+	return nil
+}
+
+// await returns when the states of the group's threads are as wanted.
+func (c *Child) await(what string, is func(states string) bool) error {
+	for deadline := time.Now().Add(seenWithin); ; time.Sleep(lookEvery) {
+		states, err := threadStates(c.Pid())
+		switch {
+		case err != nil:
+			return fmt.Errorf("process %d cannot be seen to %s: %w", c.Pid(), what, err)
+		case c.ended(0) || states == "":
+			return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
+		case is(states):
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("process %d was not seen to %s within %v (states of its threads: %s)", c.Pid(), what, seenWithin, states)
+		}
+	}
+}
+
+// Stop asks it to end and, if it will not within two seconds, kills it: a process that is paused hears no
+// request.
+func (c *Child) Stop(ask func() error) error {
+	if err := ask(); err == nil && c.ended(politely) {
+		return nil
+	}
+	return c.Kill()
+}
+
+// Kill ends every process of the group at once, also a paused one, and returns when the child was reaped. To
+// kill a dead one is no error.
+func (c *Child) Kill() error {
+	if c.ended(0) {
+		return nil
+	}
+	_ = killGroup(c.cmd) // it fails only where the process is gone already
+	if !c.ended(endWithin) {
+		return fmt.Errorf("process %d is still there %v after being killed", c.Pid(), endWithin)
+	}
+	return nil
+}
+
+// ended waits so long for the end of the process.
+func (c *Child) ended(within time.Duration) bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,348 @@
+//go:build unix
+
+package children
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asHarness makes the test binary a harness that starts a child, says which, and waits to be killed.
+const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
+
+func TestMain(m *testing.M) {
+	how := os.Getenv(asHarness)
+	if how == "" {
+		os.Exit(m.Run())
+	}
+	if err := beHarness(how); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+func beHarness(how string) error {
+	k, err := New()
+	if err != nil {
+		return err
+	}
+	dir, err := k.Folder()
+	if err != nil {
+		return err
+	}
+	f, err := startFamily(k)
+	if err != nil {
+		return err
+	}
+	if how == "paused" {
+		if err := f.Pause(); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Println(f.Pid(), f.grandchild, k.script.Pid(), dir)
+	return err
+}
+
+// family is a child that has started a process of its own.
+type family struct {
+	*Child
+	grandchild int
+}
+
+func startFamily(k *Keeper) (family, error) {
+	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & echo $!; wait")
+	r, w, err := os.Pipe()
+	if err != nil {
+		return family{}, err
+	}
+	defer r.Close()
+	defer w.Close()
+	cmd.Stdout = w
+	c, err := k.Start(cmd)
+	if err != nil {
+		return family{}, err
+	}
+	f := family{Child: c}
+	_, err = fmt.Fscanln(r, &f.grandchild)
+	return f, err
+}
+
+// keeper starts a keeper that ends with the test.
+func keeper(t *testing.T) *Keeper {
+	t.Helper()
+	k, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	return k
+}
+
+func newFamily(t *testing.T) family {
+	t.Helper()
+	f, err := startFamily(keeper(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Kill() })
+	return f
+}
+
+// sleeper starts a process that does nothing.
+func sleeper(t *testing.T, k *Keeper) *Child {
+	t.Helper()
+	c, err := k.Start(exec.Command("sleep", "1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Kill() })
+	return c
+}
+
+// state is the first letter of what ps says of a process; "" where there is none.
+func state(pid int) string {
+	says, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
+	if err != nil || len(says) == 0 {
+		return ""
+	}
+	return string(says[:1])
+}
+
+// runs says whether a process runs, paused or not; one that has ended and was not waited for does not.
+func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// eventually waits, generously, for something that will be true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+func onLinux(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only on Linux")
+	}
+}
+
+// harness is another process that started a child.
+type harness struct {
+	*exec.Cmd
+	child, grandchild, keeper int // process numbers
+	dir                       string
+}
+
+func startHarness(t *testing.T, how string) harness {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	h := harness{Cmd: exec.Command(os.Args[0])}
+	h.Env = append(os.Environ(), asHarness+"="+how)
+	h.Stderr = os.Stderr
+	out, err := h.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fscan(bufio.NewReader(out), &h.child, &h.grandchild, &h.keeper, &h.dir)
+	if err != nil || !runs(h.child) || !runs(h.grandchild) || !runs(h.keeper) || !exists(h.dir) {
+		t.Errorf("the harness did not start a child: %+v, %v", h, err)
+	}
+	return h
+}
+
+func (h harness) die(t *testing.T) {
+	t.Helper()
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.Wait() // it was killed
+	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
+}
+
+func TestNothingOutlivesAKilledHarness(t *testing.T) {
+	for _, how := range []string{"running", "paused"} {
+		t.Run(how, func(t *testing.T) {
+			if how == "paused" {
+				onLinux(t)
+			}
+			h := startHarness(t, how)
+			if got := state(h.child) == "T" && state(h.grandchild) == "T"; got != (how == "paused") {
+				t.Errorf("states %s and %s", state(h.child), state(h.grandchild))
+			}
+			h.die(t)
+			eventually(t, "what the child started is gone", func() bool { return !runs(h.grandchild) })
+			eventually(t, "its folder is gone", func() bool { return !exists(h.dir) })
+			eventually(t, "the keeper is gone", func() bool { return !runs(h.keeper) })
+		})
+	}
+}
+
+func TestChildrenDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
+	onLinux(t) // elsewhere a process cannot ask to die with its parent
+	h := startHarness(t, "running")
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // what the child started dies with the keeper's help only
+	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	h.die(t)
+}
+
+func TestChildrenOutliveTheThreadThatAskedForThem(t *testing.T) {
+	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
+	started := make([]*Child, len(keepers)) // the main thread never ends, so one might prove nothing
+	var all sync.WaitGroup
+	for i, k := range keepers {
+		all.Go(func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			c, err := k.Start(exec.Command("sleep", "1000"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			started[i] = c
+		})
+	}
+	all.Wait()
+	for _, c := range started {
+		if c == nil {
+			continue
+		}
+		if c.ended(100 * time.Millisecond) { // a thread ends a little after its goroutine
+			t.Errorf("the child died with a thread: %s", c.State())
+		}
+		_ = c.Kill()
+	}
+}
+
+func TestChildrenDoNotHearTheTerminal(t *testing.T) {
+	k := keeper(t)
+	for _, pid := range []int{sleeper(t, k).Pid(), k.script.Pid()} {
+		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
+			t.Errorf("process group %d, want its own, %d (%v)", group, pid, err)
+		}
+	}
+}
+
+func TestPauseIsSeenOfTheWholeGroup(t *testing.T) {
+	onLinux(t)
+	f := newFamily(t)
+	for range 2 { // and what was resumed can be paused again
+		for range 2 { // the second finds it paused
+			if err := f.Pause(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if state(f.Pid()) != "T" || state(f.grandchild) != "T" {
+			t.Errorf("paused: states %s and %s", state(f.Pid()), state(f.grandchild))
+		}
+		for range 2 {
+			if err := f.Resume(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if state(f.Pid()) == "T" || state(f.grandchild) == "T" {
+			t.Errorf("resumed: states %s and %s", state(f.Pid()), state(f.grandchild))
+		}
+	}
+	if f.State() != "running" {
+		t.Error(f.State())
+	}
+}
+
+func TestAPausedGroupCanBeKilled(t *testing.T) {
+	onLinux(t)
+	f := newFamily(t)
+	if err := f.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := f.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.State() != "signal: killed" {
+		t.Error(f.State())
+	}
+	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
+	for _, do := range []func() error{f.Pause, f.Resume} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "has ended (signal: killed)") {
+			t.Errorf("of a dead one: %v", err)
+		}
+	}
+}
+
+func TestStopKillsWhatHearsNothing(t *testing.T) {
+	onLinux(t)
+	f := newFamily(t)
+	if err := f.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	if err := f.Stop(func() error { asked = true; return syscall.Kill(f.Pid(), syscall.SIGTERM) }); err != nil || !asked {
+		t.Errorf("asked: %t, %v", asked, err)
+	}
+	if f.State() != "signal: killed" {
+		t.Error(f.State())
+	}
+}
+
+func TestWhatAChildStartedEndsWithIt(t *testing.T) {
+	f := newFamily(t)
+	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // it alone
+		t.Fatal(err)
+	}
+	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
+}
+
+func TestStateTellsHowItEnded(t *testing.T) {
+	c, err := keeper(t).Start(exec.Command("/bin/sh", "-c", "exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Done():
+	case <-time.After(endWithin):
+		t.Fatal("it goes on")
+	}
+	if c.State() != "exit status 3" {
+		t.Error(c.State())
+	}
+}
+
+func TestNothingIsStartedAfterClose(t *testing.T) {
+	k := keeper(t)
+	for range 2 {
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := k.Start(exec.Command("sleep", "1000")); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Error(err)
+	}
+	if _, err := k.Folder(); err == nil {
+		t.Error("a folder that nobody would remove")
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("%s%d-*", folderPrefix, os.Getpid()))); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -1,0 +1,227 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// replicated is what the nodes of a group are to each other where some follow others. They know each other by
+// the forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
+// its primary to be.
+type replicated struct {
+	nodes      []*local
+	forwarders []*forwarder // to each node
+	sentinels  []*local     // none where nobody but the harness promotes
+
+	mu      sync.Mutex
+	primary int // who is it now
+}
+
+// errNotReplicated: the servers are not ours, or do not follow each other.
+var errNotReplicated = errors.New("it needs redis-servers of our own that follow one another")
+
+// startReplicated returns when every replica follows, and says so.
+func startReplicated(ctx context.Context, l launcher, g *Group, nodes int) error {
+	r := &replicated{}
+	g.replicated = r
+	for range nodes {
+		f, err := newForwarder()
+		if err != nil {
+			return err
+		}
+		r.forwarders = append(r.forwarders, f)
+	}
+	if err := r.start(ctx, l, g, 0, 1, nil); err != nil {
+		return err
+	}
+	if err := r.start(ctx, l, g, 1, nodes, r.forwarders[0]); err != nil {
+		return err
+	}
+	return r.awaitFollowers(ctx, r.nodes[0], r.nodes[1:])
+}
+
+// start starts the nodes from one to before another at once.
+func (r *replicated) start(ctx context.Context, l launcher, g *Group, from, to int, follows *forwarder) error {
+	started, err := atOnce(to-from, func(i int) (*local, error) {
+		f := r.forwarders[from+i]
+		n, err := l.start(ctx, member(f), follows)
+		if err == nil {
+			f.to(n.addr())
+		}
+		return n, err
+	})
+	for _, n := range started {
+		g.add(n)
+		r.nodes = append(r.nodes, n)
+	}
+	return err
+}
+
+// member is the command of a node that others may follow. Without the delay of 0 it would wait five seconds for
+// other replicas before it sends the first what it has; and a link that is stalled, or a clock that was moved,
+// must not look to it as if the other were gone.
+func member(f *forwarder) command {
+	return data("--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
+		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", f.port())
+}
+
+// awaitFollowers returns when replicas follow a primary and acknowledge what it writes.
+func (r *replicated) awaitFollowers(ctx context.Context, primary *local, replicas []*local) error {
+	for _, n := range replicas {
+		err := n.await(ctx, "follow its primary", "replication", func(info map[string]string) bool {
+			return info["master_link_status"] == "up" && info["master_port"] == n.follows.port()
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.URL(), err)
+		}
+	}
+	if len(replicas) == 0 {
+		return nil
+	}
+	return askAcknowledged(ctx, primary.addr(), len(replicas))
+}
+
+// Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays
+// up and the replica can be read. It ends when the replica follows another node. An error: no fault was injected.
+func (g *Group) Stall(i int) error {
+	r, err := g.replicas(i)
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		err = r.forwarders[r.primary].stall(r.forwarders[i].port())
+	}
+	if err != nil {
+		return fmt.Errorf("stall the link to node %d: %w", i, err)
+	}
+	return nil
+}
+
+// Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow
+// it, which ends what Stall did to them. The old primary, should it live, goes on as one. An error: the group may
+// be half way.
+func (g *Group) Promote(ctx context.Context, i int) error {
+	r, err := g.replicas(i)
+	if err == nil {
+		err = r.promote(ctx, i)
+	}
+	if err != nil {
+		return fmt.Errorf("promote node %d: %w", i, err)
+	}
+	return nil
+}
+
+// replicas checks what a fault of replication needs.
+func (g *Group) replicas(i int) (*replicated, error) {
+	switch {
+	case g.replicated == nil:
+		return nil, errNotReplicated
+	case i < 0 || i >= len(g.replicated.nodes):
+		return nil, fmt.Errorf("there are %d nodes", len(g.replicated.nodes))
+	}
+	return g.replicated, nil
+}
+
+func (r *replicated) promote(ctx context.Context, i int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case len(r.sentinels) > 0:
+		return errors.New("the Sentinels promote here, and would undo it")
+	case i == r.primary:
+		return errors.New("it is the primary already")
+	}
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	if err := r.nodes[i].replicaOf(ctx, "NO", "ONE"); err != nil {
+		return err
+	}
+	var others []*local
+	for j, n := range r.nodes {
+		if j == i || j == r.primary || !n.Alive() {
+			continue
+		}
+		if err := n.replicaOf(ctx, "127.0.0.1", r.forwarders[i].port()); err != nil {
+			return fmt.Errorf("node %d does not follow it: %w", j, err)
+		}
+		others = append(others, n)
+	}
+	r.promoted(i)
+	if err := r.nodes[i].awaitWrites(ctx); err != nil {
+		return err
+	}
+	return r.awaitFollowers(ctx, r.nodes[i], others)
+}
+
+// promoted remembers who follows whom from now on, for when one of them is started again. The old primary comes
+// back as what it was.
+func (r *replicated) promoted(i int) {
+	for j, n := range r.nodes {
+		n.life.Lock()
+		switch j {
+		case i:
+			n.follows = nil
+		case r.primary:
+		default:
+			n.follows = r.forwarders[i]
+		}
+		n.life.Unlock()
+	}
+	r.primary = i
+}
+
+func (n *local) replicaOf(ctx context.Context, host, port string) error {
+	c := n.client()
+	defer c.Close()
+	return c.Do(ctx, "REPLICAOF", host, port).Err()
+}
+
+// awaitWrites returns when the node takes writes.
+func (n *local) awaitWrites(ctx context.Context) error {
+	c := n.client()
+	defer c.Close()
+	for {
+		err := takesWrites(ctx, c)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it takes no writes: %w", err)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func takesWrites(ctx context.Context, c *redis.Client) error {
+	if err := c.Set(ctx, probeKey, "up", 0).Err(); err != nil {
+		return err
+	}
+	return c.Del(ctx, probeKey).Err()
+}
+
+// close ends what stands beside the nodes. It may be called again.
+func (r *replicated) close() error {
+	var errs []error
+	for _, s := range r.sentinels {
+		errs = append(errs, s.Stop())
+	}
+	for _, f := range r.forwarders {
+		f.close()
+	}
+	return errors.Join(errs...)
+}
+
+// portOf finds a node by what others know it by; -1: none.
+func (r *replicated) portOf(port string) int {
+	for i, f := range r.forwarders {
+		if f.port() == port {
+			return i
+		}
+	}
+	return -1
+}

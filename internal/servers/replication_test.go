@@ -1,0 +1,166 @@
+package servers
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// set writes a key and returns how many replicas have acknowledged it within a while.
+func set(t *testing.T, n Node, key string, replicas int) int64 {
+	t.Helper()
+	conn := client(t, n.URL()).Conn() // WAIT speaks of what its own connection wrote
+	defer conn.Close()
+	must(t, conn.Set(t.Context(), key, "value", 0).Err())
+	within := 10 * time.Second
+	if replicas == 0 {
+		within = 50 * time.Millisecond
+		replicas = 1
+	}
+	acknowledged, err := conn.Wait(t.Context(), replicas, within).Result()
+	must(t, err)
+	return acknowledged
+}
+
+func info(t *testing.T, n Node, name string) string {
+	t.Helper()
+	all, err := askInfo(t.Context(), n.(*local).addr(), "replication")
+	must(t, err)
+	return all[name]
+}
+
+func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
+	g := startGroup(t, Local, Replica)
+	primary, replica := g.Nodes[0], g.Nodes[1]
+	if set(t, primary, "before", 1) != 1 {
+		t.Fatal("the replica does not follow")
+	}
+	must(t, g.Stall(1))
+	if n := set(t, primary, "after", 0); n != 0 {
+		t.Errorf("%d replicas acknowledged what none was sent", n)
+	}
+	if link := info(t, replica, "master_link_status"); link != "up" || !has(t, replica, "before") {
+		t.Errorf("the stalled link is %s", link)
+	}
+	must(t, primary.Kill())
+	must(t, g.Promote(t.Context(), 1))
+	if !has(t, replica, "before") || has(t, replica, "after") {
+		t.Errorf("before: %t, after: %t", has(t, replica, "before"), has(t, replica, "after"))
+	}
+	set(t, replica, "new", 0)
+	must(t, replica.Restart(t.Context()))
+	if role := info(t, replica, "role"); role != "master" || has(t, replica, "before") {
+		t.Errorf("restarted, the promoted node is a %s; it has what it was sent at first: %t", role, has(t, replica, "before"))
+	}
+}
+
+func TestAStallOutlastsTheConnection(t *testing.T) {
+	g := startGroup(t, Local, Replica)
+	must(t, g.Stall(1))
+	must(t, g.Nodes[1].Restart(t.Context()))
+	eventually(t, "it follows again", func() bool {
+		f := g.replicated.forwarders[0]
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for p := range f.passages {
+			if p.follower != "" {
+				return true
+			}
+		}
+		return false
+	})
+	if n := set(t, g.Nodes[0], "key", 0); n != 0 || has(t, g.Nodes[1], "key") {
+		t.Errorf("%d acknowledged", n)
+	}
+}
+
+func TestPromoteMakesTheOthersFollow(t *testing.T) {
+	g := startGroup(t, Local, TwoReplicas)
+	if len(g.Nodes) != 3 {
+		t.Fatalf("%d nodes", len(g.Nodes))
+	}
+	if n := set(t, g.Nodes[0], "before", 2); n != 2 {
+		t.Fatalf("%d replicas", n)
+	}
+	must(t, g.Stall(1))
+	if n := set(t, g.Nodes[0], "after", 1); n != 1 || has(t, g.Nodes[1], "after") {
+		t.Errorf("%d of the two acknowledged, one is stalled", n)
+	}
+	must(t, g.Nodes[0].Kill())
+	must(t, g.Promote(t.Context(), 1))
+	if n := set(t, g.Nodes[1], "new", 1); n != 1 {
+		t.Errorf("%d follow the new primary", n)
+	}
+	if other := g.Nodes[2]; !has(t, other, "new") || !has(t, other, "before") || has(t, other, "after") {
+		t.Errorf("the other has new: %t, before: %t, after: %t", has(t, other, "new"), has(t, other, "before"), has(t, other, "after"))
+	}
+	must(t, g.Stall(2)) // who follows the new one is stalled there
+	if n := set(t, g.Nodes[1], "newer", 0); n != 0 {
+		t.Errorf("%d acknowledged", n)
+	}
+	must(t, g.Nodes[0].Restart(t.Context()))
+	if role := info(t, g.Nodes[0], "role"); role != "master" {
+		t.Errorf("the old primary comes back as a %s", role)
+	}
+}
+
+func TestPromoteLeavesTheDeadAlone(t *testing.T) {
+	g := startGroup(t, Local, TwoReplicas)
+	must(t, g.Nodes[0].Kill())
+	must(t, g.Nodes[2].Kill())
+	must(t, g.Promote(t.Context(), 1))
+	must(t, g.Nodes[2].Restart(t.Context()))
+	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // it follows whom it would have followed
+		t.Errorf("%d replicas", n)
+	}
+}
+
+func TestReplicationRefuses(t *testing.T) {
+	g := startGroup(t, Local, Replica)
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, test := range map[string]struct {
+		err  error
+		says string
+	}{
+		"stall the primary":       {g.Stall(0), "it does not follow the primary"},
+		"stall nobody":            {g.Stall(2), "there are 2 nodes"},
+		"promote the primary":     {g.Promote(t.Context(), 0), "it is the primary already"},
+		"promote nobody":          {g.Promote(t.Context(), -1), "there are 2 nodes"},
+		"promote without time":    {g.Promote(dead, 1), "promote node 1: "},
+		"stall what stands alone": {startGroup(t, Local, Single).Stall(0), "that follow one another"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
+			t.Errorf("%s: %v, want %q", what, test.err, test.says)
+		}
+	}
+}
+
+func TestSentinelsPromote(t *testing.T) {
+	g := startGroup(t, Local, Sentinel)
+	if len(g.Nodes) != 3 {
+		t.Fatalf("%d nodes", len(g.Nodes))
+	}
+	set(t, g.Nodes[0], "before", 2)
+	for i := 1; i <= 2; i++ {
+		must(t, g.Stall(i))
+	}
+	set(t, g.Nodes[0], "after", 0)
+	if err := g.Promote(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the Sentinels promote here") {
+		t.Error(err)
+	}
+	must(t, g.Nodes[0].Kill())
+	i, err := g.AwaitPromotion(t.Context())
+	must(t, err)
+	if i != 1 && i != 2 {
+		t.Fatalf("node %d was promoted", i)
+	}
+	n := g.Nodes[i]
+	if !has(t, n, "before") || has(t, n, "after") {
+		t.Errorf("before: %t, after: %t", has(t, n, "before"), has(t, n, "after"))
+	}
+	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels see to that too, a little later
+		t.Errorf("%d replicas follow", acknowledged)
+	}
+}
