@@ -21,6 +21,7 @@ FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzReader$$' ./histories
 	$(FUZZ) -fuzz '^FuzzEDN$$' ./histories
+	$(FUZZ) -fuzz '^FuzzLine$$' ./impls/worker
 	$(FUZZ) -fuzz '^FuzzFrames$$' ./internal/proxy
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
