@@ -16,11 +16,13 @@ skipped: ## what the tests skip on this machine, and the way to have it
 
 # Without a bound on it, making inputs small takes nearly all of the time.
 FUZZTIME ?= 30s
-FUZZ = go test ./histories -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
+FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 fuzz: ## every fuzz target for FUZZTIME
-	$(FUZZ) -fuzz '^FuzzReader$$'
-	$(FUZZ) -fuzz '^FuzzEDN$$'
+	$(FUZZ) -fuzz '^FuzzReader$$' ./histories
+	$(FUZZ) -fuzz '^FuzzEDN$$' ./histories
+	$(FUZZ) -fuzz '^FuzzLine$$' ./impls/worker
+	$(FUZZ) -fuzz '^FuzzFrames$$' ./internal/proxy
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt

@@ -66,10 +66,28 @@ func (x *tries) event(k *key, ev histories.Event) {
 			t.doubts = append(t.doubts, doubt{op: *op})
 		}
 	case histories.Unknown:
-		t.taken = max(t.taken, x.unknownUntil(op.Return))
-		t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return op.Call <= d.op.Return })
+		x.unknown(t, op.Call, op.Return)
 	}
 	x.settle(t)
+}
+
+// unknown takes in an acquire that may have been granted.
+func (x *tries) unknown(t *tried, call, until time.Duration) {
+	t.taken = max(t.taken, x.unknownUntil(until))
+	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
+}
+
+// fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
+func (x *tries) fault(ev histories.Event) {
+	call, ok := x.open[ev.Op.Client]
+	if ev.Return || !ok {
+		return
+	}
+	delete(x.open, ev.Op.Client)
+	for i := range x.keys {
+		x.unknown(&x.keys[i], call, ev.Op.Call)
+		x.settle(&x.keys[i])
+	}
 }
 
 // unknownUntil is how long an acquire that may have taken effect explains that others are refused.

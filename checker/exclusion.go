@@ -100,7 +100,7 @@ func (x *exclusion) finding() Finding {
 		f.Observed, f.Why = NotApplicable, "the lock does not say how long its grants are valid"
 	case x.unstated > 0:
 		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)
-	case x.empty*10 > x.grants:
+	case x.empty*10 > x.grants && x.empty > x.counts.Faults: // a fault may empty the promise at hand
 		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)
 	default:
 		f.Observed = Held
@@ -122,8 +122,11 @@ func (x *exclusion) witness() *Witness {
 	w := &Witness{Key: x.at, From: from, To: to, Story: x.tell(x.facts, a, b, to-from)}
 	w.Ops = append(w.Ops, a.acquire, b.acquire)
 	for _, h := range []*hold{a, b} {
-		if h.release.Kind != 0 {
+		switch {
+		case h.release.Kind != 0:
 			w.Ops = append(w.Ops, h.release)
+		case h.fault != nil:
+			w.Ops = append(w.Ops, *h.fault)
 		}
 	}
 	byCall(w.Ops)

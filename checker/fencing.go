@@ -52,6 +52,9 @@ func (x *tokens) event(_ *key, ev histories.Event) {
 	}
 }
 
+// fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
+func (x *tokens) fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
+
 func (x *tokens) change(k *key, h *hold, c change) {
 	switch {
 	case c != began:

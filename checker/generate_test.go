@@ -17,6 +17,7 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // mistakes may be made
+	late    bool // a grant came to one who was gone: it is judged as if it had lasted for no time
 	rash    int  // one grant in so many does not wait, then
 	number  int64
 	next    []time.Duration // when each client is ready again
@@ -70,6 +71,22 @@ func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Dur
 	return op, freed
 }
 
+// kill ends the client of a grant instead of a release: the lock is freed at some time after that, or never.
+// The fault is seen to have taken effect later than that, as a rule when another was granted the lock.
+func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
+	op := histories.Op{Client: grant.Client, Life: grant.Life, Kind: histories.Inject, Outcome: histories.OK, Value: histories.Gone, Fault: "kill"}
+	op.Call = max(grant.Call, grant.Return-2+g.n(8))
+	op.Return = op.Call + g.n(12)
+	freed = op.Call + g.n(10)
+	op.Due = op.Call
+	g.ops = append(g.ops, op)
+	g.lives[grant.Client]++
+	g.next[grant.Client] = max(op.Return, grant.Return) // its number is another's now
+	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
+	g.late = g.late || op.Call <= grant.Return
+	return freed
+}
+
 // busy is a refusal of a client that comes once, at a time at which the lock is held unless a mistake is made.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
@@ -97,6 +114,10 @@ func (g *generated) plain() {
 		if g.chance(8) { // it is never released
 			g.free = effect + 40
 			g.lives[a.Client]++
+			continue
+		}
+		if g.chance(8) {
+			g.free = max(g.free, g.kill(a, int(a.Hold)))
 			continue
 		}
 		g.add(b, int(a.Hold))

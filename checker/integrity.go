@@ -27,6 +27,7 @@ type integrity struct {
 	unknown    int
 	violations int
 	finals     int // keys whose final value was read
+	tokens     int // operations that bore one
 	witness    *Witness
 }
 
@@ -43,6 +44,8 @@ type guarded struct {
 	recent   map[int64]update       // by base
 	bases    []int64                // the keys of recent, a ring
 	last     histories.Op
+	writing  map[int32]bool // by client: its write has not returned
+	register register
 }
 
 // update is a write and the read it was based on.
@@ -62,10 +65,16 @@ func (x *integrity) change(*key, *hold, change) {}
 
 func (x *integrity) event(k *key, ev histories.Event) {
 	op := ev.Op
-	if !ev.Return || op.Kind != histories.Read && op.Kind != histories.Write && op.Kind != histories.Append {
+	if op.Kind != histories.Read && op.Kind != histories.Write && op.Kind != histories.Append {
 		return
 	}
 	g := x.keys.of(k)
+	if !ev.Return {
+		x.called(g, op)
+		return
+	}
+	delete(g.writing, op.Client)
+	x.accepted(k, g, op)
 	switch {
 	case op.Client == histories.Harness:
 		x.byHarness(g, op)
@@ -88,11 +97,40 @@ func (x *integrity) event(k *key, ev histories.Event) {
 	}
 }
 
+func (x *integrity) called(g *guarded, op *histories.Op) {
+	if op.Kind == histories.Write && op.Client != histories.Harness {
+		if g.writing == nil {
+			g.writing = map[int32]bool{}
+		}
+		g.writing[op.Client] = true
+	}
+	if x.header.Params["register"] != "" {
+		g.register.called(op)
+	}
+}
+
+// accepted holds what the register accepted to the tokens that it had seen before that was called.
+func (x *integrity) accepted(k *key, g *guarded, op *histories.Op) {
+	before, ok := g.register.returned(op, x.header.Params["register"])
+	if ok {
+		x.tokens++
+	}
+	if before == nil {
+		return
+	}
+	if x.violations++; x.witness == nil {
+		x.witness = &Witness{Key: k.name, From: op.Call, To: op.Return, Ops: []histories.Op{*before, *op},
+			Story: fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+				k.name, before.Kind, x.client(before), before.Fence, at(before.Return), op.Kind, x.client(op), at(op.Call), op.Fence)}
+		byCall(x.witness.Ops)
+	}
+}
+
 func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	switch {
 	case op.Outcome != histories.OK:
 	case op.Kind == histories.Write:
-		*g = guarded{initial: op.Value}
+		*g = guarded{initial: op.Value, writing: g.writing, register: g.register}
 	default:
 		g.final, g.read = op.Value, true
 	}
@@ -168,6 +206,12 @@ func (x *integrity) finding() Finding {
 	if x.stock.orders+x.stock.soldOut > 0 {
 		f.Evidence += fmt.Sprintf("; %s, %d times sold out", count(x.stock.orders, "order"), x.stock.soldOut)
 	}
+	if x.tokens > 0 {
+		f.Evidence += fmt.Sprintf("; %s bore a token that the register checks", count(x.tokens, "operation"))
+	}
+	if n := x.counts.Stale; n > 0 {
+		f.Evidence += fmt.Sprintf("; %s refused by the register", count(n, "stale operation"))
+	}
 	switch {
 	case f.Violations > 0:
 		f.Observed, f.Witness = Violated, x.witness
@@ -179,8 +223,11 @@ func (x *integrity) finding() Finding {
 	return f
 }
 
-// atEnd holds a counter's final value to what was acknowledged.
+// atEnd holds a counter's final value to what was acknowledged. A write that never returned, since its client
+// was killed, may have taken effect.
 func (x *integrity) atEnd(g *guarded) {
+	g.unknown += int64(len(g.writing))
+	x.unknown += len(g.writing)
 	if !g.read {
 		return
 	}

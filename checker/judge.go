@@ -53,12 +53,12 @@ type judge struct {
 	judgements []judgement
 	tally      *tally
 	oracle     *oracle
-	injected   int
+	granted    time.Duration // the last grant to a client of the workload
 }
 
 func newJudge(h histories.Header, o Options) *judge {
 	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{}}
-	j := &judge{facts: f, oracle: newOracle(o.FullOracle, h.Seed, lived(), promised()), tally: &tally{Counts: f.counts}}
+	j := &judge{facts: f, oracle: newOracle(o.FullOracle, h.Seed, lived(), promised()), tally: &tally{Counts: f.counts, lost: map[int32]histories.Op{}}}
 	j.projection = newProjection(f.slack, j.change)
 	for _, p := range Properties() {
 		x := p.open(f)
@@ -71,8 +71,9 @@ func newJudge(h histories.Header, o Options) *judge {
 }
 
 func (j *judge) visit(ev histories.Event) error {
-	if ev.Op.Kind == histories.Inject {
-		j.injected++
+	if ev.Op.Kind == histories.Inject || ev.Op.Kind == histories.Heal {
+		j.fault(ev)
+		return nil
 	}
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
 		return nil // which key is asked for is not known before it returns
@@ -87,14 +88,33 @@ func (j *judge) visit(ev histories.Event) error {
 	return nil
 }
 
+// fault takes in what was injected. It may be of no key.
+func (j *judge) fault(ev histories.Event) {
+	j.tally.fault(ev)
+	if !ev.Op.EndsClient() {
+		return
+	}
+	for _, x := range j.judgements {
+		if x, ok := x.(faulted); ok {
+			x.fault(ev)
+		}
+	}
+	if !ev.Return {
+		j.projection.gone(ev.Op)
+	}
+}
+
 func (j *judge) change(k *key, h *hold, c change) {
 	j.past.change(h, c)
 	j.tally.change(k, h, c)
 	for _, x := range j.judgements {
 		x.change(k, h, c)
 	}
-	if c == closed {
+	switch {
+	case c == closed:
 		j.oracle.add(k, h)
+	case c == began && !j.fresh(&h.acquire):
+		j.granted = h.granted
 	}
 }
 
@@ -111,15 +131,30 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 		v.Findings = append(v.Findings, f)
 	}
 	v.Oracle = j.oracle.judge()
+	v.Recoveries, v.Faults = j.recovered, j.tally.bands
 	v.Warnings = j.warnings(cover)
 	return v
 }
 
 // weigh takes a pass back where the history cannot bear it.
 func (j *judge) weigh(f *Finding) {
-	if fault := j.header.Fault; fault != "" && fault != "none" && j.injected == 0 {
+	fault := j.header.Fault
+	switch {
+	case fault == "" || fault == "none":
+	case !j.tally.injected:
 		f.Observed, f.Why = Undecided, "the fault "+fault+" was not seen to take effect"
+	case j.granted < j.tally.first && needsGrants(f.Property):
+		f.Observed, f.Why = Undecided, "nothing was granted after the fault "+fault+" began"
 	}
+}
+
+// needsGrants tells whether it takes a grant to violate a property.
+func needsGrants(property string) bool {
+	switch property {
+	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
+		return true
+	}
+	return false
 }
 
 func (j *judge) warnings(cover histories.Coverage) []string {

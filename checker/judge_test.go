@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -165,6 +166,58 @@ func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
 	}
 	if f := v.Finding("mutual-exclusion"); f.Observed != Undecided {
 		t.Errorf("observed %s", f.Observed)
+	}
+}
+
+// TestAFaultOfNoKey: what was injected is counted and listed, and makes no key that could be judged.
+func TestAFaultOfNoKey(t *testing.T) {
+	op := func(client int32, kind histories.Kind, fault string, call time.Duration, outcome histories.Outcome) histories.Op {
+		return histories.Op{Client: client, Kind: kind, Fault: fault, Outcome: outcome, Call: call, Return: call + 2}
+	}
+	j := newJudge(histories.Header{}, Options{})
+	if _, err := histories.Replay(histories.Ops([]histories.Op{
+		op(-1, histories.Inject, "partition", 10, histories.OK), op(2, histories.Inject, "partition", 13, histories.OK),
+		op(2, histories.Heal, "partition", 20, histories.OK), op(2, histories.Inject, "partition", 30, histories.Unknown),
+	}), j.visit); err != nil {
+		t.Fatal(err)
+	}
+	v := j.verdict(histories.Coverage{})
+	want := []Band{{"partition", -1, 10, histories.StillOpen, true}, {"partition", 2, 13, 22, true}, {"partition", 2, 30, histories.StillOpen, false}}
+	if !slices.Equal(v.Faults, want) || v.Counts.Faults != 2 || len(j.projection.list) != 0 {
+		t.Errorf("%+v, %d seen to take effect, %d keys", v.Faults, v.Counts.Faults, len(j.projection.list))
+	}
+}
+
+// TestRecoveries: a recovery is from the call of the fault to the next grant to another.
+func TestRecoveries(t *testing.T) {
+	v, _, err := File("../histories/corpus/holds--granted-when-the-lease-of-one-killed-ended.jsonl")
+	if want := []time.Duration{95 * time.Millisecond}; err != nil || !slices.Equal(v.Recoveries, want) {
+		t.Fatalf("%v, %v", v, err)
+	}
+	if f, want := v.Finding("recovery"), "1 recovery, median 0.95 x TTL, longest 0.95 x TTL"; f.Evidence != want {
+		t.Errorf("%q, want %q", f.Evidence, want)
+	}
+}
+
+// TestFalseLoss: the lock said that a hold was lost, and the store was seen to have it later.
+func TestFalseLoss(t *testing.T) {
+	probe := func(call time.Duration, value int64) histories.Op {
+		return histories.Op{Hold: 1, Kind: histories.Probe, Outcome: histories.OK, Key: "k", Call: call, Return: call + 1, Value: value}
+	}
+	for name, c := range map[string]struct {
+		probes []histories.Op
+		want   int
+	}{
+		"before":             {[]histories.Op{probe(4, histories.ProbeMine)}, 0},
+		"after":              {[]histories.Op{probe(20, histories.ProbeMine), probe(22, histories.ProbeMine)}, 1},
+		"after, and another": {[]histories.Op{probe(20, histories.ProbeOther)}, 0},
+	} {
+		ops := append([]histories.Op{{Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2},
+			{Hold: 1, Kind: histories.Lost, Outcome: histories.OK, Key: "k", Call: 9, Return: 10}}, c.probes...)
+		v, err := Judge(histories.Header{}, histories.Ops(ops))
+		if err != nil || v.Counts.FalseLosses != c.want || v.Counts.Losses != 1 {
+			t.Errorf("%s: %+v, want %d false losses (%v)", name, v.Counts, c.want, err)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ func until(a, b *hold) string {
 	if b.end < a.end {
 		first = b
 	}
+	if first.release.Kind == 0 && first.fault != nil {
+		return fmt.Sprintf(", until client %d was gone at %s (%s)", first.acquire.Client, at(first.end), first.fault.Fault)
+	}
 	if first.release.Kind == 0 {
 		return ", and neither was seen to release it"
 	}

@@ -104,7 +104,11 @@ func (o *oracle) take(v int, s *searched, h *hold, p pair) {
 		s.pairs = nil
 	}
 	s.stream.add(h, p)
-	s.stream.advance(s.key, &o.views[v], int64(h.closed))
+	now := h.closed
+	if h.fault != nil { // it is never closed, and the history goes on
+		now = h.end
+	}
+	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
 // window searches a window, or leaves it out of the sample.

@@ -96,11 +96,30 @@ func (x *waiting) change(k *key, h *hold, c change) {
 		x.measure(w, h.granted, h)
 		w.free, w.since, w.told = h.granted, h.granted, false
 		x.unbounded = x.unbounded || h.until == histories.Forever
+	case c == closed && h.fault != nil: // it stays in the store until its promise ends; recovery judges that
+		w.free = max(w.free, x.explains(h))
 	case c == closed && h.closed == histories.Forever:
 	case c == closed && h.release.Outcome == histories.Unknown && h.release.Kind != 0:
 		w.free = max(w.free, x.explains(h)) // it may still be in the store
 	case c == closed:
 		w.free = max(w.free, min(h.closed, x.explains(h)))
+	}
+}
+
+// fault stops the wait of a client that is gone. What it asked for may yet be granted.
+func (x *waiting) fault(ev histories.Event) {
+	if ev.Return {
+		return
+	}
+	for i := range x.keys {
+		w := &x.keys[i]
+		at := slices.IndexFunc(w.open, func(a asked) bool { return a.client == ev.Op.Client })
+		if at < 0 {
+			continue
+		}
+		x.measure(w, ev.Op.Call, nil)
+		w.open = slices.Delete(w.open, at, at+1)
+		w.free, w.idle = max(w.free, x.unknownUntil(ev.Op.Call)), ev.Op.Call
 	}
 }
 

@@ -21,6 +21,8 @@ type hold struct {
 	end      time.Duration // Forever while it lasts
 	closed   time.Duration // when the release returned; Forever until then
 
+	fault *histories.Op // after which its client was gone: it is never closed
+
 	depth  int
 	inners int   // inner releases
 	heir   *hold // the first to be granted the key after this promise had run out
@@ -46,7 +48,7 @@ const (
 	extended                    // its promise was moved on
 	innerReleased               // an inner release was called
 	ended                       // its release was called, or its loss was told
-	closed                      // its release returned, or never will
+	closed                      // its release returned, or never will: its client is gone, or the history over
 )
 
 // projection folds the events of a history into holds: both views, the oracle and the counts see the
@@ -56,10 +58,11 @@ type projection struct {
 	keys  map[string]*key
 	list  []*key
 	tell  func(*key, *hold, change)
+	ends  map[int32]*histories.Op // by client: the fault after whose call it did nothing more
 }
 
 func newProjection(slack time.Duration, tell func(*key, *hold, change)) *projection {
-	return &projection{slack: slack, keys: map[string]*key{}, tell: tell}
+	return &projection{slack: slack, keys: map[string]*key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
 func (p *projection) key(name string) *key {
@@ -97,7 +100,41 @@ func (p *projection) grant(k *key, op *histories.Op) {
 	h.until, h.promised = op.Until(p.slack)
 	h.over = p.overBy(op)
 	k.live = append(k.live, h)
+	fault := p.ends[op.Client]
+	if fault == nil || op.Call > fault.Call {
+		p.tell(k, h, began)
+		return
+	}
+	h.end, h.fault = fault.Call, fault // the answer came to one who was gone
 	p.tell(k, h, began)
+	p.abandon(k, h, fault)
+}
+
+// gone ends what a client holds at the call of a fault after which it does nothing more.
+func (p *projection) gone(op *histories.Op) {
+	fault := *op
+	p.ends[op.Client] = &fault
+	for _, k := range p.list {
+		for _, h := range slices.Clone(k.live) {
+			if h.acquire.Client == op.Client && h.acquire.Call <= op.Call {
+				p.abandon(k, h, &fault)
+			}
+		}
+		for _, h := range slices.Clone(k.going) { // what became of its release, nobody knows
+			if h.acquire.Client == op.Client {
+				h.fault = &fault
+				k.going = slices.DeleteFunc(k.going, func(o *hold) bool { return o == h })
+				p.tell(k, h, closed)
+			}
+		}
+	}
+}
+
+// abandon ends a hold that nobody gave up: the key may stay taken in the store.
+func (p *projection) abandon(k *key, h *hold, fault *histories.Op) {
+	h.fault = fault
+	p.end(k, h, fault.Call)
+	p.tell(k, h, closed)
 }
 
 func (p *projection) renew(k *key, op *histories.Op) {

@@ -16,7 +16,7 @@ type Property struct {
 // Properties is every property that a history is judged by.
 func Properties() []Property {
 	return []Property{leaseExclusion(), mutualExclusion(), resourceIntegrity(), ownerRelease(), fencing(),
-		reentrancy(), renewal(), noOrphan(), progress(), exactTry()}
+		reentrancy(), renewal(), noOrphan(), progress(), recovery(), exactTry()}
 }
 
 // judgement follows a history and says at its end what it found. Events come in the order in which they
@@ -27,6 +27,10 @@ type judgement interface {
 	finding() Finding
 }
 
+// faulted is a judgement that must know of the faults after which a client does nothing more: it is told at
+// their call, before the projection takes that in, and at their return.
+type faulted interface{ fault(histories.Event) }
+
 // facts are what judgements share.
 type facts struct {
 	header histories.Header
@@ -35,6 +39,8 @@ type facts struct {
 	counts *Counts
 	past   *past
 	until  time.Duration // how far the history was judged, known at its end
+
+	recovered []time.Duration // from the end of a client to the next grant of what it had, in order
 }
 
 // perKey is a judgement's state for each key.

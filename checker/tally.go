@@ -1,10 +1,21 @@
 package checker
 
-import "lockbench/histories"
+import (
+	"time"
+
+	"lockbench/histories"
+)
+
+// maxBands is how many faults are kept for a verdict; what is counted is all of them.
+const maxBands = 1000
 
 // tally counts what gives a finding its weight.
 type tally struct {
 	*Counts
+	lost     map[int32]histories.Op // by client: its last loss, until the store was seen to have that hold still
+	bands    []Band
+	injected bool          // a fault was seen to take effect
+	first    time.Duration // the call of the first one that was
 }
 
 func (t *tally) event(k *key, ev histories.Event) {
@@ -15,10 +26,63 @@ func (t *tally) event(k *key, ev histories.Event) {
 	if op.Outcome == histories.Unknown && !op.Kind.SelfStarted() {
 		t.Unknown++
 	}
-	if op.Kind == histories.Acquire && op.Outcome == histories.Refused {
+	switch {
+	case op.Kind == histories.Acquire && op.Outcome == histories.Refused:
 		t.Refused++
+	case op.Kind == histories.Lost:
+		t.Losses++
+		t.lost[op.Client] = *op
+	case op.Kind == histories.Probe && op.Outcome == histories.OK && op.Value == histories.ProbeMine:
+		if l, ok := t.lost[op.Client]; ok && l.Hold != 0 && l.Hold == op.Hold && op.Call >= l.Return {
+			t.FalseLosses++
+			delete(t.lost, op.Client)
+		}
+	case stale(op):
+		t.Stale++
 	}
 }
+
+// stale tells whether what the lock guards refused an operation for its token.
+func stale(op *histories.Op) bool {
+	switch op.Kind {
+	case histories.Read, histories.Write, histories.Append:
+		return op.Outcome == histories.Refused && op.Error == "stale"
+	}
+	return false
+}
+
+// fault takes in a fault that begins or ends. A heal ends the last that began of its name and client.
+func (t *tally) fault(ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind == histories.Heal:
+		t.healed(op)
+	case !ev.Return:
+		if len(t.bands) < maxBands {
+			t.bands = append(t.bands, Band{Name: op.Fault, Client: op.Client, From: op.Call, To: histories.StillOpen})
+		}
+	case op.Outcome == histories.OK:
+		if t.Faults++; !t.injected || op.Call < t.first {
+			t.injected, t.first = true, op.Call
+		}
+		for i := range t.bands {
+			if b := &t.bands[i]; b.of(op) && b.From == op.Call {
+				b.Effective = true
+			}
+		}
+	}
+}
+
+func (t *tally) healed(op *histories.Op) {
+	for i := len(t.bands) - 1; i >= 0; i-- {
+		if b := &t.bands[i]; b.of(op) && b.To == histories.StillOpen {
+			b.To = op.Return
+			return
+		}
+	}
+}
+
+func (b *Band) of(op *histories.Op) bool { return b.Name == op.Fault && b.Client == op.Client }
 
 func (t *tally) change(k *key, h *hold, c change) {
 	switch c {

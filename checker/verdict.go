@@ -74,6 +74,20 @@ type Counts struct {
 	HandOffs   int `json:"handoffs"` // grants to another client than before, while it was waiting at the release
 	Expiries   int `json:"expiries"` // promises that ran out before their hold ended
 	Takeovers  int `json:"takeovers"`
+
+	Faults      int `json:"faults,omitempty"`       // injected and seen to take effect
+	Losses      int `json:"losses,omitempty"`       // holds that the lock told its client to be gone
+	FalseLosses int `json:"false_losses,omitempty"` // of those, after which the store was seen to have the hold still
+	Stale       int `json:"stale,omitempty"`        // reads, writes and appends that what the lock guards refused for their token
+}
+
+// Band is a fault and how long it lasted.
+type Band struct {
+	Name      string        `json:"name"`
+	Client    int32         `json:"client"` // histories.Harness where it was not aimed at one
+	From      time.Duration `json:"from_ns"`
+	To        time.Duration `json:"to_ns"` // histories.StillOpen: until the end
+	Effective bool          `json:"effective"`
 }
 
 // Verdict is all that is said of one history.
@@ -86,6 +100,10 @@ type Verdict struct {
 	Findings []Finding     `json:"findings"`
 	Oracle   Oracle        `json:"oracle"`
 	Warnings []string      `json:"warnings,omitempty"`
+
+	// Recoveries are the times from the end of a client to the next grant of what it had, in order.
+	Recoveries []time.Duration `json:"recoveries_ns,omitempty"`
+	Faults     []Band          `json:"faults,omitempty"` // in order of their calls, the first thousand
 }
 
 // Finding returns what is said of a property.

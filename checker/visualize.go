@@ -62,7 +62,12 @@ func holdsOf(w *Witness, slack time.Duration) ([]*hold, error) {
 		}
 	})
 	_, err := histories.Replay(histories.Ops(w.Ops), func(ev histories.Event) error {
-		p.event(p.key(ev.Op.Key), ev)
+		switch {
+		case ev.Op.EndsClient() && !ev.Return:
+			p.gone(ev.Op)
+		case ev.Op.Kind != histories.Inject:
+			p.event(p.key(ev.Op.Key), ev)
+		}
 		return nil
 	})
 	return holds, err
@@ -116,6 +121,9 @@ func describe(h *hold, a step, v view) string {
 	}
 	if end, _ := v.end(h); end < h.end {
 		return fmt.Sprintf("client %d: its promise is over", h.acquire.Client)
+	}
+	if h.fault != nil {
+		return fmt.Sprintf("client %d is gone from %s on", h.acquire.Client, at(h.end))
 	}
 	return fmt.Sprintf("client %d releases %s at %s", h.acquire.Client, h.acquire.Key, at(h.end))
 }

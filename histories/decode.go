@@ -222,7 +222,9 @@ func checkLine(l *Line, seen fields) error {
 		return errors.New(`an operation needs a "call"`)
 	case seen&fReturn != 0 && op.Return < op.Call:
 		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
-	case seen&fReturn == 0 && op.Kind.SelfStarted():
+	case seen&fFault != 0 && op.Kind != Inject && op.Kind != Heal:
+		return fmt.Errorf(`"fault" belongs to an inject or a heal, not to kind %s`, op.Kind)
+	case seen&fReturn == 0 && op.Kind.SelfStarted() && op.Kind != Inject:
 		return fmt.Errorf(`a %s needs a "return"`, op.Kind)
 	case seen&fReturn == 0 && op.Outcome != Unknown:
 		return fmt.Errorf(`outcome %s without a "return"`, op.Outcome)
@@ -252,6 +254,7 @@ const (
 	fError
 	fMark
 	fStall
+	fFault
 )
 
 func fieldOf(name []byte) fields {
@@ -290,6 +293,8 @@ func fieldOf(name []byte) fields {
 		return fMark
 	case "stall":
 		return fStall
+	case "fault":
+		return fFault
 	}
 	return 0
 }
@@ -319,6 +324,8 @@ func (r *Reader) set(l *Line, f fields, value []byte) (err error) {
 		err = parseName(value, &op.Outcome)
 	case fKey:
 		op.Key, err = r.intern(value)
+	case fFault:
+		op.Fault, err = r.intern(value)
 	case fError:
 		op.Error, err = r.intern(value)
 	case fDue:

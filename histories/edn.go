@@ -16,6 +16,9 @@ import (
 // markEvery is after how many entries of an EDN history a mark is put in, so that a replay need not hold it whole.
 const markEvery = 4096
 
+// jepsens is the call of Jepsen's own faults while they are open: their second entry does not say when that was.
+const jepsens time.Duration = -1
+
 // ednHistory turns Jepsen's history, in which an operation is two entries, into lines, in which it is one.
 // It keeps what is open and what each client did last.
 type ednHistory struct {
@@ -26,12 +29,12 @@ type ednHistory struct {
 	ended   bool
 
 	clients map[int32]*ednClient
-	faults  map[string]*Op // open, by what the nemesis called them
-	ready   []Line         // to be delivered before anything else is read
-	unknown map[string]int // fields that mean nothing here, and how often they stood
-	clock   string         // the field that gives the time: what the first entry has
-	now     time.Duration  // of the last entry
-	last    time.Duration  // the latest stamp
+	faults  map[injection][]Op // open, by what the nemesis called them, and by client and call where it says so
+	ready   []Line             // to be delivered before anything else is read
+	unknown map[string]int     // fields that mean nothing here, and how often they stood
+	clock   string             // the field that gives the time: what the first entry has
+	now     time.Duration      // of the last entry
+	last    time.Duration      // the latest stamp
 	entries int
 }
 
@@ -61,7 +64,7 @@ func looksLikeEDN(in *bufio.Reader) bool {
 func (r *Reader) openEDN() error {
 	r.Header = Header{Version: Version}
 	h := &ednHistory{reader: r, forms: &forms{in: r.in, line: 1}, last: -1,
-		clients: map[int32]*ednClient{}, faults: map[string]*Op{}, unknown: map[string]int{}}
+		clients: map[int32]*ednClient{}, faults: map[injection][]Op{}, unknown: map[string]int{}}
 	if c, _ := h.forms.next(); c == '[' || c == '(' {
 		h.forms.read()
 		h.wrapped = true
@@ -244,21 +247,34 @@ func (h *ednHistory) complete(e *ednEntry) error {
 	return nil
 }
 
-// fault is a nemesis: two entries of the same :f, and one where lockbench wrote it.
+// fault is a nemesis: two entries of the same :f. Where lockbench wrote it, both bear its :call, and a heal is
+// one entry.
 func (h *ednHistory) fault(e *ednEntry) error {
-	op, open := h.faults[e.f]
-	switch {
-	case e.has[fCall]:
-		whole := e.op
-		op = &whole
-	case !open:
-		whole := e.op
-		whole.Due, whole.Call, whole.Error = h.now, h.now, cmp.Or(whole.Error, e.f)
-		h.faults[e.f] = &whole
+	op, ours := e.op, e.has[fCall]
+	id := injection{op.Client, cmp.Or(op.Fault, e.f), op.Call}
+	if !ours {
+		id.call = jepsens
+	}
+	begun := h.faults[id]
+	if ours && e.kind == "invoke" && op.Kind == Inject || !ours && len(begun) == 0 {
+		if !ours {
+			op.Due, op.Call, op.Fault = h.now, h.now, id.fault
+		}
+		if op.Call > h.now {
+			return fmt.Errorf("it stands at %d, before its call at %d", h.now, op.Call)
+		}
+		h.faults[id] = append(begun, op)
 		return nil
 	}
-	delete(h.faults, e.f)
-	return h.self(op)
+	if len(begun) > 0 {
+		if h.faults[id] = begun[1:]; len(begun) == 1 {
+			delete(h.faults, id)
+		}
+		if !ours {
+			op = begun[0]
+		}
+	}
+	return h.self(&op)
 }
 
 // selfStarted is what a lock began by itself, such as a watchdog's renewal: one entry, at its return.
@@ -287,13 +303,30 @@ func (h *ednHistory) mark(at time.Duration) {
 			h.ready = append(h.ready, Line{Op: *c.open})
 		}
 	}
+	for _, id := range h.faultsInOrder() {
+		for _, op := range h.faults[id] {
+			if op.Kind == Inject {
+				op.Return, op.Outcome, op.Error = StillOpen, Unknown, ""
+				h.ready = append(h.ready, Line{Op: op})
+			}
+		}
+	}
 	h.ready = append(h.ready, Line{Mark: true, At: at})
+}
+
+func (h *ednHistory) faultsInOrder() []injection {
+	return slices.SortedFunc(maps.Keys(h.faults), func(a, b injection) int {
+		return cmp.Or(cmp.Compare(a.fault, b.fault), cmp.Compare(a.client, b.client), cmp.Compare(a.call, b.call))
+	})
 }
 
 func (h *ednHistory) end() {
 	h.ended = true
-	for _, f := range slices.Sorted(maps.Keys(h.faults)) { // one that has no second entry
-		h.self(h.faults[f])
+	for _, id := range h.faultsInOrder() { // one of Jepsen's that has no second entry
+		if id.call == jepsens {
+			h.self(&h.faults[id][0])
+			delete(h.faults, id)
+		}
 	}
 	h.mark(max(h.last, 0))
 	if len(h.unknown) == 0 {

@@ -55,8 +55,8 @@ func TestEDNOperations(t *testing.T) {
 		"a nemesis is two entries": {
 			`[{:type :info :f :kill :process :nemesis :time 5 :value {:n1 :x}} {:type :info :f :kill :process :nemesis :time 8 :value #{"n1"}}
 			  {:type :info :f :stop-partition :process :nemesis :time 9}]`,
-			[]Op{{Client: Harness, Kind: Inject, Outcome: OK, Due: 5, Call: 5, Return: 8, Error: "kill"},
-				{Client: Harness, Kind: Heal, Outcome: OK, Due: 9, Call: 9, Return: 9, Error: "stop-partition"}},
+			[]Op{{Client: Harness, Kind: Inject, Outcome: OK, Due: 5, Call: 5, Return: 8, Fault: "kill"},
+				{Client: Harness, Kind: Heal, Outcome: OK, Due: 9, Call: 9, Return: 9, Fault: "stop-partition"}},
 		},
 		"entries of one time keep their order": {
 			`{:type :invoke :f :write :process 0 :time 5 :value 1} {:type :ok :f :write :process 0 :time 5 :value 1}
@@ -156,6 +156,7 @@ func FuzzEDN(f *testing.F) {
 		f.Add(out.Bytes())
 	}
 	f.Add([]byte(`{:type :invoke :f :w :process 0 :value -1} {:type :info :f :w, :process 0 :error "\u00e9\"" :x ##NaN :c [\{ #inst "2026"]}`))
+	f.Add([]byte(`{:type :invoke :f :inject :process :nemesis :client 2 :fault "kill" :call 0 :value 1} {:type :info :f :inject :process :nemesis :client 2 :fault "kill" :call 0 :value 1} {:type :info :f :cut :process :nemesis}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := NewReader(bytes.NewReader(text))
 		if err != nil || r.edn == nil {
@@ -187,7 +188,11 @@ func events(t *testing.T, text []byte) []Event {
 	_, err = Replay(r.Next, func(ev Event) error {
 		op := *ev.Op
 		if !ev.Return {
-			op = Op{Client: op.Client, Life: op.Life, Hold: op.Hold, Kind: op.Kind, Key: op.Key, Due: op.Due, Call: op.Call}
+			known := Op{Client: op.Client, Life: op.Life, Hold: op.Hold, Kind: op.Kind, Key: op.Key, Due: op.Due, Call: op.Call}
+			if op.Kind == Inject {
+				known.Fault, known.Value = op.Fault, op.Value
+			}
+			op = known
 		}
 		all = append(all, Event{&op, ev.Return})
 		return nil

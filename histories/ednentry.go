@@ -75,6 +75,10 @@ func (h *ednHistory) parse(f *form) (*ednEntry, error) {
 			return nil, fmt.Errorf("an operation needs a %s", name)
 		}
 	}
+	if e.process != nemesis && seen[":fault"] { // a test's own field
+		e.op.Fault = ""
+		h.unknown[":fault"]++
+	}
 	return e, e.finish()
 }
 
@@ -127,6 +131,10 @@ func (e *ednEntry) set(name string, v *form) (known bool, err error) {
 	case ":key":
 		op.Key, err = keyOf(v)
 		e.has[fKey] = true
+	case ":fault":
+		if op.Fault = v.String(); v.isNil() {
+			op.Fault = ""
+		}
 	case ":error":
 		if op.Error = v.String(); v.isNil() {
 			op.Error = ""

@@ -75,6 +75,7 @@ type ednWriter struct {
 	concurrency int64
 	eras        map[int32]int64 // how often each client's process crashed
 	index       int64
+	last        time.Duration // of the entries: they must not go back
 	line        []byte
 }
 
@@ -92,10 +93,12 @@ func (x *ednWriter) header(h *Header) error {
 func (x *ednWriter) event(ev Event) error {
 	op := ev.Op
 	switch {
+	case op.Kind == Inject && !ev.Return:
+		x.self(op, op.Call, "invoke", ":"+nemesis)
 	case op.Kind == Inject || op.Kind == Heal:
-		x.self(op, ":"+nemesis)
+		x.self(op, op.Return, "info", ":"+nemesis)
 	case op.Kind.SelfStarted():
-		x.self(op, ":"+selfStarted)
+		x.self(op, op.Return, "info", ":"+selfStarted)
 	case !ev.Return:
 		x.operation(op, op.Call, "invoke")
 		x.number(":due", int64(op.Due), op.Due != op.Call)
@@ -129,18 +132,26 @@ func (x *ednWriter) operation(op *Op, at time.Duration, kind string) {
 	x.number(":hold", op.Hold, op.Hold != 0)
 }
 
-// self writes what may run beside the client's own operation as one entry, at its return.
-func (x *ednWriter) self(op *Op, process string) {
-	x.begin(op.Return, "info", process, op.Kind.String())
+// self writes what may run beside the client's own operation as one entry, at its return; of an inject, whose
+// call matters too, as two.
+func (x *ednWriter) self(op *Op, at time.Duration, kind, process string) {
+	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)
 	x.number(":client", int64(op.Client), true)
 	x.number(":life", int64(op.Life), op.Life != 0)
 	x.number(":hold", op.Hold, op.Hold != 0)
-	x.line = append(append(x.line, ", :outcome :"...), op.Outcome.String()...)
+	if op.Fault != "" {
+		x.text(":fault", op.Fault)
+	}
+	if kind != "invoke" {
+		x.line = append(append(x.line, ", :outcome :"...), op.Outcome.String()...)
+	}
 	x.number(":due", int64(op.Due), op.Due != op.Call)
 	x.number(":call", int64(op.Call), true)
 	x.number(":value", op.Value, op.Value != 0)
-	x.result(op)
+	if kind != "invoke" {
+		x.result(op)
+	}
 }
 
 func (x *ednWriter) result(op *Op) {
@@ -158,7 +169,8 @@ func (x *ednWriter) result(op *Op) {
 }
 
 func (x *ednWriter) begin(at time.Duration, kind, process, f string) {
-	x.line = fmt.Appendf(x.line[:0], "{:index %d, :time %d, :type :%s, :process %s, :f :%s", x.index, max(at, 0), kind, process, f)
+	x.last = max(x.last, at)
+	x.line = fmt.Appendf(x.line[:0], "{:index %d, :time %d, :type :%s, :process %s, :f :%s", x.index, x.last, kind, process, f)
 	x.index++
 }
 

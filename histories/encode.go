@@ -64,6 +64,7 @@ func AppendOp(b []byte, op *Op) []byte {
 		b = append(append(append(b, `,"outcome":"`...), op.Outcome.String()...), '"')
 	}
 	b = appendString(b, `,"key":`, op.Key)
+	b = appendString(b, `,"fault":`, op.Fault)
 	b = appendInt(b, `,"depth":`, int64(op.Depth))
 	if op.Due != op.Call {
 		b = strconv.AppendInt(append(b, `,"due":`...), int64(op.Due), 10)

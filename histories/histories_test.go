@@ -60,7 +60,9 @@ func TestWhatIsRecordedIsRead(t *testing.T) {
 		l.Return(Result{Outcome: OK, Depth: 2, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1})
 		l.Call(Op{Kind: Write, Hold: 1, Key: "k", Value: 9})
 		l.Return(Result{Outcome: Refused, Error: "stale\n"})
-		rec.Log(Harness).Note(Op{Kind: Inject, Key: "k", Call: rec.Since()})
+		rec.Log(Harness).Inject(Op{Key: "k", Fault: "server-pause"})(OK, "")
+		rec.Log(0).Inject(Op{Fault: "holder-kill", Value: Gone})(Refused, "no such process")
+		rec.Log(0).Note(Op{Kind: Heal, Fault: "holder-kill", Outcome: OK, Call: rec.Since()})
 	})
 	lines, warnings, err := read(t, file)
 	if err != nil || len(warnings) > 0 {
@@ -80,7 +82,9 @@ func TestWhatIsRecordedIsRead(t *testing.T) {
 	want := []Op{
 		{Hold: 1, Kind: Acquire, Outcome: OK, Depth: 2, Key: `a "key" – €`, SentAfter: 3, Validity: Unbounded, Fence: 7, Value: -1},
 		{Hold: 1, Kind: Write, Outcome: Refused, Key: "k", Value: 9, Error: "stale\n"},
-		{Client: Harness, Kind: Inject, Key: "k"},
+		{Kind: Inject, Outcome: Refused, Fault: "holder-kill", Value: Gone, Error: "no such process"},
+		{Kind: Heal, Outcome: OK, Fault: "holder-kill"},
+		{Client: Harness, Kind: Inject, Outcome: OK, Key: "k", Fault: "server-pause"},
 	}
 	if d := gocmp.Diff(want, ops); d != "" {
 		t.Error(d)
@@ -191,6 +195,52 @@ func TestOpenOperationsAreListedAtAMark(t *testing.T) {
 	}
 }
 
+// TestAFaultIsListedAtAMark: what an inject ends it ends at its call, so a replay must hear of that in time,
+// however many are open and beside whatever their client does.
+func TestAFaultIsListedAtAMark(t *testing.T) {
+	file := record(t, 1, func(rec *Recorder) {
+		l := rec.Log(0)
+		killed := l.Inject(Op{Fault: "holder-kill", Value: Gone})
+		paused := l.Inject(Op{Fault: "process-pause"})
+		l.Call(Op{Kind: Acquire, Key: "k"})
+		rec.Mark(0)
+		rec.Mark(0)
+		paused(Unknown, "not seen")
+		l.Return(Result{Outcome: OK})
+		killed(OK, "")
+		l.Inject(Op{Fault: "partition"})
+	})
+	want := []string{"holder-kill false 1", "process-pause false 0", " false 0", "process-pause true 0", " true 0", "holder-kill true 1", "partition false 0"}
+	got, ops := replayed(t, file)
+	if !slices.Equal(got, want) || ops != 4 {
+		t.Errorf("%d operations, %q, want 4, %q", ops, got, want)
+	}
+	var edn bytes.Buffer
+	if _, err := exportEDN(&edn, func() (*Reader, error) { return NewReader(bytes.NewReader(file)) }); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := replayed(t, edn.Bytes()); !slices.Equal(got, want) {
+		t.Errorf("in EDN %q, want %q", got, want)
+	}
+}
+
+// replayed is the events of a history, by fault, and how many operations were counted.
+func replayed(t *testing.T, text []byte) (got []string, ops int) {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cover, err := Replay(r.Next, func(ev Event) error {
+		got = append(got, fmt.Sprint(ev.Op.Fault, " ", ev.Return, " ", ev.Op.Value))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, cover.Ops
+}
+
 // TestAtTheVeryTimeOfAMark: what stands below a mark and happened at its time is still put in order with
 // what stands above it, calls before returns.
 func TestAtTheVeryTimeOfAMark(t *testing.T) {
@@ -267,6 +317,8 @@ func TestMalformed(t *testing.T) {
 		"newer":             {`{"lockbench":2,"what":{"is":"this"}}` + "\n", "version 2, this lockbench reads up to version 1"},
 		"unknown in header": {`{"lockbench":1,"lok":"x"}` + "\n", "lok"},
 		"unknown field":     {header + `{"client":0,"kind":"acquire","call":1,"retrun":2}` + "\n", `line 2: unknown field "retrun"`},
+		"fault elsewhere":   {header + `{"client":0,"kind":"acquire","call":1,"fault":"x"}` + "\n", `"fault" belongs to an inject or a heal, not to kind acquire`},
+		"open heal":         {header + `{"client":0,"kind":"heal","call":1,"fault":"x"}` + "\n", `a heal needs a "return"`},
 		"twice":             {header + `{"client":0,"kind":"acquire","call":1,"call":2}` + "\n", `"call" stands twice`},
 		"unknown kind":      {header + `{"client":0,"kind":"lock","call":1}` + "\n", `unknown kind "lock" (one of acquire, `},
 		"no kind":           {header + `{"client":0,"call":1}` + "\n", `needs a "kind"`},
@@ -393,6 +445,7 @@ func FuzzReader(f *testing.F) {
 	z, _ := zstd.NewWriter(nil)
 	f.Add(z.EncodeAll([]byte(header+`{"mark":1}`+"\n"), nil))
 	f.Add([]byte(header + `{"client":0,"kind":"acquire","key":"\u00e9\"","call":"1.5ms","return":2000000,"outcome":"ok"}`))
+	f.Add([]byte(header + `{"client":3,"kind":"inject","fault":"holder-kill","call":1,"return":2,"outcome":"ok","value":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines, _, err := read(t, text)
 		for _, l := range lines { // what was read is written and read again as the same

@@ -44,7 +44,8 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // SelfStarted kinds are begun by the lock or by the harness, not by the client whose number they bear.
-// They may run beside that client's own operation, and only their return is an event of the history.
+// They may run beside that client's own operation, and only their return is an event of the history, but
+// for an inject: what it does to its client it may do from its call on.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
 // Outcome is how an operation ended. The zero Outcome is the cautious one.
@@ -86,6 +87,10 @@ const (
 	ProbeOther              // it bears another's
 )
 
+// Gone is the Value of an inject after whose call its client does nothing more: it was killed, or it abandons
+// what it holds. Whatever it held ends there.
+const Gone int64 = 1
+
 // Op is one operation: one line of a history. Times are since the start of the history.
 type Op struct {
 	Client, Life int32 // Life rises after an indeterminate acquire or release; the pair is the judge's identity
@@ -93,7 +98,8 @@ type Op struct {
 	Kind         Kind
 	Outcome      Outcome
 	Depth        uint16 // of re-entrant holds: 1 for the outermost, 0 where the lock does not count
-	Key          string // what is exclusive: the segment, not the product
+	Key          string // what is exclusive: the segment, not the product; of a fault often none
+	Fault        string // of an inject and its heal: the fault's name
 
 	Due, Call, Return time.Duration // intended start, actual start, end (StillOpen)
 	SentAfter         time.Duration // from Call to the sending of the attempt that won
@@ -105,6 +111,9 @@ type Op struct {
 
 // Open tells whether the operation has not returned.
 func (o *Op) Open() bool { return o.Return < 0 }
+
+// EndsClient tells whether an operation is a fault after which its client does nothing more.
+func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
 
 // Until is the end of what a granted acquire or a confirmed renewal promised, taken cautiously: slack is
 // the clock error allowed for. It is Forever for an unbounded promise; ok is false where none was stated.

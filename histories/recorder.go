@@ -2,6 +2,7 @@ package histories
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -117,6 +118,11 @@ func (r *Recorder) drain(l *Log, open []Op) []Op {
 	if open != nil && l.busy {
 		open = append(open, l.open)
 	}
+	if open != nil {
+		for _, op := range l.faults {
+			open = append(open, *op)
+		}
+	}
 	l.mu.Unlock()
 	for i := range done {
 		r.keep(r.enc.op(&done[i]))
@@ -143,6 +149,8 @@ type Log struct {
 	open Op
 	busy bool
 	done []Op
+
+	faults []*Op // injects that have not returned
 }
 
 // Call records that an operation begins, and gives the time of its call. Client, Life, Call and Return are
@@ -195,6 +203,26 @@ func (l *Log) Note(op Op) {
 	op.Due = op.Call
 	l.done = append(l.done, op)
 	l.unlock()
+}
+
+// Inject records that a fault begins for this client, or on the harness's log for something else; end records
+// how that came out, OK if the fault was seen to take effect, with what went wrong otherwise. It may run beside
+// the client's own operation. It is listed as open at marks, so that what it ends is known in time.
+func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	op.Kind, op.Client, op.Life = Inject, l.client, l.life
+	op.Call, op.Return = l.r.Since(), StillOpen
+	op.Due, op.Outcome = op.Call, Unknown
+	l.faults = append(l.faults, &op)
+	return func(outcome Outcome, problem string) {
+		l.lockWithRoom()
+		l.faults = slices.DeleteFunc(l.faults, func(f *Op) bool { return f == &op })
+		op.Return = max(l.r.Since(), op.Call)
+		op.Outcome, op.Error = outcome, problem
+		l.done = append(l.done, op)
+		l.unlock()
+	}
 }
 
 // NextHold numbers an acquire: no other acquire of the history has the same number, and which it is

@@ -10,7 +10,7 @@ import (
 )
 
 // Event is the call or the return of an operation. Op is valid during the visit only. At a call no more
-// than Client, Life, Hold, Kind, Key, Due and Call is known.
+// than Client, Life, Hold, Kind, Key, Due and Call is known; of an inject, Fault and Value too.
 type Event struct {
 	Op     *Op
 	Return bool
@@ -18,7 +18,7 @@ type Event struct {
 
 // Time is when the event happened.
 func (e Event) Time() time.Duration {
-	if e.Return {
+	if e.Return && e.Op.Kind != Lost { // a loss took place when it is said to; the notice of it may come later
 		return e.Op.Return
 	}
 	return e.Op.Call
@@ -38,7 +38,7 @@ type Coverage struct {
 // Operations that one client calls at the very time its previous one returns are told apart by a
 // nanosecond; two at once by one client is an error.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
-	p := replay{visit: visit, clients: map[int32]*sequence{}}
+	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
 		line, err := next()
 		switch {
@@ -75,6 +75,14 @@ type replay struct {
 	ops     []Op     // not yet delivered whole
 	queue   []queued // events of ops
 	clients map[int32]*sequence
+	faults  map[injection]bool // listed as open: their calls are queued
+}
+
+// injection is what tells one inject from another: several may be open at once, also of one client.
+type injection struct {
+	client int32
+	fault  string
+	call   time.Duration
 }
 
 // sequence is what one client does, one thing after the other.
@@ -94,14 +102,17 @@ func (p *replay) add(op *Op) error {
 		return fmt.Errorf("more than %d operations without a mark", len(p.ops))
 	}
 	i := int32(len(p.ops)) * 2
-	if !op.Kind.SelfStarted() {
+	switch {
+	case op.Kind == Inject:
+		p.inject(op, i)
+	case !op.Kind.SelfStarted():
 		if err := p.call(op, i); err != nil {
 			return err
 		}
 	}
 	p.ops = append(p.ops, *op)
 	if !op.Open() {
-		p.queue = append(p.queue, queued{op.Return, i + 1})
+		p.queue = append(p.queue, queued{Event{Op: op, Return: true}.Time(), i + 1})
 	}
 	return nil
 }
@@ -136,6 +147,18 @@ func (p *replay) call(op *Op, i int32) error {
 	return nil
 }
 
+// inject queues the call of a fault unless that was done when it was listed as open. One that was noted when
+// it was over may have been called before the mark above: its call comes late then.
+func (p *replay) inject(op *Op, i int32) {
+	id := injection{op.Client, op.Fault, op.Call}
+	if !p.faults[id] {
+		p.queue = append(p.queue, queued{op.Call, i})
+	}
+	if p.faults[id] = true; !op.Open() {
+		delete(p.faults, id)
+	}
+}
+
 func (p *replay) mark(line Line) error {
 	if line.At < p.cover.Until {
 		return fmt.Errorf("the mark at %v follows one at %v", line.At, p.cover.Until)
@@ -164,13 +187,13 @@ func (p *replay) end() error {
 // deliver visits all events before a time and keeps the others.
 func (p *replay) deliver(before time.Duration) error {
 	slices.SortFunc(p.queue, func(a, b queued) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), cmp.Compare(a.ev, b.ev))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ev&1, b.ev&1), p.faultsFirst(a, b), cmp.Compare(a.ev, b.ev))
 	})
 	n := 0
 	for ; n < len(p.queue) && p.queue[n].at < before; n++ {
 		q := p.queue[n]
 		ev := Event{Op: &p.ops[q.ev/2], Return: q.ev&1 == 1}
-		if !ev.Return || ev.Op.Kind.SelfStarted() {
+		if !ev.Return || ev.Op.Kind.SelfStarted() && ev.Op.Kind != Inject {
 			p.cover.Ops++
 		}
 		if p.cover.Marks == 0 {
@@ -182,6 +205,16 @@ func (p *replay) deliver(before time.Duration) error {
 	}
 	p.keep(p.queue[n:])
 	return nil
+}
+
+// faultsFirst orders calls at one time: what a fault does it does before them. Lines stand in the order of
+// returns, so the order of calls does not follow from theirs.
+func (p *replay) faultsFirst(a, b queued) int {
+	x, y := &p.ops[a.ev/2], &p.ops[b.ev/2]
+	if x.Kind != Inject && y.Kind != Inject || a.ev&1 == 1 {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(y.Kind, x.Kind), cmp.Compare(x.Fault, y.Fault), cmp.Compare(x.Client, y.Client))
 }
 
 // keep moves the operations of the remaining events to the front.

@@ -16,6 +16,8 @@ func blindRenewal() Impl {
 			expect(Holds, "SET NX is atomic, the script deletes nobody else's key, and nobody loses a key that is renewed",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "every holder stops its renewal and deletes its key", "no-orphan", "progress"),
+			under("process-pause", expect(Breaks, "the process goes on, and its renewal extends the key of whoever has it by then", "renewal", "mutual-exclusion")),
+			under("holder-abandon", expect(Breaks, "the renewal goes on for as long as its process lives", "recovery", "no-orphan")),
 			comparedRelease(),
 			in("long-hold", expect(Holds, "while its process lives the holder renews in time, and the key is its own",
 				"lease-exclusion", "mutual-exclusion", "renewal"))),

@@ -24,7 +24,7 @@ import (
 // holder that is frozen beyond its lease is stopped by the fence alone, where what it guards checks it.
 func fenced() Impl {
 	return Impl{
-		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, BackOff: longestLook,
+		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
 		Doc: "fencing tokens, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
 		Expect: together(
 			expect(Holds, "one script takes the lock, another frees it or hands it on, both only if it is free or its token is right",
@@ -32,11 +32,46 @@ func fenced() Impl {
 			expect(Holds, "a release hands over to a waiter that listens; whoever is gone loses its lease, and waiters look again", "no-orphan", "progress"),
 			expect(Holds, "the owner and the depth are in the store, and only the last release frees", "reentrancy"),
 			expect(Holds, "the counter is raised in the script that grants, and never expires", "fencing"),
+			fencedUnderFaults(),
 			comparedRelease(),
 			in("long-hold", expect(Holds, "a third into each lease it is renewed, if it is still this hold's",
 				"lease-exclusion", "mutual-exclusion", "renewal"))),
 		Open: openFenced,
 	}
+}
+
+// fencedUnderFaults is what is expected of it when something goes wrong.
+func fencedUnderFaults() []Expectation {
+	const checked = "what is guarded has seen a higher token, and refuses the late one"
+	return together(
+		under("process-pause", together(
+			expect(Breaks, "nothing in a process that stands still can notice that its lease is over", "mutual-exclusion"),
+			expect(Holds, checked, "resource-integrity"),
+			expect(Holds, "the next is granted after the lease, with a higher token", "lease-exclusion", "fencing"))),
+		in("write-fenced", under("process-pause", expect(Breaks, "the next one has read, which raised no mark, and the late one's write is still taken",
+			"resource-integrity"))),
+		under("holder-stall", together(threeViews(Holds, "while its process lives it is renewed in time"), expect(Holds, "a third into each lease", "renewal"))),
+		under("eviction", together(
+			expect(Breaks, "the server drops the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
+			expect(Open, "the counter may be dropped with it, and tokens begin again", "fencing", "resource-integrity"))),
+		under("clock-forward", together(
+			expect(Breaks, "the server no longer has the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
+			expect(Holds, checked, "resource-integrity"),
+			expect(Holds, "the counter has no lease", "fencing"))),
+		under("server-restart", together(
+			expect(Breaks, "the key is gone, and the counter with it: tokens begin again below those that were seen", "lease-exclusion", "fencing"),
+			expect(Holds, checked, "resource-integrity"),
+			expect(Open, "the lock is granted, and nobody can use it until the tokens have caught up: see the stale operations", "progress"))),
+		under("failover", together(
+			expect(Breaks, "the replica that takes over has heard neither of the key nor of its token, and gives the same one out again", "lease-exclusion", "fencing"),
+			expect(Open, "two with one token may both write; a holder that renews before it writes learns in time that it lost", "resource-integrity"))),
+		on("durable", under("server-restart", together(threeViews(Holds, "every command is on disk before it is answered"), expect(Holds, "the counter is on disk", "fencing")))),
+		recovers("holder-kill", "nobody renews any more, and the lease ends"),
+		under("holder-abandon", expect(Breaks, "it is renewed for as long as its process lives", "recovery", "no-orphan")),
+		silence(),
+		survives(badWeather, "what is not known to be granted expires or is given back, and a holder that cannot renew stops in time"),
+		survives("lost-wakeup", "a waiter looks again by itself"),
+		survives("failover-synced", "the replica that takes over has the hold, the counter and the queue"))
 }
 
 // ErrExpired and ErrHeldByAnother are the two reasons for not held.

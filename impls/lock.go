@@ -43,12 +43,16 @@ type Grant struct {
 	Depth     int           // 1 for the outermost grant; 0: the lock does not count
 	SentAfter time.Duration // from the call of Acquire to the sending of the attempt that won
 	Validity  time.Duration // what was promised from that sending on; Unbounded: no end; 0: unknown
+	Ref       int64         // whatever lets the lock find what it keeps of this grant; 0: nothing
 }
 
 // Hold is a grant and the way to learn of its loss.
 type Hold struct {
 	Grant
 	Lost <-chan struct{} // closed when the hold is known to be lost; nil: this lock cannot tell
+	// LostAfter is the time from the call of Acquire to the loss, once Lost is closed. It is set where the
+	// loss becomes known later than it was noticed: in another process.
+	LostAfter func() time.Duration
 }
 
 // Lock is one process's lock, shared by that process's clients.
@@ -98,34 +102,48 @@ type Env struct {
 
 // Impl is a lock of the table: how to open it, and what it is expected to do.
 type Impl struct {
-	Name       string
-	Doc        string        // one sentence
-	Store      string        // what it talks to: "redis", or "" for nothing
-	Deployment string        // the usual one: single, replica or five; "" without a store
-	Reentrant  bool          // it is meant to grant again to the owner that holds
-	Renews     bool          // it renews by itself while it is held
-	ExactTry   bool          // it claims to answer "busy" only while somebody holds
-	Lease      time.Duration // the longest lease that is asked of it; 0: any
-	BackOff    time.Duration // the longest pause between two tries of a waiter
-	Expect     []Expectation
-	Open       func(Env) (Lock, error) // one per process
+	Name           string
+	Doc            string        // one sentence
+	Store          string        // what it talks to: "redis", or "" for nothing
+	Deployment     string        // the usual one: single, replica or five; "" without a store
+	Reentrant      bool          // it is meant to grant again to the owner that holds
+	Renews         bool          // it renews by itself while it is held
+	TwoSteps       bool          // its acquire is two commands
+	TwoStepRelease bool          // its release is a comparison and a deletion, one after the other
+	Notifies       bool          // its waiters are told by pub/sub
+	ExactTry       bool          // it claims to answer "busy" only while somebody holds
+	Lease          time.Duration // the longest lease that is asked of it; 0: any
+	BackOff        time.Duration // the longest pause between two tries of a waiter
+	Fences         bool          // it mints fencing tokens
+	Expect         []Expectation
+	Open           func(Env) (Lock, error) // one per process; nil for a lock that is a program
+	Worker         []string                // the program and its arguments
 }
 
-// Expected is what is expected of this lock in a workload under a fault, in a run of so many processes.
-// What is said of the workload itself goes before what is said of all; of one that is special (it takes the
-// lock beyond what every use of it expects) only what is said of itself counts.
-func (i Impl) Expected(workload string, special bool, fault string, processes int) []Expectation {
+// Situation is where a lock is looked at.
+type Situation struct {
+	Workload   string
+	Special    bool // the workload takes the lock beyond what every use of it expects
+	Fault      string
+	Deployment string
+	Processes  int
+}
+
+// Expected is what is expected of this lock in a situation. What is said of the deployment or of the workload
+// itself goes before what is said of all; of a special workload only what is said of itself counts.
+func (i Impl) Expected(s Situation) []Expectation {
 	var out []Expectation
 	said := map[string]bool{}
-	for _, of := range []string{workload, ""} {
-		for _, e := range i.Expect {
-			if e.Workload != of || e.Fault != fault || processes < e.Processes || said[e.Property] || of == "" && special {
-				continue
+	for _, on := range []string{s.Deployment, ""} {
+		for _, of := range []string{s.Workload, ""} {
+			for _, e := range i.Expect {
+				if e.Deployment != on || e.Workload != of || e.Fault != s.Fault || s.Processes < e.Processes ||
+					said[e.Property] || of == "" && s.Special {
+					continue
+				}
+				said[e.Property] = true
+				out = append(out, e)
 			}
-			out = append(out, e)
-		}
-		for _, e := range out {
-			said[e.Property] = true
 		}
 	}
 	return out
@@ -145,8 +163,10 @@ type Expectation struct {
 	Property string
 	Workload string // "": every workload that is not special
 	Fault    string
-	Verdict  Verdict
-	Because  string
+	// Deployment is the one that it is said of; "": every one of which nothing else is said.
+	Deployment string
+	Verdict    Verdict
+	Because    string
 	// Processes is how many processes it takes to show it; with fewer the property is open.
 	Processes int
 }

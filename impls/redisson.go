@@ -19,8 +19,19 @@ import (
 func redisson() Impl {
 	return Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
-		Doc:    "Redisson's lock: a hash that counts per owner, waiting by pub/sub, a watchdog that renews",
-		Expect: together(redissonUsual(), comparedRelease(), watched()),
+		Doc:      "Redisson's lock: a hash that counts per owner, waiting by pub/sub, a watchdog that renews",
+		Notifies: true,
+		Expect: together(redissonUsual(), comparedRelease(), watched(),
+			under("holder-stall", together(threeViews(Holds, "while its process lives the watchdog renews in time"),
+				expect(Holds, "a third into each lease, and only what is its owner's", "renewal"))),
+			lateHolder("process-pause"),
+			silence(),
+			memoryLost("failover clock-forward server-restart eviction"),
+			recovers("holder-kill", "the watchdog dies with its process, and the lease ends"),
+			under("holder-abandon", expect(Breaks, "the watchdog renews for as long as its process lives", "recovery", "no-orphan")),
+			survives(badWeather, "what is not known to be granted expires, and what comes late frees nobody else's"),
+			survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
+			survives("failover-synced", "the replica that takes over has the hash and its lease")),
 		Open: func(env Env) (Lock, error) {
 			return openRedisson(env, redissonScripts{redissonAcquire, redissonRelease}, true)
 		},

@@ -5,8 +5,11 @@ package impls
 func redissonLease() Impl {
 	return Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true,
-		Doc:    "Redisson's lock with an explicit lease, and so without its watchdog",
-		Expect: together(redissonUsual(), comparedRelease(), promiseOutlived()),
+		Notifies: true,
+		Doc:      "Redisson's lock with an explicit lease, and so without its watchdog",
+		Expect: together(redissonUsual(), comparedRelease(), promiseOutlived(),
+			lateHolder("holder-stall process-pause"),
+			recovers("holder-kill holder-abandon", "nobody renews, and the lease ends")),
 		Open: func(env Env) (Lock, error) {
 			return openRedisson(env, redissonScripts{redissonAcquire, redissonRelease}, false)
 		},

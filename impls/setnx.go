@@ -15,6 +15,10 @@ func setNX() Impl {
 			expect(Holds, "SETNX is atomic and the key never expires: one holder until its DEL",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "without a crash every holder deletes its key", "no-orphan", "progress"),
+			under("holder-stall process-pause clock-forward", threeViews(Holds, "the key has no lease that could run out")),
+			under("holder-kill", expect(Breaks, "nobody deletes the key of a holder that died, and it never expires", "recovery", "no-orphan")),
+			under("lost-reply cancelled-acquire", expect(Breaks, "the key was set, who asked does not know it, and it never expires", "no-orphan")),
+			under("failover", expect(Breaks, "the replica that takes over has never heard of the key", "lease-exclusion", "mutual-exclusion")),
 			in("misuse", expect(Breaks, "DEL asks nobody whose key it is", "owner-release")),
 			in("long-hold", expect(Holds, "the key has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
 		Open: func(env Env) (Lock, error) {

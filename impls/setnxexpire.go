@@ -10,13 +10,14 @@ import (
 // the two leaves a key that never expires, and the plain DEL deletes whoever's key is there.
 func setNXExpire() Impl {
 	return Impl{
-		Name: "setnx-expire", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Name: "setnx-expire", Store: "redis", Deployment: "single", BackOff: longestPause, TwoSteps: true,
 		Doc: "SETNX, then PEXPIRE, then a plain DEL: a crash between the first two locks for ever",
 		Expect: together(
 			expect(Holds, "SETNX is atomic, and no hold of this workload outlives its lease",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "nobody dies between SETNX and PEXPIRE, and every holder deletes its key", "no-orphan", "progress"),
-			plainDelete()),
+			under("kill-between", expect(Breaks, "the key is set and has no end, and who was to set it is dead", "recovery", "no-orphan")),
+			lateDelete(), plainDelete()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &setNXExpireLock{s}, err

@@ -12,7 +12,7 @@ func setPX() Impl {
 			expect(Holds, "SET NX is atomic, and no hold of this workload outlives its lease",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
-			plainDelete()),
+			lateDelete(), plainDelete()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &setPXLock{s}, err

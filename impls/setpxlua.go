@@ -18,6 +18,14 @@ func setPXLua() Impl {
 			expect(Holds, "SET NX is atomic, and the script deletes nobody else's key",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			lateHolder("holder-stall process-pause"), lateAnswer(),
+			memoryLost("failover clock-forward server-restart eviction"),
+			recovers("holder-kill holder-abandon", "the key expires with its lease, whatever became of its holder"),
+			under("clock-back", expect(Breaks, "the lease ends by the server's clock, which was set back", "recovery")),
+			survives(badWeather, "what is not known to be granted expires, and what comes late frees nobody else's"),
+			silence(),
+			survives("failover-synced", "the replica that takes over has the key and its lease"),
+			on("durable", under("server-restart", threeViews(Holds, "every command is on disk before it is answered"))),
 			comparedRelease(), promiseOutlived()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)

@@ -20,16 +20,15 @@ func setPXWait() Impl {
 			expect(Holds, "SET NX is atomic on the primary, and the script deletes nobody else's key",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "what no replica acknowledged is deleted, and what is forgotten expires", "no-orphan", "progress"),
+			under("failover", expect(Breaks, "one replica had acknowledged, and the other takes over", "lease-exclusion", "mutual-exclusion")),
+			under("failover-synced", threeViews(Holds, "what was granted is on the replica that takes over")),
 			comparedRelease(), promiseOutlived()),
 		Open: func(env Env) (Lock, error) {
 			p, err := newPolling(env)
 			if err != nil {
 				return nil, err
 			}
-			if len(env.Nodes) != 2 {
-				return nil, fmt.Errorf("want a primary and a replica, got %d servers", len(env.Nodes))
-			}
-			n, err := connect(env, env.Nodes[0])
+			n, err := openNode(env) // the primary; whether replicas follow it, WAIT says
 			return &setPXWaitLock{single{n, p, env}}, err
 		},
 	}

@@ -12,7 +12,7 @@ import (
 // key, which then stays until its lease is over; one whose process was granted last deletes for others too.
 func sharedToken() Impl {
 	return Impl{
-		Name: "shared-token", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Name: "shared-token", Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
 		Lease: time.Second, // its users wait for most of them to run out
 		Doc:   "an article's lock: the token is a field that all threads share and every try overwrites",
 		Expect: together(
@@ -20,6 +20,8 @@ func sharedToken() Impl {
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "a key that its holder could not delete expires with its lease", "no-orphan"),
 			expect(Open, "a key that is left behind frees itself within the bound, the lease: it shows as holds per second, not as a wait beyond the bound", "progress"),
+			under("holder-stall", expect(Breaks, "the field has the token of the next one, of the same process: the late one deletes that one's key, and a third is let in",
+				"lease-exclusion", "mutual-exclusion")),
 			in("misuse", expect(Open, "another thread of the process can release if none tried since the grant: it depends on who tried last", "owner-release")),
 			in("long-hold", leaseRunsOut())),
 		Open: func(env Env) (Lock, error) {

@@ -1,5 +1,7 @@
 package impls
 
+import "strings"
+
 // All is every lock, from the one that is none up the ladder.
 func All() []Impl {
 	return []Impl{none(), localMutex(), setNX(), setNXExpire(), setPX(), setPXGetDel(), sharedToken(),
@@ -24,6 +26,31 @@ func in(workload string, list []Expectation) []Expectation {
 	return list
 }
 
+// under says that expectations are of faults.
+func under(faults string, list []Expectation) []Expectation {
+	var out []Expectation
+	for fault := range strings.FieldsSeq(faults) {
+		for _, e := range list {
+			e.Fault = fault
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// on says that expectations are of one deployment.
+func on(deployment string, list []Expectation) []Expectation {
+	for i := range list {
+		list[i].Deployment = deployment
+	}
+	return list
+}
+
+// threeViews are the properties of exclusion: as promised, as lived, and in what it guards.
+func threeViews(v Verdict, because string) []Expectation {
+	return expect(v, because, "lease-exclusion", "mutual-exclusion", "resource-integrity")
+}
+
 // together joins lists of expectations.
 func together(lists ...[]Expectation) []Expectation {
 	var out []Expectation
@@ -42,6 +69,12 @@ func plainDelete() []Expectation {
 			"lease-exclusion", "mutual-exclusion")))
 }
 
+// lateDelete is what to expect of a lease that is given back by a plain DEL, when its holder is late.
+func lateDelete() []Expectation {
+	return under("holder-stall", expect(Breaks, "the late one deletes the next one's key, and a third is let in",
+		"lease-exclusion", "mutual-exclusion", "owner-release"))
+}
+
 // comparedRelease is what to expect of a release that compares and deletes in one step.
 func comparedRelease() []Expectation {
 	return in("misuse", expect(Holds, "the release compares before it frees, in one step", "owner-release"))
@@ -51,6 +84,48 @@ func comparedRelease() []Expectation {
 // may be kept all the same, and what the application did is not exclusive.
 func leaseRunsOut() []Expectation {
 	return expect(Breaks, "the lease ends under its holder, who works on while the next is granted", "mutual-exclusion")
+}
+
+// lateHolder is what to expect of a lock that keeps its promise to the end of the lease, under a holder who
+// works on, because it is slow or because it stands still.
+func lateHolder(faults string) []Expectation {
+	return under(faults, together(leaseRunsOut(),
+		expect(Breaks, "the late one writes what it had read before the next one came", "resource-integrity"),
+		expect(Holds, "the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion", "owner-release")))
+}
+
+// memoryLost is what to expect of a lock that is in one server's memory, when that forgets it or hurries.
+func memoryLost(faults string) []Expectation {
+	return under(faults, expect(Breaks, "the server no longer has the key, and gives it to the next while the holder relies on its lease",
+		"lease-exclusion", "mutual-exclusion"))
+}
+
+// survives is what to expect of a lock under faults that it is made to survive.
+func survives(faults, because string) []Expectation {
+	return under(faults, together(threeViews(Holds, because), expect(Holds, because, "no-orphan", "progress")))
+}
+
+// badWeather are the faults that an atomic acquire with a lease and a compared release survive.
+const badWeather = "slow-network lost-reply partition cancelled-acquire delayed-release server-pause"
+
+// silence is what to expect where an answer never comes, on a connection that stays open.
+func silence() []Expectation {
+	const because = "what is not known to be granted expires"
+	return under("lost-reply-silent", together(threeViews(Holds, because), expect(Holds, because, "no-orphan"),
+		expect(Open, "whoever asked waits for an answer until its own limit of five seconds", "progress")))
+}
+
+// lateAnswer is what to expect of a lock that does not look at the time when it reads that it was granted.
+func lateAnswer() []Expectation {
+	return under("pause-before-answer", together(
+		expect(Breaks, "the grant is read when its lease is over, and believed", "mutual-exclusion"),
+		expect(Holds, "the next is granted after the lease", "lease-exclusion")))
+}
+
+// recovers is what to expect of a lease when its holder dies or goes away.
+func recovers(faults, because string) []Expectation {
+	return under(faults, together(expect(Holds, because, "recovery", "no-orphan"),
+		expect(Holds, "who is gone does nothing any more, and the lease keeps the others out until it ends", "lease-exclusion", "mutual-exclusion", "resource-integrity")))
 }
 
 // promiseOutlived is leaseRunsOut for a lock whose late release frees nobody else's hold.

@@ -33,7 +33,8 @@ type Manifest struct {
 	Notes       []string    `json:"notes,omitempty"`      // what a reader must know: part of the conditions
 	Warnings    []string    `json:"warnings,omitempty"`   // what went otherwise than it should
 	Locks       []LockDoc   `json:"locks,omitempty"`
-	Plan        []Cell      `json:"plan"` // in display order
+	Scenarios   []Scenario  `json:"scenarios,omitempty"` // in display order; the claims are grouped by them where there are any
+	Plan        []Cell      `json:"plan"`                // in display order
 }
 
 // How the servers of a run were brought up, as far as the page makes a difference.
@@ -55,13 +56,22 @@ type LockDoc struct {
 	Doc  string `json:"doc"`
 }
 
+// Scenario is a way in which locks are known to fail, driven on purpose: several cells, each with its expectations.
+type Scenario struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Warning string `json:"warning,omitempty"` // what it warns of
+	Doc     string `json:"doc,omitempty"`     // a paragraph
+}
+
 // Cell is one planned combination. Its trials are the folders 001, 002, ... in Dir.
 type Cell struct {
-	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>
+	Dir        string `json:"dir"` // in the run folder, with slashes: <lock>/<workload>+<fault>; it tells cells apart
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment,omitempty"`
 	Workload   string `json:"workload"`
-	Fault      string `json:"fault"` // "none" where nothing is injected
+	Fault      string `json:"fault"`              // "none" where nothing is injected
+	Scenario   string `json:"scenario,omitempty"` // that it belongs to
 }
 
 // Faulty tells whether something is injected in the cell.
@@ -110,6 +120,13 @@ func parseManifest(text []byte) (m Manifest, err error) {
 }
 
 func (m *Manifest) check() error {
+	scenarios := map[string]bool{"": true}
+	for _, s := range m.Scenarios {
+		if scenarios[s.Name] {
+			return fmt.Errorf("scenario %q: it has no name, or one that stands twice", s.Name)
+		}
+		scenarios[s.Name] = true
+	}
 	seen := map[string]bool{}
 	for _, c := range m.Plan {
 		switch {
@@ -117,6 +134,8 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("cell %q: want a clean path within the run folder, with slashes", c.Dir)
 		case c.Lock == "" || c.Workload == "":
 			return fmt.Errorf("cell %q: it needs a lock and a workload", c.Dir)
+		case !scenarios[c.Scenario]:
+			return fmt.Errorf("cell %q: its scenario %q is not one of the run's", c.Dir, c.Scenario)
 		case seen[c.Dir]:
 			return fmt.Errorf("cell %q stands twice in the plan", c.Dir)
 		case c.Dir == "report" || strings.HasPrefix(c.Dir, "report/"):

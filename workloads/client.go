@@ -16,26 +16,32 @@ import (
 type Client struct {
 	Params *Params
 
+	Process
 	number   int32
-	lock     impls.Lock
 	recorder *histories.Recorder
 	log      *histories.Log
-	resource Resource
 	granted  *atomic.Int64
 	watch    *Watch
-	renews   bool    // the lock renews by itself
-	partner  *Client // another client, driven by this one; nil where the workload needs none
-	done     bool    // no iteration follows
+	director Director   // nil: nothing goes wrong on purpose
+	witness  impls.Lock // of a process that no fault touches: for questions to the store
+	renews   bool       // the lock renews by itself
+	guarded  bool       // what is done under the lock shows by itself that the process runs
+	partner  *Client    // another client, driven by this one; nil where the workload needs none
+	done     bool       // no iteration follows
+	gone     bool       // nor anything else: it was killed, or went away
 
-	rand *rand.Rand    // of this iteration
-	due  time.Duration // when this iteration was meant to start
+	iteration uint64
+	rand      *rand.Rand    // of this iteration
+	due       time.Duration // when this iteration was meant to start
+	stall     time.Duration // so long is the work of this hold; 0: as usual
 }
 
 // Held is a hold and the number of its acquire.
 type Held struct {
 	impls.Hold
-	number int64
-	lost   bool // it was noted that the hold is over
+	number        int64
+	call, granted time.Duration // of its acquire
+	lost          bool          // it was noted that the hold is over
 }
 
 // Leave says that the client has nothing more to do.
@@ -44,90 +50,170 @@ func (c *Client) Leave() { c.done = true }
 // Key chooses the key of this iteration.
 func (c *Client) Key() string { return c.Params.key(c.rand) }
 
-// Acquire asks for a key; false where it was refused or nobody knows.
+// Acquire asks for a key; false where it was refused, nobody knows, or the client has gone.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
+	order := c.at(ctx, Asking)
+	if c.gone {
+		return Held{}, false
+	}
+	if order.Wait > 0 {
+		wait = order.Wait
+	}
+	h, err := c.ask(ctx, key, wait)
+	c.after(err)
+	if err != nil {
+		return h, false
+	}
+	c.stall = c.at(ctx, Granted).Stall
+	return h, !c.gone
+}
+
+// ask is the acquire itself, recorded.
+func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held, error) {
 	h := Held{number: c.log.NextHold()}
 	known := key
-	if _, ok := c.lock.(impls.Segmenter); ok {
+	if _, ok := c.Lock.(impls.Segmenter); ok {
 		known = "" // which one is asked for is known at the return
 	}
-	call := c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
+	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due})
 	c.due = 0 // a second acquire of the iteration is due when it is called
 	var err error
-	h.Hold, err = c.lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
+	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: c.Params.TTL, Wait: wait, KeepAlive: true})
 	res := result(err)
 	res.Key = h.Key // a lock of several segments says which one it asked for, also when refused
 	if err == nil {
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
-		if c.renews {
-			c.watch.holding(h.Grant, watched{c.log, h.number, call})
-		}
 	}
-	c.log.Return(res)
-	return h, err == nil
+	h.granted = c.log.Return(res)
+	if err == nil && c.renews && h.Depth <= 1 { // what it renews is the outermost, and counted from there
+		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
+	}
+	return h, err
+}
+
+// after looks at how an operation came out: the client of a process that is no more does nothing more.
+func (c *Client) after(err error) {
+	if errors.Is(err, ErrGone) {
+		c.gone = true
+		c.Leave()
+	}
 }
 
 // Release gives a hold up.
 func (c *Client) Release(ctx context.Context, h Held) {
+	if c.at(ctx, Releasing); c.gone {
+		return
+	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
-	c.log.Return(result(c.lock.Release(ctx, h.Grant)))
+	err := c.Lock.Release(ctx, h.Grant)
+	c.log.Return(result(err))
+	c.after(err)
 }
 
 // Lost notes that a hold is over without a release: the lock said so, or the client saw its lease run out.
 func (c *Client) Lost(h *Held) {
-	if !h.lost {
-		h.lost = true
-		c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: c.recorder.Since()})
+	if h.lost {
+		return
 	}
+	h.lost = true
+	at := c.recorder.Since()
+	if h.LostAfter != nil {
+		at = max(h.granted, h.call+h.LostAfter()) // the notice may overtake the grant
+	}
+	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at})
 }
 
 // Work spends time inside the critical section, and stops when the lock says that the hold is lost.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
+	if c.at(ctx, Working); c.gone {
+		return false
+	}
+	if c.stall > 0 {
+		d, c.stall = c.stall, 0
+	}
 	if d <= 0 {
 		return true
 	}
 	select {
-	case <-c.after(d):
-		return true
+	case <-c.afterTime(d):
 	case <-ctx.Done():
 		return true
 	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
 		c.Lost(h)
+		c.checkLoss(ctx, *h)
 		return false
 	}
+	if !c.guarded && c.Running != nil {
+		c.after(c.Running(ctx))
+	}
+	return true
 }
 
-// Read reads what the lock guards.
-func (c *Client) Read(h Held) int64 {
-	c.log.Call(histories.Op{Kind: histories.Read, Hold: h.number, Key: h.Key})
-	value := c.resource.Read(h.Key)
-	c.log.Return(histories.Result{Outcome: histories.OK, Value: value})
-	return value
+// checkLoss asks the store whether a hold that was told to be lost really is: one that is told so too early
+// is only counted, but somebody may wonder. Without a fault there is nothing to wonder about.
+func (c *Client) checkLoss(ctx context.Context, h Held) {
+	if c.director != nil {
+		c.probe(ctx, c.witness, h)
+	}
 }
 
-// Append adds an order to what the lock guards; sold tells whether there was anything left to order.
-func (c *Client) Append(h Held, sold bool) {
-	c.log.Call(histories.Op{Kind: histories.Append, Hold: h.number, Key: h.Key})
-	res := histories.Result{Outcome: histories.OK, Value: 1}
-	if !sold {
-		res = histories.Result{Outcome: histories.Refused, Error: "sold out"}
+// Read reads what the lock guards; false where it was refused, or nobody knows.
+func (c *Client) Read(ctx context.Context, h Held) (value int64, ok bool) {
+	err := c.use(histories.Op{Kind: histories.Read}, h, func() (err error) {
+		value, err = c.Resource.Read(ctx, h.Key, h.Fence)
+		return err
+	}, &value)
+	return value, err == nil
+}
+
+// Write writes what the lock guards; false where it was refused, or nobody knows.
+func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
+	return c.use(histories.Op{Kind: histories.Write, Value: value}, h, func() error {
+		return c.Resource.Write(ctx, h.Key, value, h.Fence)
+	}, &value) == nil
+}
+
+// one is the value of an order.
+var one int64 = 1
+
+// Append adds an order to what the lock guards.
+func (c *Client) Append(ctx context.Context, h Held) {
+	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
+		return c.Resource.Append(ctx, h.Key, h.Fence)
+	}, &one)
+}
+
+// SoldOut records a buyer who found nothing left to order.
+func (c *Client) SoldOut(h Held) {
+	c.log.Call(histories.Op{Kind: histories.Append, Hold: h.number, Key: h.Key, Fence: h.Fence})
+	c.log.Return(histories.Result{Outcome: histories.Refused, Error: "sold out"})
+}
+
+// use records an operation on what the lock guards. The value is read when it has come to its end.
+func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) error {
+	if c.gone {
+		return ErrGone
+	}
+	op.Hold, op.Key, op.Fence = h.number, h.Key, h.Fence
+	c.log.Call(op)
+	err := do()
+	res := result(err)
+	if err == nil {
+		res.Value = *value
 	}
 	c.log.Return(res)
-}
-
-// Write writes what the lock guards.
-func (c *Client) Write(h Held, value int64) {
-	c.log.Call(histories.Op{Kind: histories.Write, Hold: h.number, Key: h.Key, Value: value})
-	c.resource.Write(h.Key, value)
-	c.log.Return(histories.Result{Outcome: histories.OK})
+	c.after(err)
+	return err
 }
 
 // Probe asks the store whether it still bears this hold's token, where the lock can tell.
-func (c *Client) Probe(ctx context.Context, h Held) {
-	p, ok := c.lock.(impls.Prober)
-	if !ok {
+func (c *Client) Probe(ctx context.Context, h Held) { c.probe(ctx, c.Lock, h) }
+
+func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
+	p, ok := by.(impls.Prober)
+	if !ok || c.gone {
 		return
 	}
 	c.log.Call(histories.Op{Kind: histories.Probe, Hold: h.number, Key: h.Key})
@@ -156,13 +242,13 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) {
 		return
 	}
 	select {
-	case <-c.after(d):
+	case <-c.afterTime(d):
 	case <-ctx.Done():
 	}
 }
 
-// after is ready after a time, at an instant of the client's own.
-func (c *Client) after(d time.Duration) <-chan time.Time {
+// afterTime is ready after a time, at an instant of the client's own.
+func (c *Client) afterTime(d time.Duration) <-chan time.Time {
 	end := time.Duration(time.Now().Add(d).UnixNano())
 	return time.After(d + (time.Duration(c.number+1)-end%instants+instants)%instants)
 }
@@ -175,7 +261,7 @@ func result(err error) histories.Result {
 	switch {
 	case err == nil:
 		return histories.Result{Outcome: histories.OK}
-	case errors.Is(err, impls.ErrBusy), errors.Is(err, impls.ErrNotHeld):
+	case errors.Is(err, impls.ErrBusy), errors.Is(err, impls.ErrNotHeld), errors.Is(err, ErrStale):
 		return histories.Result{Outcome: histories.Refused, Error: err.Error()}
 	}
 	return histories.Result{Outcome: histories.Unknown, Error: err.Error()}

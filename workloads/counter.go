@@ -13,9 +13,9 @@ func counter() Workload {
 			if !ok {
 				return
 			}
-			value := c.Read(h)
-			if c.Work(ctx, &h, c.Params.Hold) {
-				c.Write(h, value+1)
+			value, ok := c.Read(ctx, h)
+			if ok && c.Work(ctx, &h, c.Params.Hold) {
+				c.Write(ctx, h, value+1)
 			}
 			c.Release(ctx, h)
 		},

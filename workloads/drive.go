@@ -15,15 +15,15 @@ import (
 
 // Drive is a workload about to be driven.
 type Drive struct {
-	Workload Workload
-	Params   Params
-	Locks    []impls.Lock // one per process
-	Fresh    impls.Lock   // of a process that took no part: the epilogue's
-	Recorder *histories.Recorder
-	Resource Resource
-	Watch    *Watch        // given to the locks' Env as Renewed
-	Renews   bool          // the lock renews by itself
-	Granted  *atomic.Int64 // so far, for whoever shows progress
+	Workload  Workload
+	Params    Params
+	Processes []Process
+	Fresh     Process // one that took no part: the epilogue's, and the harness's own
+	Director  Director
+	Recorder  *histories.Recorder
+	Watch     *Watch        // given to the locks' Env as Renewed
+	Renews    bool          // the lock renews by itself
+	Granted   *atomic.Int64 // so far, for whoever shows progress
 }
 
 // Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
@@ -67,12 +67,13 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
 	for n := range d.Params.Clients {
-		c := d.client(int32(n), d.Locks[n%len(d.Locks)])
+		c := d.client(int32(n), d.Processes[n%len(d.Processes)])
+		c.director = d.Director
 		if d.Workload.Paired {
 			if n%2 == 1 {
 				continue
 			}
-			c.partner = d.client(int32(n+1), d.Locks[(n+1)%len(d.Locks)])
+			c.partner = d.client(int32(n+1), d.Processes[(n+1)%len(d.Processes)])
 		}
 		wg.Go(func() {
 			defer func() {
@@ -92,14 +93,15 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 	return <-panics
 }
 
-func (d *Drive) client(number int32, lock impls.Lock) *Client {
-	return &Client{Params: &d.Params, number: number, lock: lock, recorder: d.Recorder,
-		log: d.Recorder.Log(number), resource: d.Resource, granted: d.Granted, watch: d.Watch, renews: d.Renews}
+func (d *Drive) client(number int32, p Process) *Client {
+	return &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number),
+		granted: d.Granted, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
 }
 
 // iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
 // iteration alone, so that an iteration can be left out and the others stay as they were.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
+	c.iteration, c.stall = i, 0
 	c.rand = rand.New(rand.NewPCG(c.Params.Seed, uint64(c.number)<<40|i))
 	think := time.Duration(0)
 	if c.Params.Think > 0 {
@@ -121,12 +123,12 @@ func (d *Drive) writeInitial() {
 	if !d.Workload.Guarded {
 		return
 	}
-	harness := d.client(histories.Harness, nil)
+	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		segments := segmentsOf(d.Locks[0], key)
+		segments := segmentsOf(d.Processes[0].Lock, key)
 		for i, segment := range segments {
 			part := d.Params.Initial*(i+1)/len(segments) - d.Params.Initial*i/len(segments)
-			harness.Write(Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
+			harness.Write(context.Background(), Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
 		}
 	}
 }
@@ -136,10 +138,10 @@ func (d *Drive) writeInitial() {
 // that is not granted then is an orphan. It ends after three times that bound in any case.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
-		harness := d.client(histories.Harness, nil)
+		harness := d.client(histories.Harness, d.Fresh)
 		for _, key := range d.Params.KeyNames() {
-			for _, segment := range segmentsOf(d.Fresh, key) {
-				harness.Read(Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
+			for _, segment := range segmentsOf(d.Fresh.Lock, key) {
+				harness.Read(ctx, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
 			}
 		}
 	}
@@ -147,7 +149,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range segmentsOf(d.Fresh, key) { // a lock that splits a key hands its segments out in turn
+		for range segmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
 			if ctx.Err() != nil {
 				return
 			}

@@ -19,23 +19,26 @@ func inventory() Workload {
 
 // buy goes from segment to segment until it has bought or found every one of them empty.
 func (c *Client) buy(ctx context.Context, product string) {
-	segments := segmentsOf(c.lock, product)
+	segments := segmentsOf(c.Lock, product)
 	empty := map[string]bool{}
 	for ctx.Err() == nil {
 		h, ok := c.Acquire(ctx, product, c.Params.wait())
 		if !ok {
 			return
 		}
-		stock := c.Read(h)
+		stock, ok := c.Read(ctx, h)
+		if !ok {
+			c.Release(ctx, h)
+			return
+		}
 		sold := stock > 0
-		if sold && c.Work(ctx, &h, c.Params.Hold) {
-			c.Write(h, stock-1)
-			c.Append(h, true)
+		if sold && c.Work(ctx, &h, c.Params.Hold) && c.Write(ctx, h, stock-1) {
+			c.Append(ctx, h)
 		}
 		empty[h.Key] = !sold
 		soldOut := !sold && len(empty) == len(segments)
 		if soldOut {
-			c.Append(h, false)
+			c.SoldOut(h)
 		}
 		c.Release(ctx, h)
 		if sold {

@@ -14,13 +14,13 @@ func reentrant() Workload {
 			if !ok {
 				return
 			}
-			value := c.Read(outer)
-			if inner, ok := c.Acquire(ctx, key, 0); ok {
+			value, ok := c.Read(ctx, outer)
+			if inner, granted := c.Acquire(ctx, key, 0); granted {
 				c.Release(ctx, inner)
 			}
 			c.Probe(ctx, outer)
-			if c.Work(ctx, &outer, c.Params.Hold) {
-				c.Write(outer, value+1)
+			if ok && c.Work(ctx, &outer, c.Params.Hold) {
+				c.Write(ctx, outer, value+1)
 			}
 			c.Release(ctx, outer)
 		},

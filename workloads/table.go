@@ -8,8 +8,10 @@ type Workload struct {
 	Doc       string        // one sentence
 	Reentrant bool          // only for locks that grant again to the owner that holds
 	Guarded   bool          // reads and writes what the lock guards
+	Fenced    bool          // only for locks that mint fencing tokens
 	Special   bool          // takes the lock beyond what every use of it expects: expectations name it
 	Paired    bool          // even clients play the odd ones too
+	Check     Check         // of fencing tokens, by what is guarded; "": Checking
 	Adapt     func(*Params) // what it needs of the parameters; nil: nothing
 	Iterate   func(context.Context, *Client)
 }
@@ -22,7 +24,18 @@ func (w Workload) Adapted(p Params) Params {
 	return p
 }
 
+// Register is what the workload's lock guards, as it is before the first client comes.
+func (w Workload) Register() *Register { return NewRegister(w.Checks()) }
+
+// Checks is how what is guarded treats fencing tokens.
+func (w Workload) Checks() Check {
+	if w.Check == "" {
+		return Checking
+	}
+	return w.Check
+}
+
 // All is every workload.
 func All() []Workload {
-	return []Workload{counter(), inventory(), contend(), try(), reentrant(), longHold(), misuse()}
+	return []Workload{counter(), inventory(), contend(), try(), reentrant(), longHold(), misuse(), writeFenced()}
 }

@@ -77,7 +77,8 @@ func driveLock(t *testing.T, name string, p Params, open func() impls.Lock) (ops
 			t.Fatal(err)
 		}
 		lock := open() // in the bubble, as the channels in it must be
-		d := &Drive{Params: p, Locks: []impls.Lock{lock}, Fresh: lock, Recorder: rec, Resource: NewRegister(), Granted: new(atomic.Int64)}
+		here := Process{Lock: lock, Resource: NewRegister(Checking)}
+		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
 		d.Params = d.Workload.Adapted(p)
 		start := time.Now()
@@ -242,7 +243,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
-		w.Renewed(g, time.Millisecond, nil) // nobody knows the hold yet
+		w.Renewed(g, time.Millisecond, nil) // its client has not read the grant yet
 		w.holding(g, watched{log, 1, call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
@@ -264,7 +265,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{"1 ok 7ms 1s", "1 refused 8ms 0s", "1 unknown 9ms 0s"}; !slices.Equal(got, want) {
+		if want := []string{"1 ok 1ms 1s", "1 ok 7ms 1s", "1 refused 8ms 0s", "1 unknown 9ms 0s"}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
@@ -344,7 +345,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock := fake{func(context.Context, impls.Request) (impls.Hold, error) { panic("a bug in the lock") }, released}
-	d := &Drive{Workload: contend(), Params: p, Locks: []impls.Lock{lock}, Recorder: rec, Granted: new(atomic.Int64)}
+	d := &Drive{Workload: contend(), Params: p, Processes: []Process{{Lock: lock}}, Recorder: rec, Granted: new(atomic.Int64)}
 	d.Run(t.Context())
 	t.Error("it returned")
 }

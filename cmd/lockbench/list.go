@@ -11,6 +11,7 @@ import (
 	"lockbench/checker"
 	"lockbench/impls"
 	"lockbench/internal/faults"
+	"lockbench/internal/scenarios"
 	"lockbench/workloads"
 )
 
@@ -22,7 +23,7 @@ type listed struct {
 }
 
 // tables are what can be listed.
-func tables() []string { return []string{"locks", "workloads", "faults", "properties"} }
+func tables() []string { return []string{"locks", "workloads", "faults", "properties", "scenarios"} }
 
 func table(name string) []listed {
 	var out []listed
@@ -44,6 +45,10 @@ func table(name string) []listed {
 		for _, p := range checker.Properties() {
 			add(p.Name, p.Doc)
 		}
+	case "scenarios":
+		for _, s := range scenarios.All() {
+			add(s.Name, s.Warning)
+		}
 	}
 	return out
 }
@@ -51,8 +56,8 @@ func table(name string) []listed {
 func listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list [locks|workloads|faults|properties]",
-		Short: "Say what locks, workloads, faults and properties there are",
+		Use:   "list [locks|workloads|faults|properties|scenarios]",
+		Short: "Say what locks, workloads, faults, properties and scenarios there are",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := choose("table", tables(), func(t string) string { return t }, args)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,19 +16,33 @@ import (
 	"lockbench/internal/trial"
 )
 
-// progress tells on stderr how far a run is: a line that moves on a terminal, a line per cell elsewhere.
+// progress tells on stderr how far a run is: a line that moves on a terminal, a line per trial elsewhere.
 type progress struct {
-	w       io.Writer
-	live    bool
-	cells   int
-	cell    int
-	name    string
-	stop    chan struct{}
-	stopped chan struct{}
+	w     io.Writer
+	live  bool
+	total int
+	stop  chan struct{}
+	ended sync.WaitGroup
+
+	mu      sync.Mutex
+	begun   int
+	running []*onShow
 }
 
-func newProgress(w io.Writer, cells int) *progress {
-	return &progress{w: w, live: isTerminal(w), cells: cells}
+// onShow is a trial that is shown.
+type onShow struct {
+	number  int
+	name    string
+	since   time.Time
+	granted atomic.Int64
+}
+
+func newProgress(w io.Writer, total int) *progress {
+	p := &progress{w: w, live: isTerminal(w), total: total, stop: make(chan struct{})}
+	if p.live {
+		p.ended.Go(p.move)
+	}
+	return p
 }
 
 func isTerminal(w io.Writer) bool {
@@ -34,47 +50,69 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// begin shows a cell and returns the counter that it watches.
-func (p *progress) begin(name string) *atomic.Int64 {
-	p.cell++
-	p.name = name
-	granted := new(atomic.Int64)
-	if !p.live {
-		return granted
-	}
-	p.stop, p.stopped = make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(p.stopped)
-		start := time.Now()
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			fmt.Fprintf(p.w, "\r\x1b[K%s  %4.1f s  %d grants", p.label(), time.Since(start).Seconds(), granted.Load())
-			select {
-			case <-tick.C:
-			case <-p.stop:
-				fmt.Fprint(p.w, "\r\x1b[K")
-				return
-			}
+const clearLine = "\r\x1b[K"
+
+// move shows what runs, until close.
+func (p *progress) move() {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p.mu.Lock()
+		var parts []string
+		for _, s := range p.running {
+			parts = append(parts, fmt.Sprintf("%s  %4.1f s  %d grants", p.label(s), time.Since(s.since).Seconds(), s.granted.Load()))
 		}
-	}()
-	return granted
+		if n := len(parts); n > 1 { // they would not fit a line
+			parts = []string{parts[0], fmt.Sprintf("and %d more", n-1)}
+		}
+		fmt.Fprint(p.w, clearLine+strings.Join(parts, "  "))
+		p.mu.Unlock()
+		select {
+		case <-tick.C:
+		case <-p.stop:
+			fmt.Fprint(p.w, clearLine)
+			return
+		}
+	}
 }
 
-func (p *progress) label() string { return fmt.Sprintf("[%2d/%d] %-30s", p.cell, p.cells, p.name) }
+func (p *progress) close() {
+	close(p.stop)
+	p.ended.Wait()
+}
 
-// end shows what became of the cell.
-func (p *progress) end(out trial.Outcome, err error) {
-	if p.live {
-		close(p.stop)
-		<-p.stopped
-	}
+// begin shows a trial, with a counter that is watched.
+func (p *progress) begin(name string) *onShow {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun++
+	s := &onShow{number: p.begun, name: name, since: time.Now()}
+	p.running = append(p.running, s)
+	return s
+}
+
+func (p *progress) label(s *onShow) string {
+	return fmt.Sprintf("[%*d/%d] %-30s", len(fmt.Sprint(p.total)), s.number, p.total, s.name)
+}
+
+// end shows what became of it.
+func (p *progress) end(s *onShow, out trial.Outcome, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = slices.DeleteFunc(p.running, func(o *onShow) bool { return o == s })
+	line := p.label(s)
 	switch {
 	case err != nil:
-		fmt.Fprintf(p.w, "%s  failed\n", p.label())
+		line += "  failed"
 	case out.Verdict != nil:
-		fmt.Fprintf(p.w, "%s  %6d grants  %s\n", p.label(), out.Verdict.Counts.Grants, summary(out))
+		line += fmt.Sprintf("  %6d grants  %s", out.Verdict.Counts.Grants, summary(out))
+	default:
+		return
 	}
+	if p.live {
+		line = clearLine + line
+	}
+	fmt.Fprintln(p.w, line)
 }
 
 // summary is the scores of a trial in a few words: the bad ones by name.

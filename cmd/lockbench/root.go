@@ -52,7 +52,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand())
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), workerCommand())
 	return root
 }
 

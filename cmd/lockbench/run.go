@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
 	"lockbench/internal/servers"
 	"lockbench/internal/trial"
 	"lockbench/reports"
@@ -24,6 +21,9 @@ import (
 // runFlags are what run was asked to do.
 type runFlags struct {
 	locks, workloads, faults []string
+	scenarios                []string
+	worker, deployment       string
+	trials, jobs             int
 	noControls               bool
 	servers                  string
 	redis                    redisFlags
@@ -31,6 +31,7 @@ type runFlags struct {
 	out                      string
 	asJSON                   bool
 	lockParams               map[string]string
+	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
 	params                   workloads.Params
 }
 
@@ -43,6 +44,12 @@ func runCommand() *cobra.Command {
 
 With no flags it does the whole quick comparison: every lock with every workload that applies, in less
 than a minute and a half. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+
+With --faults something goes wrong on purpose: clients live in processes of their own, a proxy stands between
+each and its servers, and what is injected is seen to take effect, or the trial does not count. With --scenarios
+the warnings of the articles are acted out: lockbench list scenarios tells them.
+
+With --worker the lock is a program of your own, in any language: see docs/worker-protocol.md.
 
 With --redis the locks run on servers of your own. Every key there begins with lockbench:<run>: and is removed
 after its trial, nothing else is touched, and the password is written nowhere.`,
@@ -65,6 +72,11 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
+	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
+	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(), ", "))
+	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
+	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; 2 under faults)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")
@@ -100,36 +112,16 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
-	wanted := f.locks
-	if len(wanted) > 0 && !f.noControls {
-		wanted = append(slices.Clone(wanted), "none")
-	}
-	locks, err := choose("lock", impls.All(), func(l impls.Impl) string { return l.Name }, wanted)
-	if err != nil {
-		return nil, err
-	}
-	if len(f.locks) == 0 && f.noControls {
-		locks = slices.DeleteFunc(locks, func(l impls.Impl) bool { return l.Name == "none" })
-	}
-	loads, err := choose("workload", workloads.All(), func(w workloads.Workload) string { return w.Name }, f.workloads)
-	if err != nil {
-		return nil, err
-	}
-	breaks, err := choose("fault", faults.All(), func(f faults.Fault) string { return f.Name }, f.faults)
-	if err != nil {
-		return nil, err
-	}
-	plan := trial.Plan(locks, loads, breaks)
-	if len(plan) == 0 {
-		return nil, usage(errors.New("nothing to do: none of the workloads applies to any of the locks"),
-			"reentrant applies to locks that grant again to their owner")
-	}
 	r := &runner{runFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	plan, err := f.cells(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
 	r.cells, r.notes = trial.Fitting(plan, f.servers, f.remote)
 	if err := r.checkServers(cmd.Context()); err != nil {
 		return nil, err
 	}
-	return r, r.prepare(cmd, locks)
+	return r, r.prepare(cmd)
 }
 
 // check finds out what is wrong with the flags that are no names.
@@ -141,33 +133,51 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.params.Check(); err != nil {
 		return usage(err, hint)
 	}
-	if err := impls.CheckParams(f.lockParams); err != nil {
-		return usage(err, hint)
+	if f.worker == "" { // a program of the user's own knows its parameters itself
+		if err := impls.CheckParams(f.lockParams); err != nil {
+			return usage(err, hint)
+		}
+	}
+	if err := f.checkChoice(cmd); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("ttl") {
+		f.faultTTL = f.params.TTL
 	}
 	return f.chooseServers(cmd.Flags().Changed("servers"))
 }
 
 // prepare makes the run's folder and writes what is known before the run, so that one that is killed can
 // still be reported.
-func (r *runner) prepare(cmd *cobra.Command, locks []impls.Impl) error {
+func (r *runner) prepare(cmd *cobra.Command) error {
 	now := time.Now()
 	name := "quick"
-	if len(r.locks)+len(r.workloads)+len(r.faults) > 0 {
+	switch {
+	case len(r.scenarios) > 0:
+		name = "scenarios"
+	case len(r.locks)+len(r.workloads)+len(r.faults)+len(r.worker) > 0:
 		name = "chosen"
 	}
 	if err := r.makeFolder(now.Format("20060102-150405") + "-" + name); err != nil {
 		return err
 	}
-	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, LockParams: r.lockParams}
-	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
-		Environment: reports.Collect(), Parameters: parameters(r.params),
-		Notes: append(r.notes, fmt.Sprintf("the %d processes are simulated: each is a lock of its own, and all run in one process", r.params.Processes))}
-	for _, l := range locks {
-		r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: l.Name, Doc: l.Doc})
+	own, err := trial.OwnWorker()
+	if err != nil {
+		return environment(err, "clients in processes of their own need to find this program")
 	}
+	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, FaultTTL: r.faultTTL,
+		LockParams: r.lockParams, Worker: own, Trials: r.trials}
+	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
+		Environment: reports.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
+	r.manifest.Scenarios = scenarioDocs(r.scenarios)
+	seen := map[string]bool{}
 	for _, c := range r.cells {
-		r.manifest.Plan = append(r.manifest.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.Lock.Deployment,
-			Workload: c.Workload.Name, Fault: c.Fault.Name})
+		if !seen[c.Lock.Name] {
+			seen[c.Lock.Name] = true
+			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc})
+		}
+		r.manifest.Plan = append(r.manifest.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
+			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})
 	}
 	return r.writeManifest()
 }
@@ -215,22 +225,7 @@ func (r *runner) run(ctx context.Context) error {
 	for _, note := range r.notes {
 		fmt.Fprintln(r.stderr, "note:", note)
 	}
-	show := newProgress(r.stderr, len(r.cells))
-	for _, c := range r.cells {
-		if ctx.Err() != nil {
-			break
-		}
-		granted := show.begin(c.String())
-		out, err := r.setting.Try(ctx, c, filepath.Join(r.dir, filepath.FromSlash(c.Dir())), granted)
-		show.end(out, err)
-		if out.Server != "" { // known only once one ran
-			r.manifest.Environment.Server = out.Server
-		}
-		if err != nil && ctx.Err() == nil {
-			failed = err
-			break
-		}
-	}
+	failed = r.drive(ctx)
 	r.manifest.Ended, r.manifest.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
 		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+scrub(failed.Error()))
@@ -257,31 +252,4 @@ func (r *runner) run(ctx context.Context) error {
 		return environment(failed, "what was recorded until then is judged and reported above")
 	}
 	return found.exit()
-}
-
-// sayServers tells where the locks will run, before anything is measured there.
-func (r *runner) sayServers() {
-	switch {
-	case r.servers == servers.External:
-		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
-			shown(r.remote.Addresses), servers.KeyPrefix(r.setting.Run))
-	case r.manifest.Servers != servers.Embedded:
-		fmt.Fprintln(r.stderr, "servers: a redis-server of its own for each trial, on loopback")
-	case r.servers == servers.Auto:
-		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
-		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
-	default:
-		fmt.Fprintln(r.stderr, "servers: the embedded emulator; its latencies compare with nothing")
-	}
-}
-
-func (r *runner) print(results *reports.Results) error {
-	if r.asJSON {
-		return printJSON(r.stdout, results)
-	}
-	fmt.Fprintln(r.stdout)
-	results.Text(r.stdout, isTerminal(r.stdout))
-	page := filepath.Join(r.dir, "report", "index.html")
-	_, err := fmt.Fprintf(r.stdout, "\npage: %s\n", page)
-	return err
 }

@@ -1,14 +1,200 @@
-// Package faults is what goes wrong during a trial. A fault is chosen by its name; the table All has
-// those there are.
+// Package faults is what goes wrong during a trial: one file each, and the table All. A fault is a plan, and
+// a plan is data: what is to happen, and when. Who carries it out is somebody else: internal/trial on real
+// processes and servers.
 package faults
+
+import (
+	"time"
+
+	"lockbench/impls"
+	"lockbench/workloads"
+)
 
 // Fault is one thing that goes wrong.
 type Fault struct {
 	Name string
 	Doc  string // one sentence
+	Kind Kind
+
+	// On is what a lock is deployed on instead of its usual deployment; nil: that one.
+	On func(usual string) string
+	// Only says why a lock cannot show the fault; nil, or "": it can.
+	Only func(impls.Impl) string
+	// Shape changes the parameters with which it is shown; nil: the usual ones.
+	Shape func(*workloads.Params, Scene)
+	Plan  func(Scene) Plan // nil: nothing goes wrong
+}
+
+// Kind is what a fault befalls.
+type Kind string
+
+const (
+	Nothing Kind = "nothing"
+	Clients Kind = "clients"
+	Network Kind = "network" // between a process and a server
+	Servers Kind = "servers" // of our own only
+)
+
+// Scene is what a plan is made for.
+type Scene struct {
+	TTL        time.Duration
+	Deployment string
+	Processes  int
+}
+
+// Servers is how many servers the scene's deployment has that a lock asks.
+func (s Scene) Servers() int {
+	if s.Deployment == "five" || s.Deployment == "five-delayed" {
+		return 5
+	}
+	return 1
+}
+
+// Plan is what is to go wrong, and who waits for it.
+type Plan struct {
+	Gates []Gate
+	Steps []Step
+	// Quick is how many holds of the victim, the first ones, are as short as can be: they lead up to the one
+	// that counts.
+	Quick uint64
+}
+
+// Gate keeps a client from asking for the first time until a moment has come. Nobody is kept for ever: after
+// the patience it asks anyway.
+type Gate struct {
+	Client   int32
+	Until    workloads.Moment
+	Patience time.Duration
+}
+
+// Step is one thing that goes wrong, once.
+type Step struct {
+	When Trigger
+	Do   Action
+	// It is healed so long after, or at a moment, whichever is set; neither: never.
+	For   time.Duration
+	Until workloads.Moment
+}
+
+// Trigger is when a step is due: before any client asks where it is zero; at a moment of a client; or as a
+// command of a process passes the network, counted from a moment of its client.
+type Trigger struct {
+	At    workloads.Moment
+	Later time.Duration // so long after the moment; the client goes on meanwhile
+	On    *Passing
+}
+
+// Passing is the nth of some commands on their way between a process and its servers, counted from the
+// trigger's moment, or from the start.
+type Passing struct {
+	Process  int
+	Commands []string // names; none: any
+	Nth      int
+	Reply    bool // as its reply comes back, rather than on its way to the server
+}
+
+// Verb is what is done.
+type Verb string
+
+const (
+	Stall   Verb = "stall"   // a client works for By
+	Abandon Verb = "abandon" // a client goes away without releasing
+	GiveUp  Verb = "give up" // a client waits for Wait only, and the reply that triggered it comes By later
+	Pause   Verb = "pause"   // a process stands still
+	Kill    Verb = "kill"    // a process is no more
+
+	Delay Verb = "delay" // the command that triggered it comes By later
+	Lose  Verb = "lose"  // the reply that triggered it, and all that would follow on its connection
+	Cut   Verb = "cut"   // what a process and Nodes say to each other is swallowed
+	Slow  Verb = "slow"  // everything takes By longer, each way
+	Mute  Verb = "mute"  // published messages are swallowed
+
+	Restart  Verb = "restart"  // Nodes are killed, and come back By later with what they had on disk
+	Down     Verb = "down"     // Nodes are killed
+	Freeze   Verb = "freeze"   // Nodes stand still
+	Unlink   Verb = "unlink"   // Nodes, replicas, learn nothing more of what their primary does
+	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or whom the Sentinels choose
+	Jump     Verb = "jump"     // the clock of Nodes, by By, which may be less than nothing
+	Evict    Verb = "evict"    // Nodes run short of memory, until the lock is gone
+)
+
+// Action is what a step does. Which fields count depends on the verb.
+type Action struct {
+	Verb    Verb
+	Client  int32
+	Process int // -1: every one
+	Nodes   []int
+	By      time.Duration
+	Wait    time.Duration
+	Silent  bool // of Lose: the connection stays open and says nothing, rather than being closed
+	OneWay  bool // of Cut: what the process says is heard, what it is answered is not
 }
 
 // All is every fault.
 func All() []Fault {
-	return []Fault{{Name: "none", Doc: "nothing is injected: what a lock is worth on a good day"}}
+	return []Fault{None(),
+		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
+		slowNetwork(), lostReply(), lostReplySilent(), partition(), delayedRelease(), lostWakeup(),
+		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
+		nodeRestart(), minorityDown(), eviction()}
 }
+
+// None is the fault that is none.
+func None() Fault {
+	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
+}
+
+// The victim of a fault is the first client, alone in the first process, as a rule in its first hold.
+const (
+	victim        int32 = 0
+	victimProcess       = 0
+)
+
+// granted is the moment at which a client's hold of an iteration begins.
+func granted(client int32, iteration uint64) workloads.Moment {
+	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
+}
+
+// inTurn has the second client ask once the victim holds, and the third once the second does: so that it is
+// the second that waits for what becomes of the victim's hold, and the third for what becomes of its.
+func inTurn(s Scene, iteration uint64) []Gate {
+	return []Gate{
+		{Client: 1, Until: granted(victim, iteration), Patience: 2 * s.TTL},
+		{Client: 2, Until: granted(1, 0), Patience: 3 * s.TTL},
+	}
+}
+
+// atWork is the moment at which a client has read what is guarded and is yet to write it.
+func atWork(client int32) workloads.Moment {
+	return workloads.Moment{Client: client, Point: workloads.Working}
+}
+
+// once is a plan of steps around the victim's first hold.
+func once(s Scene, steps ...Step) Plan { return Plan{Gates: inTurn(s, 0), Steps: steps} }
+
+// upon is a trigger: the victim has just been granted the lock for the first time.
+func upon() Trigger { return Trigger{At: granted(victim, 0)} }
+
+// beyond is longer than a lease lasts, and shorter than the lease and the work of the next holder together.
+func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }
+
+// Params are the parameters in which a fault is shown, from those of the run: three clients in three
+// processes, on one key, each working for three quarters of a lease, so that whoever is let in too early meets
+// somebody. A TTL of 0 is the usual one.
+func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
+	p.Clients, p.Processes = 3, 3
+	p.TTL = ttl
+	if ttl == 0 {
+		p.TTL = usualTTL
+	}
+	p.Hold, p.Think, p.Wait = p.TTL*3/4, time.Millisecond, 0
+	p.Duration = p.TTL * 3
+	p.Keys, p.Spread = 1, workloads.One
+	if f.Shape != nil {
+		f.Shape(&p, Scene{TTL: p.TTL, Deployment: deployment})
+	}
+	return p
+}
+
+// usualTTL is short, so that a trial is, and long against what a busy machine takes for a command.
+const usualTTL = 600 * time.Millisecond

@@ -16,18 +16,22 @@ import (
 // mayImport is the table of docs/design.md: each room, and the rooms of ours it may import. The record is
 // the only link between the half that measures and the half that judges.
 var mayImport = map[string][]string{
-	"histories":         {},
-	"impls":             {},
-	"workloads":         {"histories", "impls"},
-	"checker":           {"histories"},
-	"reports":           {"histories", "checker"},
-	"internal/children": {},
-	"internal/servers":  {"internal/children"},
-	"internal/faults":   {"internal/servers"},
-	"internal/sim":      {"impls", "workloads", "histories", "internal/faults"},
-	"internal/trial":    {"histories", "impls", "workloads", "checker", "internal/servers", "internal/faults"},
-	"cmd/lockbench":     {"histories", "impls", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/sim"},
-	"internal/rules":    {},
+	"histories":          {},
+	"impls":              {},
+	"impls/worker":       {"impls"},
+	"workloads":          {"histories", "impls"},
+	"checker":            {"histories"},
+	"reports":            {"histories", "checker"},
+	"internal/children":  {},
+	"internal/servers":   {"internal/children"},
+	"internal/faults":    {"impls", "workloads"},
+	"internal/proxy":     {},
+	"internal/workers":   {"impls", "impls/worker", "workloads", "internal/children"},
+	"internal/sim":       {"impls", "workloads", "histories", "internal/faults"},
+	"internal/trial":     {"histories", "impls", "impls/worker", "workloads", "checker", "internal/children", "internal/servers", "internal/faults", "internal/proxy", "internal/workers"},
+	"internal/scenarios": {"impls", "workloads", "internal/faults", "internal/trial"},
+	"cmd/lockbench":      {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim"},
+	"internal/rules":     {},
 }
 
 // The longest function and file. What does not fit is two things.

@@ -55,6 +55,15 @@ func deployments() []deployment {
 	}
 }
 
+// Deployments are the names that Spec.Deployment may have.
+func Deployments() []string {
+	var names []string
+	for _, d := range deployments() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
 // find knows a deployment by its name; "" is Single.
 func find(name string) (deployment, bool) {
 	if name == "" {
@@ -159,11 +168,7 @@ func size(deployment string) int {
 func (s Spec) Supported() error {
 	d, known := find(s.Deployment)
 	if !known {
-		var names []string
-		for _, d := range deployments() {
-			names = append(names, d.name)
-		}
-		return fmt.Errorf("unknown deployment %q (known: %s)", s.Deployment, strings.Join(names, ", "))
+		return fmt.Errorf("unknown deployment %q (known: %s)", s.Deployment, strings.Join(Deployments(), ", "))
 	}
 	switch given := len(s.Remote.Addresses); Resolve(s.How) {
 	case External:
@@ -237,6 +242,14 @@ func (g *Group) URLs() []string {
 		urls = append(urls, n.URL())
 	}
 	return urls
+}
+
+// Front are the addresses that a lock asks: of independent servers every one, of others the primary's.
+func (g *Group) Front() []string {
+	if g.replicated != nil {
+		return g.URLs()[:1]
+	}
+	return g.URLs()
 }
 
 // Stop stops every node and returns what went wrong, if anything. It may be called again.

@@ -104,7 +104,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.Locks = append(d.Locks, lock)
+			d.Processes = append(d.Processes, workloads.Process{Lock: lock})
 		}
 		start := time.Now()
 		d.Run(t.Context())
@@ -115,8 +115,8 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		if took := time.Since(start); took < p.Duration || took > p.Duration+late+time.Duration(p.Clients)*p.Hold {
 			t.Errorf("it took %v of virtual time", took)
 		}
-		for _, l := range d.Locks {
-			if err := l.Close(); err != nil {
+		for _, process := range d.Processes {
+			if err := process.Lock.Close(); err != nil {
 				t.Error(err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"lockbench/histories"
 	"lockbench/impls"
@@ -16,26 +17,68 @@ import (
 
 // Cell is one combination to try.
 type Cell struct {
-	Lock     impls.Impl
-	Workload workloads.Workload
-	Fault    faults.Fault
+	Lock       impls.Impl
+	Deployment string // "": the lock's usual one, or what the fault needs instead
+	Workload   workloads.Workload
+	Fault      faults.Fault
+	Scenario   string // whose part it is, if any
+}
+
+// On is what the lock is deployed on; "" where it talks to nothing.
+func (c Cell) On() string {
+	switch {
+	case c.Deployment != "" || c.Lock.Store == "":
+		return c.Deployment
+	case c.Fault.On != nil:
+		return c.Fault.On(c.Lock.Deployment)
+	}
+	return c.Lock.Deployment
+}
+
+// LockName is the lock, with its deployment where that is not its usual one.
+func (c Cell) LockName() string {
+	if on := c.On(); on != c.Lock.Deployment {
+		return c.Lock.Name + "@" + on
+	}
+	return c.Lock.Name
 }
 
 // Dir is where the cell's trials are kept in a run folder, with slashes.
-func (c Cell) Dir() string { return path.Join(c.Lock.Name, c.Workload.Name+"+"+c.Fault.Name) }
+func (c Cell) Dir() string {
+	return path.Join(c.Scenario, c.LockName(), c.Workload.Name+"+"+c.Fault.Name)
+}
 
-func (c Cell) String() string { return c.Lock.Name + " " + c.Workload.Name + "+" + c.Fault.Name }
+func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
 
-// Plan is every cell that applies, in the order of the lists: not every workload makes sense with every lock.
+// faulty tells whether something goes wrong in the cell on purpose.
+func (c Cell) faulty() bool { return c.Fault.Kind != faults.Nothing }
+
+// InProcesses tells whether the clients live in processes of their own: to have something happen to one, or
+// because the lock is a program.
+func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
+
+// Plan is every cell that applies, in the order of the lists: not every workload or fault makes sense with
+// every lock. A lock that talks to nothing is driven without faults: it is the control.
 func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
 		for _, w := range loads {
-			if w.Reentrant && !l.Reentrant || w.Special && l.Store == "" {
+			if w.Reentrant && !l.Reentrant || w.Fenced && !l.Fences || w.Special && l.Store == "" {
 				continue
 			}
+			control := false
 			for _, f := range breaks {
-				plan = append(plan, Cell{l, w, f})
+				switch {
+				case f.Kind != faults.Nothing && (f.Only != nil && f.Only(l) != "" || w.Special && !w.Fenced):
+					continue
+				case f.Kind != faults.Nothing && l.Store == "":
+					f = faults.None()
+					if control {
+						continue
+					}
+				}
+				control = true
+				plan = append(plan, Cell{Lock: l, Workload: w, Fault: f})
 			}
 		}
 	}
@@ -43,33 +86,54 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 }
 
 // Fitting splits a plan into the cells that servers brought up that way can serve, and the reasons why the
-// others cannot be, one for each lock.
+// others cannot be, each once.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		var why error
 		if c.Lock.Store != "" {
-			why = servers.Spec{How: how, Deployment: c.Lock.Deployment, Remote: remote}.Supported()
+			why = c.spec(how, remote).Supported()
+			if why == nil && c.Fault.Kind == faults.Servers && servers.Resolve(how) != servers.Local {
+				why = fmt.Errorf("%s needs servers of lockbench's own: apt install redis-server, and --servers local", c.Fault.Name)
+			}
+		}
+		what := c.LockName()
+		if c.faulty() {
+			what += " under " + c.Fault.Name
 		}
 		if why == nil {
 			fits = append(fits, c)
-		} else if reason := fmt.Sprintf("%s is left out: %v", c.Lock.Name, why); !slices.Contains(reasons, reason) {
+		} else if reason := fmt.Sprintf("%s is left out: %v", what, why); !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 	}
 	return fits, reasons
 }
 
+// spec is what the cell needs of servers.
+func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
+	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
+}
+
+// jumps tells whether a clock does.
+func (c Cell) jumps() bool {
+	if c.Fault.Plan == nil {
+		return false
+	}
+	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 1})
+	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Jump })
+}
+
 // header is what a cell's histories say of themselves.
 func (c Cell) header(s Setting, server string) histories.Header {
 	p := s.Params
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
-		"distribution": p.Spread.String(), "wait": p.Wait.String()}
+		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
 	}
 	return histories.Header{
-		Run: s.Run, Lock: c.Lock.Name, Deployment: c.Lock.Deployment, Workload: c.Workload.Name, Fault: c.Fault.Name,
-		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed, Params: params,
+		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
+		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses(), Seed: p.Seed, Params: params,
 		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: c.claims(p),
 	}
 }
@@ -77,7 +141,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 // claims are the lock's expectations. What breaks only where clients meet is open where there is but one.
 func (c Cell) claims(p workloads.Params) []histories.Claim {
 	var claims []histories.Claim
-	for _, e := range c.Lock.Expected(c.Workload.Name, c.Workload.Special, c.Fault.Name, p.Processes) {
+	for _, e := range c.Lock.Expected(impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: p.Processes}) {
 		claim := histories.Claim{Property: e.Property, Because: e.Because}
 		switch {
 		case e.Verdict == impls.Holds:

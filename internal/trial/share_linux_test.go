@@ -50,7 +50,7 @@ func (t *trial) measure(b *testing.B) (float64, time.Duration) {
 		b.Fatal(err)
 	}
 	var granted atomic.Int64
-	d := &workloads.Drive{Workload: contend(), Params: t.Params, Locks: t.locks[:t.Params.Processes], Recorder: rec, Granted: &granted}
+	d := &workloads.Drive{Workload: contend(), Params: t.Params, Processes: t.processes, Recorder: rec, Granted: &granted}
 	done := make(chan struct{})
 	go func() { d.Run(b.Context()); close(done) }()
 	runtime.LockOSThread()

@@ -11,7 +11,6 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
-	"lockbench/impls"
 	"lockbench/internal/servers"
 	"lockbench/workloads"
 )
@@ -22,7 +21,10 @@ type Setting struct {
 	Servers    string         // how servers are brought up: servers.Ways
 	Remote     servers.Remote // where they are, if external
 	Params     workloads.Params
+	FaultTTL   time.Duration     // the lease asked for where something goes wrong; 0: what is usual there
 	LockParams map[string]string // of the locks that know them
+	Worker     []string          // the command that runs a lock of the table in a process of its own
+	Trials     int               // of each cell
 }
 
 // Outcome is a trial that came to its end.
@@ -37,23 +39,35 @@ type Outcome struct {
 // attempts is how often a void trial is repeated before the cell is given up.
 const attempts = 3
 
-// Try tries a cell until a trial counts, in the folders 001, 002, ... of dir. granted shows how far it is.
-// A cell whose trials are all void is an error. When ctx ends the trial is cut short, judged as far as it
-// got, and returned.
-func (s Setting) Try(ctx context.Context, c Cell, dir string, granted *atomic.Int64) (Outcome, error) {
+// Try tries a cell until a trial counts: the nth of the cell, from 0. The folders of a cell's trials are 001,
+// 002, ... in dir, those of repeated ones after all others. granted shows how far it is. A trial whose attempts
+// are all void is an error. When ctx ends it is cut short, judged as far as it got, and returned.
+func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
+	s.Params = s.params(c)
+	s.Params.Seed += uint64(n)
 	var out Outcome
-	for n := 1; n <= attempts; n++ {
-		s.Params = c.Workload.Adapted(s.Params)
-		if c.Lock.Lease > 0 {
-			s.Params.TTL = min(s.Params.TTL, c.Lock.Lease)
-		}
-		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", n)), granted: granted}
+	for attempt := range attempts {
+		number := n + 1 + attempt*max(1, s.Trials)
+		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", number)), granted: granted}
 		var err error
 		if out, err = t.run(ctx); err != nil || out.Void == "" {
 			return out, err
 		}
 	}
 	return out, fmt.Errorf("%s: %d trials in a row are void, the last because %s", c, attempts, out.Void)
+}
+
+// params are the parameters of a cell's trials.
+func (s Setting) params(c Cell) workloads.Params {
+	p := s.Params
+	if c.faulty() {
+		p = c.Fault.Params(p, s.FaultTTL, c.On())
+	}
+	p = c.Workload.Adapted(p)
+	if c.Lock.Lease > 0 {
+		p.TTL = min(p.TTL, c.Lock.Lease)
+	}
+	return p
 }
 
 type trial struct {
@@ -63,8 +77,11 @@ type trial struct {
 	granted *atomic.Int64
 	watch   *workloads.Watch
 
-	group *servers.Group // nil: the lock talks to nothing
-	locks []impls.Lock   // one per process, and one more for the epilogue
+	group     *servers.Group // nil: the lock talks to nothing
+	processes []workloads.Process
+	fresh     workloads.Process
+	isolated  *isolated // the processes, where they are real ones
+	void      string
 }
 
 func (t *trial) run(ctx context.Context) (Outcome, error) {
@@ -107,9 +124,8 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	if err != nil {
 		return err
 	}
-	last := len(t.locks) - 1
-	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Locks: t.locks[:last], Fresh: t.locks[last],
-		Recorder: rec, Resource: workloads.NewRegister(), Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
+		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
 	failed := make(chan error, 1)
@@ -118,7 +134,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 		stop(err) // a record that cannot be written ends the trial
 		failed <- err
 	}()
-	d.Run(running)
+	t.runThrough(running, d)
 	after, counterErr := t.counters(context.WithoutCancel(ctx))
 	if running.Err() == nil && counterErr == nil {
 		header := t.header(t.Setting, "")
@@ -129,7 +145,20 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	if closeErr := rec.Close(); err == nil {
 		err = closeErr
 	}
-	return errors.Join(err, writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after}))
+	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after, t.isolated.network()}))
+}
+
+// runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
+func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
+	if !t.faulty() {
+		d.Run(ctx)
+		return
+	}
+	in := newInjector(t.Fault.Name, t.Fault.Plan(t.isolated.scene), t.isolated.world, d.Recorder)
+	d.Director = in
+	in.begin()
+	d.Run(ctx)
+	t.void = in.finish()
 }
 
 // counted is counters.json: what the servers counted before and after the workload; null where they do not.
@@ -137,6 +166,8 @@ type counted struct {
 	Server string             `json:"server"`
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
+	// Network is what passed between the processes and the servers, where that was looked at.
+	Network map[string]float64 `json:"network,omitempty"`
 }
 
 // judge reads the history back: what is judged is what is on the disk.
@@ -147,8 +178,11 @@ func (t *trial) judge() (Outcome, error) {
 		return out, err
 	}
 	out.Verdict, out.Header = v, header
+	out.Void = t.void
 	if v.MaxStall > t.Params.TTL {
 		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", v.MaxStall.Round(time.Millisecond), t.Params.TTL)
+	}
+	if out.Void != "" {
 		err = writeJSON(filepath.Join(t.dir, "void.json"), map[string]string{"reason": out.Void})
 	}
 	return out, errors.Join(err, writeJSON(filepath.Join(t.dir, "verdict.json"), v))

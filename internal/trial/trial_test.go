@@ -27,7 +27,7 @@ func TestEachCell(t *testing.T) {
 	s.Params.Duration = 200 * time.Millisecond
 	var mu sync.Mutex
 	caught := map[string]bool{}
-	plan, _ := Fitting(Plan(impls.All(), workloads.All(), faults.All()), s.Servers, s.Remote)
+	plan, _ := Fitting(Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range plan {
 			t.Run(c.String(), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestEachCell(t *testing.T) {
 // tryOnce tries a cell, checks that every expectation is met, and returns the properties that were caught.
 func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string) {
 	var granted atomic.Int64
-	out, err := s.Try(t.Context(), c, t.TempDir(), &granted)
+	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (s *slow) Write(b []byte) (int, error) {
 }
 
 func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
-	for _, c := range Plan(impls.All(), workloads.All(), faults.All()) {
+	for _, c := range Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}) {
 		if c.Workload.Reentrant && !c.Lock.Reentrant {
 			t.Errorf("%s does not apply", c)
 		}

@@ -11,28 +11,52 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/servers"
+	"lockbench/workloads"
 )
 
 // up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
 // every client connect, so that the first acquire does not pay for a connection.
 func (t *trial) up(ctx context.Context) error {
-	var nodes []string
+	var asked []string
 	if t.Lock.Store != "" {
-		g, err := servers.Start(ctx, servers.Spec{How: t.Servers, Store: t.Lock.Store, Deployment: t.Lock.Deployment, Remote: t.Remote})
+		g, err := servers.Start(ctx, t.spec(t.Servers, t.Remote))
 		if err != nil {
 			return err
 		}
-		t.group, nodes = g, g.URLs()
+		t.group = g
+		asked = g.Front()
 	}
+	open := t.openHere
+	if t.InProcesses() {
+		open = t.openApart
+	}
+	if err := open(ctx, asked); err != nil {
+		return err
+	}
+	return t.connect(ctx)
+}
+
+// openHere opens the locks in this process.
+func (t *trial) openHere(_ context.Context, asked []string) error {
+	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {
-		lock, err := t.Lock.Open(impls.Env{Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+		lock, err := t.Lock.Open(impls.Env{Nodes: asked, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed})
 		if err != nil {
 			return err
 		}
-		t.locks = append(t.locks, lock)
+		t.opened(workloads.Process{Lock: lock, Resource: register})
 	}
-	return t.connect(ctx)
+	return nil
+}
+
+// opened takes a process in: the last one is the epilogue's.
+func (t *trial) opened(p workloads.Process) {
+	if len(t.processes) < t.Params.Processes {
+		t.processes = append(t.processes, p)
+	} else {
+		t.fresh = p
+	}
 }
 
 // connectTimeout bounds the first acquire of every client, which nobody contends for.
@@ -46,7 +70,7 @@ func (t *trial) connect(ctx context.Context) error {
 	var all sync.WaitGroup
 	for c := range t.Params.Clients {
 		all.Go(func() {
-			lock := t.locks[c%t.Params.Processes]
+			lock := t.processes[c%t.Params.Processes].Lock
 			name := fmt.Sprintf("connect%d", c)
 			h, err := lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: t.Params.TTL})
 			if err == nil {
@@ -67,9 +91,11 @@ func (t *trial) connect(ctx context.Context) error {
 
 // down closes the locks, removes their keys from servers that are not ours, and ends those that are.
 func (t *trial) down() error {
-	var errs []error
-	for _, l := range t.locks {
-		errs = append(errs, l.Close())
+	errs := []error{t.isolated.close()}
+	for _, p := range append(t.processes, t.fresh) {
+		if p.Lock != nil && t.isolated == nil {
+			errs = append(errs, p.Lock.Close())
+		}
 	}
 	if t.group != nil {
 		errs = append(errs, t.group.Sweep(t.Run), t.group.Stop())
@@ -89,6 +115,8 @@ func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
 		c, err := n.Counters(ctx)
 		if errors.Is(err, servers.ErrNoCounters) {
 			return nil, nil
+		} else if err != nil && t.faulty() {
+			return nil, nil // it may be dead, or count from anew
 		} else if err != nil {
 			return nil, fmt.Errorf("the server's counters: %w", err)
 		}

@@ -1,0 +1,255 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// recovery is how soon a key can be had again when the client that had it is gone, without having given it up.
+func recovery() Property {
+	return Property{
+		Name: "recovery",
+		Doc:  "a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound",
+		open: func(f *facts) judgement { return &recoveries{facts: f} },
+	}
+}
+
+// maxRecoveries is how many are kept for the verdict; what is judged is all of them.
+const maxRecoveries = 1 << 16
+
+type recoveries struct {
+	*facts
+	keys       perKey[bereft]
+	passed     int // kills of one who waited behind a holder, after which the key was granted on
+	uncovered  int // nobody kept asking for long enough
+	violations int
+	witness    *Witness
+}
+
+// bereft is what is known of one key.
+type bereft struct {
+	key    *key
+	open   []asked       // acquires that have not returned, of those who are not gone
+	idle   time.Duration // when the last of them stopped
+	victim *victim       // nil: the key was granted since
+}
+
+// victim is the client who is gone, and since when the key can have been anybody's who is not.
+type victim struct {
+	fault   histories.Op
+	acquire histories.Op
+	held    bool          // else its acquire was under way
+	behind  bool          // another holds the key: the time counts from the end of that
+	waited  bool          // another held it
+	since   time.Duration // later than fault.Call where another may have taken the key since and be gone, too
+	asked   time.Duration // since when others keep asking
+}
+
+func (x *recoveries) event(k *key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire {
+		return
+	}
+	b := x.keys.of(k)
+	b.key = k
+	if !ev.Return {
+		b.rest(x, op.Call)
+		b.open = append(b.open, asked{op.Client, op.Hold, op.Call})
+		return
+	}
+	n := len(b.open)
+	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
+	if len(b.open) == n {
+		return // it is gone
+	}
+	b.idle = op.Return
+	// It may have been granted the key, unless it asked when the key was overdue already.
+	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.bound {
+		v.moveTo(op.Return)
+	}
+}
+
+// moveTo lets the time start anew: another may have taken the key until then, and be gone, too.
+func (v *victim) moveTo(t time.Duration) {
+	v.since = max(v.since, t)
+	v.asked = max(v.asked, v.since)
+}
+
+// rest looks whether nobody asked for too long until now, when somebody does. It does not matter any more when
+// others kept asking for the whole bound before that.
+func (b *bereft) rest(x *recoveries, now time.Duration) {
+	v := b.victim
+	if v == nil || v.behind || len(b.open) > 0 {
+		return
+	}
+	from := max(b.idle, v.since)
+	if now-from > x.header.BackOff.D()+retryGap && from-v.asked <= x.bound {
+		v.asked = now
+	}
+}
+
+// fault takes in a fault that is called or has returned, before the projection does.
+func (x *recoveries) fault(ev histories.Event) {
+	for i := range x.keys {
+		b := &x.keys[i]
+		switch v := b.victim; {
+		case b.key == nil:
+		case !ev.Return:
+			x.gone(b, ev.Op)
+		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
+			b.victim = nil // it was not seen to be gone
+		}
+	}
+}
+
+func (x *recoveries) gone(b *bereft, fault *histories.Op) {
+	v := &victim{fault: *fault, since: fault.Call, asked: fault.Call}
+	i := slices.IndexFunc(b.open, func(a asked) bool { return a.client == fault.Client })
+	if i >= 0 {
+		a := b.open[i]
+		v.acquire = histories.Op{Client: a.client, Hold: a.hold, Kind: histories.Acquire, Key: b.key.name, Due: a.call, Call: a.call, Return: histories.StillOpen}
+		b.open = slices.Delete(b.open, i, i+1)
+		b.idle = max(b.idle, fault.Call)
+	}
+	for _, h := range slices.Concat(b.key.live, b.key.going) {
+		if h.acquire.Client == fault.Client {
+			v.held, v.acquire = true, h.acquire
+		} else {
+			v.behind = true
+		}
+	}
+	v.behind = v.behind && !v.held
+	switch old := b.victim; {
+	case !v.held && i < 0:
+	case old != nil && !v.held: // the key is not free yet, and this one may have taken it
+		old.moveTo(fault.Call)
+	default:
+		b.victim = v
+	}
+}
+
+func (x *recoveries) change(k *key, h *hold, c change) {
+	b := x.keys.of(k)
+	v := b.victim
+	switch {
+	case v == nil:
+	case c == began && h.fault == nil:
+		x.granted(b, h)
+		b.victim = nil
+	case c == closed && v.behind && len(k.live)+len(k.going) == 0:
+		v.behind, v.waited = false, true
+		if v.moveTo(h.closed); h.release.Outcome != histories.OK {
+			b.victim = nil // nobody knows whether the key was free then
+		}
+	}
+}
+
+// granted judges how long it took until the key was granted again.
+func (x *recoveries) granted(b *bereft, h *hold) {
+	v := b.victim
+	took := h.granted - v.fault.Call
+	if v.waited || took > x.bound {
+		took = h.granted - v.since
+	}
+	switch {
+	case v.behind || v.waited && took <= x.bound:
+		x.passed++
+	case took <= x.bound:
+		if len(x.recovered) < maxRecoveries {
+			x.recovered = append(x.recovered, took)
+		}
+	case h.granted-v.asked <= x.bound:
+		x.uncovered++
+	default:
+		x.violation(b, h.granted, &h.acquire)
+	}
+}
+
+// never judges a key that was not granted any more.
+func (x *recoveries) never(b *bereft) {
+	v := b.victim
+	asking := x.until
+	if len(b.open) == 0 {
+		asking = b.idle
+	}
+	switch {
+	case v == nil || v.behind:
+	case asking-v.asked <= x.bound:
+		x.uncovered++
+	default:
+		x.violation(b, x.until, nil)
+	}
+}
+
+func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op) {
+	if x.violations++; x.violations > 1 {
+		return
+	}
+	v := b.victim
+	w := &Witness{Key: b.key.name, From: v.fault.Call, To: now, Ops: []histories.Op{v.acquire, v.fault}}
+	what := "was asking for"
+	if v.held {
+		what = "held"
+	}
+	w.Story = fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), at(v.fault.Call), v.fault.Fault, what, w.Key)
+	if next == nil {
+		w.Story += fmt.Sprintf("and it was not granted until the end, %s later", ms(now-v.since))
+	} else {
+		w.Story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), at(now), ms(now-v.since))
+		w.Ops = append(w.Ops, *next)
+	}
+	w.Story += fmt.Sprintf("; the bound is %s.", ms(x.bound))
+	byCall(w.Ops)
+	x.witness = w
+}
+
+func (x *recoveries) finding() Finding {
+	for i := range x.keys {
+		x.never(&x.keys[i])
+	}
+	f := Finding{Property: "recovery", Violations: x.violations, Witness: x.witness, Evidence: x.evidence()}
+	switch {
+	case x.header.TTL == 0 && x.header.Bound == 0:
+		f = Finding{Property: f.Property, Observed: NotApplicable, Why: "the history states neither a lease nor a bound"}
+	case x.violations > 0:
+		f.Observed = Violated
+	case x.uncovered > 0:
+		f.Observed, f.Why = Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", ms(x.bound), x.uncovered)
+	case len(x.recovered)+x.passed == 0:
+		f.Observed, f.Why = NotApplicable, "nobody was gone who held a key or was asking for one"
+	default:
+		f.Observed = Held
+	}
+	return f
+}
+
+// evidence says how long it took, in multiples of the lease.
+func (x *recoveries) evidence() string {
+	took := slices.Sorted(slices.Values(x.recovered))
+	text := "no recovery"
+	if n := len(took); n > 0 {
+		text = fmt.Sprintf("%s, median %s, longest %s", recoveriesOf(n), x.leases(took[(n-1)/2]), x.leases(took[n-1]))
+	}
+	if x.passed > 0 {
+		text += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
+	}
+	return text
+}
+
+func recoveriesOf(n int) string {
+	if n == 1 {
+		return "1 recovery"
+	}
+	return fmt.Sprintf("%d recoveries", n)
+}
+
+// leases is a time in multiples of the TTL.
+func (x *recoveries) leases(d time.Duration) string {
+	if x.header.TTL == 0 {
+		return ms(d)
+	}
+	return fmt.Sprintf("%.2f x TTL", float64(d)/float64(x.header.TTL))
+}

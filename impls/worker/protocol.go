@@ -1,0 +1,126 @@
+// Package worker puts a lock under test from outside lockbench: a program that speaks JSON lines on its
+// standard input and output takes the place of one process with its lock. docs/worker-protocol.md describes
+// the lines, and is enough to write such a program in any language; for one in Go this package is the whole
+// of it:
+//
+//	func main() {
+//		worker.Main(worker.About{Name: "my-lock"}, func(env impls.Env) (impls.Lock, error) { ... })
+//	}
+package worker
+
+import (
+	"time"
+
+	"lockbench/impls"
+)
+
+// Version is the version of the protocol that this package speaks.
+const Version = 1
+
+// MaxLine is how long a line may be, in bytes, in either direction.
+const MaxLine = 1 << 20
+
+// Open is the first line that a worker reads: all that it knows of the world. The URLs may have passwords in
+// them; they come here, and never on a command line.
+type Open struct {
+	Version  int               `json:"lockbench_worker"`
+	Lock     string            `json:"lock,omitempty"` // which, for a program that has several
+	Nodes    []string          `json:"nodes"`
+	CAFile   string            `json:"ca_file,omitempty"`
+	Prefix   string            `json:"prefix"` // that every key in the store must begin with
+	Process  int               `json:"process"`
+	Seed     uint64            `json:"seed"`
+	Params   map[string]string `json:"params,omitempty"`
+	Resource string            `json:"resource"` // base URL of what the lock guards
+}
+
+// Ready is the first line that a worker writes: who it is and what it can do.
+type Ready struct {
+	Version      int      `json:"lockbench_worker"`
+	Name         string   `json:"name"`
+	Doc          string   `json:"doc,omitempty"`
+	Deployment   string   `json:"deployment,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	Segments     []string `json:"segments,omitempty"` // what a key's segments add to its name
+	BackOffMS    int64    `json:"backoff_ms,omitempty"`
+	Expect       []Expect `json:"expect,omitempty"`
+	Error        string   `json:"error,omitempty"` // it cannot work: why
+}
+
+// Expect is what a worker claims of itself, or admits.
+type Expect struct {
+	Property string        `json:"property"`
+	Fault    string        `json:"fault,omitempty"`    // none where it is left out
+	Workload string        `json:"workload,omitempty"` // every one that is not special where it is left out
+	Verdict  impls.Verdict `json:"verdict"`
+	Because  string        `json:"because,omitempty"`
+}
+
+// The capabilities of a worker, beyond acquire, release, ping, read, write and append.
+const (
+	CanRenew     = "renew"     // on request
+	CanProbe     = "probe"     // tells what the store says
+	CanRenewSelf = "watchdog"  // renews by itself while it holds
+	CanReenter   = "reentrant" // grants again to the owner that holds
+	CanTellLoss  = "lost"
+)
+
+// Request is a line that a worker reads after the first. Which fields are set depends on Do.
+type Request struct {
+	ID int64  `json:"id"`
+	Do string `json:"do"` // acquire renew release probe, read write append, cancel ping shutdown
+
+	Key       string `json:"key,omitempty"`
+	Owner     string `json:"owner,omitempty"`
+	TTLMS     int64  `json:"ttl_ms,omitempty"`
+	WaitMS    int64  `json:"wait_ms,omitempty"` // of acquire: 0 try once, -1 until granted or cancelled
+	KeepAlive bool   `json:"keep_alive,omitempty"`
+
+	Hold     int64  `json:"hold,omitempty"` // the id of the acquire that this is about
+	Token    string `json:"token,omitempty"`
+	Fence    int64  `json:"fence,omitempty"`
+	Depth    int    `json:"depth,omitempty"`
+	Validity int64  `json:"validity_ns,omitempty"`
+	Value    int64  `json:"value,omitempty"` // of write
+}
+
+// The reasons that make a refusal definite.
+const (
+	Busy    = "busy"     // acquire: somebody else holds it
+	NotHeld = "not held" // release, renew: the store no longer has it for this owner
+	Stale   = "stale"    // read, write, append: the resource has seen a higher token
+)
+
+// Line is a line that a worker writes after the first: the reply to a request, which has its id, or, without
+// one, a notice of what happened by itself.
+type Line struct {
+	ID      int64  `json:"id,omitempty"`
+	OK      bool   `json:"ok,omitempty"`
+	Refused string `json:"refused,omitempty"` // definite: it had no effect
+	Error   string `json:"error,omitempty"`   // everything else: it may have had one
+
+	Key       string `json:"key,omitempty"` // of a grant, where it is not the one that was asked for
+	Token     string `json:"token,omitempty"`
+	Fence     int64  `json:"fence,omitempty"`
+	Depth     int    `json:"depth,omitempty"`
+	SentAfter int64  `json:"sent_after_ns,omitempty"`
+	Validity  int64  `json:"validity_ns,omitempty"` // 0 unknown, -1 without end
+	Left      int64  `json:"left_ns,omitempty"`     // of a probe; -1 without end
+	Value     int64  `json:"value,omitempty"`       // of a read
+
+	Lost    int64 `json:"lost,omitempty"`       // a notice: the hold of this acquire's id is lost
+	Renewed int64 `json:"renewed,omitempty"`    // a notice: it was renewed, or was not: see ok, refused, error
+	Elapsed int64 `json:"elapsed_ns,omitempty"` // since the acquire was read: of the loss, or of the renewal's sending
+}
+
+// Grant is the grant that a request is about.
+func (r *Request) Grant() impls.Grant {
+	return impls.Grant{Key: r.Key, Owner: r.Owner, Token: r.Token, Fence: r.Fence, Depth: r.Depth,
+		Validity: time.Duration(r.Validity), Ref: r.Hold}
+}
+
+// RequestOn makes a request that is about a grant.
+func RequestOn(do string, g impls.Grant) Request {
+	return Request{Do: do, Key: g.Key, Owner: g.Owner, Token: g.Token, Fence: g.Fence, Depth: g.Depth,
+		Validity: int64(g.Validity), Hold: g.Ref}
+}

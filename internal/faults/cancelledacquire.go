@@ -1,0 +1,28 @@
+package faults
+
+import "lockbench/workloads"
+
+// cancelledAcquire is a caller that gives up while the server is taking the lock for it: a request timed out,
+// its user has gone. Whether the lock was taken nobody knows.
+func cancelledAcquire() Fault {
+	return Fault{
+		Name: "cancelled-acquire", Kind: Clients,
+		Doc: "whoever wanted the lock gives up while the answer is on its way",
+		Plan: func(s Scene) Plan {
+			answer := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
+				On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
+			return Plan{Gates: afterFirst(s), Steps: []Step{{When: answer, Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}, For: s.TTL / 2}}}
+		},
+	}
+}
+
+// acquiring are the commands that take a lock.
+func acquiring() []string { return []string{"SET", "SETNX", "EVAL", "EVALSHA"} }
+
+// afterFirst has the others wait a moment for what becomes of the victim's first acquire, which need not be granted.
+func afterFirst(s Scene) []Gate {
+	return []Gate{
+		{Client: 1, Until: granted(victim, 0), Patience: s.TTL / 4},
+		{Client: 2, Until: granted(1, 0), Patience: s.TTL * 2},
+	}
+}

@@ -1,0 +1,49 @@
+package faults
+
+import (
+	"time"
+
+	"lockbench/workloads"
+)
+
+// warmUp is how many holds the victim has before the one that counts.
+const warmUp = 3
+
+// failover is a primary that dies before its replica has heard of the last grant. The link is stalled first, so
+// that this does not hang on chance; who promotes the replica is the plan, or three Sentinels where the
+// deployment has them. Of two replicas one has heard of the grant, and the other is promoted.
+func failover() Fault {
+	return Fault{
+		Name: "failover", Kind: Servers, On: withReplica,
+		Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",
+		Shape: func(p *workloads.Params, s Scene) {
+			if s.Deployment == "sentinel" { // they take a second or five
+				p.TTL = 8 * time.Second
+				p.Hold, p.Duration = 6*time.Second, 8*time.Second
+			}
+		},
+		Plan: func(s Scene) Plan {
+			before := workloads.Moment{Client: victim, Iteration: warmUp, Point: workloads.Asking}
+			return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: []Step{
+				{When: Trigger{At: before}, Do: Action{Verb: Unlink, Nodes: lagging(s)}},
+				{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Failover, Nodes: []int{1}}},
+			}}
+		},
+	}
+}
+
+// withReplica adds a replica: where a lock waits for one, a second that need not be the one it waited for.
+func withReplica(usual string) string {
+	if usual == "replica" {
+		return "two-replicas"
+	}
+	return "replica"
+}
+
+// lagging are the replicas that do not hear of the last grant. Whom Sentinels choose is not for us to say.
+func lagging(s Scene) []int {
+	if s.Deployment == "sentinel" {
+		return []int{1, 2}
+	}
+	return []int{1}
+}

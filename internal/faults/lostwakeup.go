@@ -1,0 +1,20 @@
+package faults
+
+import "lockbench/impls"
+
+// lostWakeup is a notification that a waiter does not get: pub/sub promises nothing.
+func lostWakeup() Fault {
+	return Fault{
+		Name: "lost-wakeup", Kind: Network,
+		Doc: "what is published to waiters is lost",
+		Only: func(l impls.Impl) string {
+			if !l.Notifies {
+				return "nobody is notified: its waiters ask again"
+			}
+			return ""
+		},
+		Plan: func(s Scene) Plan {
+			return Plan{Steps: []Step{{Do: Action{Verb: Mute, Process: -1}}}}
+		},
+	}
+}

@@ -1,0 +1,21 @@
+package faults
+
+// partition is a holder that is cut off from the server: it can neither renew nor release, and works on.
+// Where there are five servers, it is cut off from two of them.
+func partition() Fault {
+	return Fault{
+		Name: "partition", Kind: Network,
+		Doc: "a holder's process and the server (or two of five) hear nothing of each other beyond the lease",
+		Plan: func(s Scene) Plan {
+			return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: beyond(s)})
+		},
+	}
+}
+
+// minority are as many servers as a lock may do without, or the only one.
+func minority(s Scene) []int {
+	if s.Servers() == 1 {
+		return []int{0}
+	}
+	return []int{3, 4}
+}

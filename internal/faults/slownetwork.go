@@ -1,0 +1,14 @@
+package faults
+
+import "time"
+
+// slowNetwork is a network on which everything takes long, and nothing is lost.
+func slowNetwork() Fault {
+	return Fault{
+		Name: "slow-network", Kind: Network,
+		Doc: "every command and every answer takes 20 ms longer",
+		Plan: func(s Scene) Plan {
+			return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 20 * time.Millisecond}}}}
+		},
+	}
+}

@@ -1,0 +1,275 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// conn is one connection of a client's, and its own connection to the server.
+type conn struct {
+	link     *Link
+	number   int
+	upstream string
+	ctx      context.Context // ends when the link closes the connection
+	cancel   context.CancelFunc
+	client   *net.TCPConn
+	pairing  pairing
+	mute     atomic.Bool // nothing that is read from now on goes on, either way
+
+	// Guarded by the link's mutex.
+	server *net.TCPConn // nil until dialled
+	torn   Direction    // where a cut swallowed something
+	ended  Direction    // where nothing more will come
+}
+
+func (c *conn) run() {
+	defer c.forget()
+	server, err := c.dial()
+	if err != nil {
+		if c.tornByCut(Both) { // on a dead network it would not have learnt that the server is not there
+			_, _ = io.Copy(io.Discard, c.client)
+		}
+		return
+	}
+	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: scanner{requests: true}}
+	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine()}
+	up.decide, down.decide = up.request, down.answer
+	var all sync.WaitGroup
+	for _, w := range []*way{up, down} {
+		all.Go(w.read)
+		all.Go(w.write)
+	}
+	all.Wait()
+}
+
+func (c *conn) dial() (*net.TCPConn, error) {
+	ctx, cancel := context.WithTimeout(c.ctx, dialWithin)
+	defer cancel()
+	var d net.Dialer
+	dialled, err := d.DialContext(ctx, "tcp", c.upstream)
+	if err != nil {
+		return nil, err
+	}
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.server = dialled.(*net.TCPConn)
+	if c.ctx.Err() != nil {
+		c.closeLocked()
+	}
+	return c.server, c.ctx.Err()
+}
+
+func (c *conn) forget() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.closeLocked()
+	delete(c.link.conns, c)
+}
+
+func (c *conn) close() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.closeLocked()
+}
+
+// closeLocked closes both sides, which ends all that waits on either. What the operating system was given before
+// is still delivered.
+func (c *conn) closeLocked() {
+	c.cancel()
+	c.client.Close()
+	if c.server != nil {
+		c.server.Close()
+	}
+}
+
+// tornByCut says whether what goes that way is swallowed now, and notes it.
+func (c *conn) tornByCut(d Direction) bool {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.torn |= c.link.cut & d
+	return c.link.cut&d != 0
+}
+
+// end notes that a direction has ended, and says whether the connection has.
+func (c *conn) end(d Direction) (over bool) {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.ended |= d
+	return c.ended == Both || c.mute.Load()
+}
+
+// way is one direction of a connection. One goroutine reads, asks the rules, and puts what passes on a line; the
+// other takes it from there and writes.
+type way struct {
+	conn      *conn
+	direction Direction
+	from, to  *net.TCPConn
+	scan      scanner
+	batch     []byte // what was read and is to be put on the line, as one
+	line      *line
+	decide    func(*frame) Fate
+}
+
+func (w *way) read() {
+	buf := make([]byte, readSize)
+	for {
+		n, err := w.from.Read(buf)
+		if w.direction == ToClient {
+			w.conn.link.received.Add(int64(n))
+		}
+		if !w.pass(buf[:n]) {
+			w.end(cutOff)
+			return
+		}
+		if err != nil {
+			w.batch = w.scan.withHeld(nil)
+			w.flush()
+			w.end(closed)
+			return
+		}
+	}
+}
+
+// pass passes on what was read, as far as the rules let it; false says that a rule closes the connection.
+func (w *way) pass(chunk []byte) bool {
+	for p := range w.scan.pieces(chunk) {
+		fate := Pass
+		if p.frame != nil && !w.conn.mute.Load() {
+			fate = w.decide(p.frame)
+		}
+		switch {
+		case fate == Pass:
+			w.batch = append(w.batch, p.bytes...)
+		case fate == Silent:
+			w.conn.mute.Store(true)
+		case fate != Drop || w.direction == ToServer || p.frame.begun:
+			w.conn.mute.Store(true)
+			return false
+		}
+	}
+	if w.scan.raw && w.direction == ToClient {
+		w.conn.pairing.stop()
+	}
+	w.flush()
+	return true
+}
+
+// flush puts what was read on the line.
+func (w *way) flush() {
+	if len(w.batch) > 0 && !w.conn.mute.Load() {
+		w.line.put(w.conn.ctx, load{bytes: w.batch, due: w.due()})
+	}
+	w.batch = nil
+}
+
+// end puts the end on the line, and bounds what still stands before it.
+func (w *way) end(how ending) {
+	due := w.due()
+	w.line.put(w.conn.ctx, load{due: due, ending: how})
+	if due.IsZero() {
+		due = time.Now()
+	}
+	_ = w.to.SetWriteDeadline(due.Add(lingerFor)) // it fails only where that is closed already
+}
+
+// due is when what is read now arrives.
+func (w *way) due() time.Time {
+	if d := time.Duration(w.conn.link.delay.Load()); d > 0 {
+		return time.Now().Add(d)
+	}
+	return time.Time{}
+}
+
+// request counts a command and asks the rules.
+func (w *way) request(f *frame) Fate {
+	if f.count == 0 {
+		return Pass // an empty line or array, which no server answers
+	}
+	link := w.conn.link
+	c := Command{Name: strings.ToUpper(f.args[0]), Args: f.args, Nth: int(link.commands.Add(1))}
+	if w.conn.pairing.ask(c, f.count) {
+		link.roundTrips.Add(1)
+	}
+	return w.ask(Request, c)
+}
+
+// answer finds what the server answers, or that it is a message, and asks the rules.
+func (w *way) answer(f *frame) Fate {
+	at, c, known := w.conn.pairing.came(f)
+	if !known {
+		return Pass
+	}
+	if at == Message {
+		c.Nth = int(w.conn.link.commands.Load())
+		return w.ask(at, c)
+	}
+	if fate := w.ask(at, c); fate != Drop {
+		return fate
+	}
+	return Close
+}
+
+// ask asks the rules, after all that came before was sent on its way.
+func (w *way) ask(at Point, c Command) Fate {
+	c.Conn = w.conn.number
+	for _, r := range w.conn.link.matching(at, c) {
+		w.flush()
+		if fate := r.Do(w.conn.ctx, c); fate != Pass {
+			return fate
+		}
+	}
+	return Pass
+}
+
+// write writes what comes off the line. Where the other side has gone it goes on taking, so that the end is
+// found; what that side said before it went is the other direction's.
+func (w *way) write() {
+	gone := false
+	for {
+		item, ok := w.line.take(w.conn.ctx)
+		switch {
+		case !ok:
+			return
+		case item.ending != goesOn:
+			w.finish(item.ending)
+			return
+		case w.conn.tornByCut(w.direction), gone:
+			continue
+		}
+		gone = !w.deliver(item.bytes)
+	}
+}
+
+// deliver writes. It counts before, so that who has the answer finds its question counted.
+func (w *way) deliver(b []byte) bool {
+	if w.direction == ToClient {
+		_, err := w.to.Write(b)
+		return err == nil
+	}
+	sent := &w.conn.link.sent
+	sent.Add(int64(len(b)))
+	n, err := w.to.Write(b)
+	sent.Add(int64(n - len(b)))
+	return err == nil
+}
+
+// finish tells the other side that this direction has ended, and after a while closes both.
+func (w *way) finish(how ending) {
+	over := w.conn.end(w.direction)
+	switch {
+	case how == cutOff || over:
+		w.conn.close()
+		return
+	case w.conn.tornByCut(w.direction):
+		return // not seen to end until the cut is healed, which closes it
+	}
+	_ = w.to.CloseWrite() // it fails only where that is closed already
+	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {
+		w.conn.close()
+	}
+}

@@ -1,0 +1,511 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const soon = 20 * time.Second // bounds what should happen at once
+
+// settles checks, at the end of a test, that no goroutine was left behind. Call it first.
+func settles(t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+	})
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(soon); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+func listen(t *testing.T, upstream string) *Link {
+	t.Helper()
+	l, err := Listen(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// serve is a server of the test's own: each connection gets what the function does with it, and is closed.
+func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer conn.Close()
+				each(conn.(*net.TCPConn))
+			})
+		}
+	})
+	t.Cleanup(func() { listener.Close(); running.Wait() })
+	return listener.Addr().String()
+}
+
+// answering answers each line with itself, as a simple string.
+func answering(conn *net.TCPConn) {
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		_, _ = io.WriteString(conn, "+"+lines.Text()+"\r\n")
+	}
+}
+
+// peer is a client that speaks in bytes.
+type peer struct {
+	*net.TCPConn
+	t *testing.T
+}
+
+func dial(t *testing.T, addr string) peer {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return peer{conn.(*net.TCPConn), t}
+}
+
+func (p peer) say(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p, text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// hear expects exactly that next.
+func (p peer) hear(want string) {
+	p.t.Helper()
+	got := make([]byte, len(want))
+	_ = p.SetReadDeadline(time.Now().Add(soon))
+	if n, err := io.ReadFull(p, got); err != nil || string(got) != want {
+		p.t.Fatalf("heard %q, not %q: %v", got[:n], want, err)
+	}
+}
+
+// ends expects that nothing but the end comes.
+func (p peer) ends() {
+	p.t.Helper()
+	_ = p.SetReadDeadline(time.Now().Add(soon))
+	rest, err := io.ReadAll(p)
+	if len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		p.t.Fatalf("heard %q, and then %v", rest, err)
+	}
+}
+
+// silence expects that nothing comes, not even the end.
+func (p peer) silence() {
+	p.t.Helper()
+	_ = p.SetReadDeadline(time.Now().Add(150 * time.Millisecond))
+	if n, err := p.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		p.t.Fatalf("heard %d bytes, and then %v", n, err)
+	}
+}
+
+func always(f Fate) func(context.Context, Command) Fate {
+	return func(context.Context, Command) Fate { return f }
+}
+
+func TestPassesOn(t *testing.T) {
+	settles(t)
+	l := listen(t, serve(t, answering))
+	for _, delay := range []time.Duration{0, 5 * time.Millisecond} {
+		l.Delay(delay)
+		p := dial(t, l.Addr())
+		p.say("a\r\nb\r")
+		p.hear("+a\r\n")
+		p.say("\n")
+		p.hear("+b\r\n")
+		_ = p.CloseWrite() // the server ends when it has answered
+		p.ends()
+	}
+}
+
+func TestListenWantsAPort(t *testing.T) {
+	if l, err := Listen("127.0.0.1"); err == nil {
+		l.Close()
+		t.Error("an address without a port was taken")
+	}
+}
+
+func TestCounters(t *testing.T) {
+	settles(t)
+	l := listen(t, serve(t, answering))
+	p := dial(t, l.Addr())
+	p.say("a\r\nb\r\nc\r\n")
+	p.hear("+a\r\n+b\r\n+c\r\n")
+	if got, want := l.Counters(), (Counters{Commands: 3, RoundTrips: 1, Sent: 9, Received: 12}); got != want {
+		t.Errorf("a pipeline: %+v, not %+v", got, want)
+	}
+	p.say("d\r\n")
+	p.hear("+d\r\n")
+	if got, want := l.Counters(), (Counters{Commands: 4, RoundTrips: 2, Sent: 12, Received: 16}); got != want {
+		t.Errorf("and one more: %+v, not %+v", got, want)
+	}
+	p.say("\r\n")
+	p.hear("+\r\n")
+	if got := l.Counters(); got.Commands != 4 || got.RoundTrips != 2 {
+		t.Errorf("an empty line was counted: %+v", got)
+	}
+}
+
+// TestGarbage sends what is no protocol, without a line end, through both directions.
+func TestGarbage(t *testing.T) {
+	settles(t)
+	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
+	for _, garbage := range []string{"\x16\x03\x01\x00\xff", "*3\r\nno", "hello", "$5", "*1\r\n$3\r\nabcdef", "\xc3\x28"} {
+		before := l.Counters().Commands
+		p := dial(t, l.Addr())
+		p.say(garbage)
+		if !strings.HasPrefix(garbage, "$") { // which could become a reply
+			p.hear(garbage)
+			p.say(garbage)
+			p.hear(garbage)
+			continue
+		}
+		_ = p.CloseWrite()
+		p.hear(garbage)
+		p.ends()
+		if after := l.Counters().Commands; after != before {
+			t.Errorf("%q was counted as %d commands", garbage, after-before)
+		}
+	}
+}
+
+func TestFates(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		point  Point
+		fate   Fate
+		sent   int64 // bytes of the three commands that the server may see
+		heard  string
+		silent bool
+	}{
+		{"request closed", Request, Close, 3, "+a\r\n", false},
+		{"request silent", Request, Silent, 3, "", true},
+		{"request dropped is closed", Request, Drop, 3, "+a\r\n", false},
+		{"reply closed", Reply, Close, 9, "+a\r\n", false},
+		{"reply silent", Reply, Silent, 9, "+a\r\n", true},
+		{"reply dropped is closed", Reply, Drop, 9, "+a\r\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			settles(t)
+			l := listen(t, serve(t, answering))
+			met := make(chan Command, 1)
+			l.On(Rule{Commands: []string{"b", "x"}, Nth: 1, Point: c.point, Do: func(_ context.Context, got Command) Fate {
+				met <- got
+				return c.fate
+			}})
+			p := dial(t, l.Addr())
+			p.say("a\r\n")
+			p.hear("+a\r\n")
+			p.say("b\r\nc\r\n")
+			if c.silent {
+				p.silence()
+				p.say("d\r\n") // which nobody hears
+				p.silence()
+				_ = p.CloseWrite()
+			}
+			p.ends()
+			if got := <-met; got.Name != "B" || got.Args[0] != "b" || got.Nth != 2 || got.Conn != 1 {
+				t.Errorf("met %+v", got)
+			}
+			if sent := l.Counters().Sent; sent != c.sent {
+				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
+			}
+			again := dial(t, l.Addr()) // the rule was for one
+			again.say("b\r\n")
+			again.hear("+b\r\n")
+		})
+	}
+}
+
+// TestHeldRequest holds a command, after which its client hangs up: the command arrives all the same.
+func TestHeldRequest(t *testing.T) {
+	settles(t)
+	got := make(chan string, 10)
+	l := listen(t, serve(t, func(conn *net.TCPConn) {
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			got <- lines.Text()
+		}
+	}))
+	met, held := make(chan bool), make(chan bool)
+	cancel := l.On(Rule{Commands: []string{"held"}, Do: func(context.Context, Command) Fate {
+		met <- true
+		<-held
+		return Pass
+	}})
+	defer cancel()
+	p := dial(t, l.Addr())
+	p.say("before\r\nheld\r\nafter\r\n")
+	<-met
+	if first := <-got; first != "before" {
+		t.Errorf("%q was passed on first", first)
+	}
+	p.Close()
+	dial(t, l.Addr()).say("another\r\n") // connection is not held up
+	for _, want := range []string{"another", "held", "after"} {
+		if next := <-got; next != want {
+			t.Errorf("%q was passed on where %q is next", next, want)
+		}
+		if want == "another" {
+			close(held)
+		}
+	}
+}
+
+func TestRulesInOrder(t *testing.T) {
+	settles(t)
+	l := listen(t, serve(t, answering))
+	var asked []string
+	note := func(name string, f Fate) func(context.Context, Command) Fate {
+		return func(context.Context, Command) Fate { asked = append(asked, name); return f }
+	}
+	cancel := l.On(Rule{Point: Reply, Do: note("taken back", Close)})
+	l.On(Rule{Point: Reply, Do: note("every", Pass)})
+	l.On(Rule{Point: Reply, Nth: 2, Do: note("second", Close)})
+	l.On(Rule{Point: Reply, Nth: 2, Do: note("too late", Pass)})
+	cancel()
+	p := dial(t, l.Addr())
+	p.say("a\r\nb\r\n")
+	p.hear("+a\r\n")
+	p.ends()
+	if err := l.Close(); err != nil { // after which nobody asks
+		t.Error(err)
+	}
+	if got := strings.Join(asked, ", "); got != "every, every, second" {
+		t.Errorf("asked: %s", got)
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cut  Direction
+		sent int64
+	}{{"to the server", ToServer, 0}, {"to the client", ToClient, 3}, {"both", Both, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			settles(t)
+			l := listen(t, serve(t, answering))
+			idle, busy := dial(t, l.Addr()), dial(t, l.Addr())
+			idle.say("x\r\n")
+			idle.hear("+x\r\n")
+			l.Cut(c.cut)
+			late := dial(t, l.Addr())
+			busy.say("a\r\n")
+			busy.silence()
+			late.silence()
+			eventually(t, "what is not cut came through", func() bool { return l.Counters().Sent-3 >= c.sent })
+			if sent := l.Counters().Sent - 3; sent != c.sent {
+				t.Errorf("%d bytes came through, not %d", sent, c.sent)
+			}
+			l.Cut(Open)
+			busy.ends()
+			for _, p := range []peer{idle, late} {
+				p.say("y\r\n")
+				p.hear("+y\r\n")
+			}
+		})
+	}
+}
+
+// TestCutHidesTheEnd cuts a link whose server then goes away: its clients must not learn of it.
+func TestCutHidesTheEnd(t *testing.T) {
+	settles(t)
+	end := make(chan bool)
+	addr := serve(t, func(conn *net.TCPConn) { <-end })
+	l := listen(t, addr)
+	p := dial(t, l.Addr())
+	p.say("a\r\n")
+	eventually(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
+	l.Cut(ToClient)
+	l.mu.Lock()
+	l.upstream = "127.0.0.1:1" // where nobody listens
+	l.mu.Unlock()
+	close(end)
+	p.silence()
+	p.say("b\r\n")
+	p.silence()
+	late := dial(t, l.Addr())
+	late.silence()
+	l.Cut(Both)
+	p.silence()
+	l.Cut(ToServer)
+	p.ends()
+	late.ends()
+}
+
+// TestDelay sends chunks that are all under way together. One after the other they would take longer than the bound.
+func TestDelay(t *testing.T) {
+	settles(t)
+	const delay, chunks = 100 * time.Millisecond, 100
+	l := listen(t, serve(t, answering))
+	p := dial(t, l.Addr())
+	l.Delay(delay)
+	began, last := time.Now(), time.Now()
+	for range chunks {
+		last = time.Now()
+		p.say("a\r\n")
+		time.Sleep(time.Millisecond) // so that they come as chunks of their own
+	}
+	p.hear(strings.Repeat("+a\r\n", chunks))
+	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
+		t.Errorf("there and back in %v, the last in %v", all, one)
+	}
+}
+
+func TestUpstream(t *testing.T) {
+	settles(t)
+	named := func(name string) string {
+		return serve(t, func(conn *net.TCPConn) {
+			for lines := bufio.NewScanner(conn); lines.Scan(); {
+				_, _ = io.WriteString(conn, "+"+name+"\r\n")
+			}
+		})
+	}
+	l := listen(t, named("first"))
+	p := dial(t, l.Addr())
+	p.say("who\r\n")
+	p.hear("+first\r\n")
+	l.Upstream(named("second"))
+	p.ends()
+	p = dial(t, l.Addr())
+	p.say("who\r\n")
+	p.hear("+second\r\n")
+	l.Upstream("127.0.0.1:1")
+	dial(t, l.Addr()).ends() // nobody there
+}
+
+// TestSlowClient has a client that does not read, and a server that sends more than all buffers take.
+func TestSlowClient(t *testing.T) {
+	settles(t)
+	flood := bytes.Repeat([]byte("+x\r\n"), 1<<16)
+	l := listen(t, serve(t, func(conn *net.TCPConn) {
+		for {
+			if _, err := conn.Write(flood); err != nil {
+				return
+			}
+		}
+	}))
+	p := dial(t, l.Addr())
+	last := int64(-1)
+	eventually(t, "the server is held up", func() bool {
+		now := l.Counters().Received
+		time.Sleep(50 * time.Millisecond)
+		stands := now == last && now > maxQueued
+		last = now
+		return stands
+	})
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	_, _ = io.Copy(io.Discard, p)
+}
+
+// TestCloseEndsRules has a function that waits for its context only.
+func TestCloseEndsRules(t *testing.T) {
+	for _, point := range []Point{Request, Reply} {
+		settles(t)
+		l := listen(t, serve(t, answering))
+		met := make(chan bool)
+		l.On(Rule{Point: point, Do: func(ctx context.Context, _ Command) Fate {
+			close(met)
+			<-ctx.Done()
+			return Pass
+		}})
+		p := dial(t, l.Addr())
+		p.say("a\r\n")
+		<-met
+		for range 2 {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		p.ends()
+		if conn, err := net.Dial("tcp", l.Addr()); err == nil {
+			conn.Close()
+			t.Error("it still listens")
+		}
+	}
+}
+
+// TestServerGone holds a request while its server goes away: the client learns of it, and the rule's context ends.
+func TestServerGone(t *testing.T) {
+	settles(t)
+	met, ended := make(chan bool), make(chan bool)
+	l := listen(t, serve(t, func(*net.TCPConn) { <-met }))
+	l.On(Rule{Do: func(ctx context.Context, _ Command) Fate {
+		close(met)
+		<-ctx.Done()
+		close(ended)
+		return Pass
+	}})
+	p := dial(t, l.Addr())
+	p.say("a\r\n")
+	p.ends()
+	select {
+	case <-ended:
+	case <-time.After(soon):
+		t.Error("the context was not seen to end")
+	}
+}
+
+// TestManyConnections drives two links at once.
+func TestManyConnections(t *testing.T) {
+	settles(t)
+	const each, trips = 150, 20
+	addr := serve(t, answering)
+	links := []*Link{listen(t, addr), listen(t, addr)}
+	links[1].On(Rule{Point: Reply, Do: always(Pass)})
+	var all sync.WaitGroup
+	for i := range 2 * each {
+		p := dial(t, links[i%2].Addr())
+		all.Go(func() {
+			_ = p.SetDeadline(time.Now().Add(2 * soon))
+			replies := bufio.NewReader(p)
+			for range trips {
+				_, _ = io.WriteString(p, "hello\r\n")
+				if got, err := replies.ReadString('\n'); got != "+hello\r\n" {
+					t.Errorf("heard %q: %v", got, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, l := range links {
+		if c := l.Counters(); c.Commands != each*trips || c.RoundTrips != each*trips || c.Sent != each*trips*7 {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/faults"
+	"lockbench/workloads"
+)
+
+// injector carries a fault's plan out while clients are driven: it is told where they are, and records what
+// it injects and heals. A fault counts only if it was seen to take effect.
+type injector struct {
+	name  string
+	plan  faults.Plan
+	world *world
+	rec   *histories.Recorder
+
+	work sync.WaitGroup // steps and heals that go on by themselves
+	over context.Context
+	end  context.CancelFunc
+
+	mu    sync.Mutex
+	seen  map[workloads.Moment]chan struct{}
+	steps []*step
+}
+
+// step is what became of a step of the plan.
+type step struct {
+	faults.Step
+	in *injector
+
+	mu      sync.Mutex
+	claimed bool  // a command has triggered it
+	due     bool  // its trigger came
+	err     error // it did not take effect
+	effect  effect
+	healed  bool
+}
+
+var _ workloads.Director = (*injector)(nil)
+
+func newInjector(name string, plan faults.Plan, w *world, rec *histories.Recorder) *injector {
+	in := &injector{name: name, plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
+	in.over, in.end = context.WithCancel(context.Background())
+	for _, s := range plan.Steps {
+		in.steps = append(in.steps, &step{Step: s, in: in})
+	}
+	return in
+}
+
+// begin does what is due before any client asks.
+func (in *injector) begin() {
+	for _, s := range in.steps {
+		if s.When.At == (workloads.Moment{}) {
+			s.trigger(in.over)
+		}
+	}
+}
+
+// At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
+func (in *injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
+	in.waitAtGate(ctx, m)
+	defer in.reached(m) // whoever waits for this moment finds what was done at it
+	var order workloads.Order
+	if m.Client == 0 && m.Iteration < in.plan.Quick {
+		order.Stall = time.Millisecond
+	}
+	for _, s := range in.steps {
+		if s.Until == m {
+			s.end()
+		}
+	}
+	for _, s := range in.steps {
+		if s.When.At != m {
+			continue
+		}
+		s.trigger(ctx)
+		switch {
+		case s.Do.Verb == faults.Stall:
+			order.Stall = s.Do.By
+		case s.Do.Verb == faults.GiveUp:
+			order.Wait = s.Do.Wait
+		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && in.world.processOf(m.Client) == s.Do.Process:
+			order.Leave = true
+		}
+	}
+	return order
+}
+
+func (in *injector) moment(m workloads.Moment) chan struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.seen[m] == nil {
+		in.seen[m] = make(chan struct{})
+	}
+	return in.seen[m]
+}
+
+func (in *injector) reached(m workloads.Moment) {
+	c := in.moment(m)
+	select {
+	case <-c:
+	default:
+		close(c) // a moment is one client's, and comes once
+	}
+}
+
+// waitAtGate keeps a client from asking for the first time before its turn.
+func (in *injector) waitAtGate(ctx context.Context, m workloads.Moment) {
+	if m.Point != workloads.Asking || m.Iteration != 0 {
+		return
+	}
+	for _, g := range in.plan.Gates {
+		if g.Client != m.Client {
+			continue
+		}
+		patience := time.NewTimer(g.Patience)
+		defer patience.Stop()
+		select {
+		case <-in.moment(g.Until):
+		case <-patience.C:
+		case <-in.over.Done():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// finish heals what is not, waits for what is under way, and says why the trial does not count: "" if it does.
+func (in *injector) finish() (void string) {
+	in.end()
+	for _, s := range in.steps {
+		s.end()
+	}
+	in.work.Wait()
+	for _, s := range in.steps {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.err != nil:
+			return fmt.Sprintf("%s was not seen to take effect: %v", in.name, s.err)
+		case !s.due:
+			return fmt.Sprintf("%s did not come about: what was to trigger it (%s) was not seen", in.name, s.Do.Verb)
+		}
+	}
+	return ""
+}
+
+// trigger does a step whose moment has come, or has it wait for the command that is to come.
+func (s *step) trigger(ctx context.Context) {
+	switch {
+	case s.When.On != nil:
+		s.arm()
+	case s.When.Later > 0:
+		s.in.work.Go(func() {
+			timer := time.NewTimer(s.When.Later)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				s.do(s.in.over)
+			case <-s.in.over.Done():
+			}
+		})
+	default:
+		s.do(ctx)
+	}
+}
+
+// do injects, records, and sees to the healing.
+func (s *step) do(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.due {
+		return
+	}
+	s.due = true
+	begun := s.in.rec.Since()
+	s.effect, s.err = s.in.world.do(ctx, s.Do)
+	s.note(histories.Inject, begun, s.err)
+	if s.err == nil && s.For > 0 {
+		s.in.work.Go(s.healLater)
+	}
+}
+
+func (s *step) healLater() {
+	timer := time.NewTimer(s.For)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.in.over.Done():
+	}
+	s.end()
+}
+
+// end heals a step that has begun, and is not healed yet.
+func (s *step) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.due || s.err != nil || s.healed || s.effect.heal == nil && s.For == 0 {
+		return
+	}
+	s.healed = true
+	at := s.in.rec.Since()
+	var err error
+	if s.effect.heal != nil {
+		err = s.effect.heal()
+	}
+	s.note(histories.Heal, at, err)
+	if err == nil && s.effect.seen != nil {
+		err = s.effect.seen()
+	}
+	s.err = err
+}
+
+// note records an injection or its healing, once for each client that it befalls; what befalls no one client
+// is the harness's.
+func (s *step) note(kind histories.Kind, at time.Duration, err error) {
+	for _, client := range s.victims() {
+		op := histories.Op{Kind: kind, Fault: s.in.name, Call: at, Outcome: histories.OK}
+		if err != nil {
+			op.Outcome, op.Error = histories.Unknown, err.Error()
+		}
+		if kind == histories.Inject && (s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon) {
+			op.Value = histories.Gone
+		}
+		s.in.rec.Log(client).Note(op)
+	}
+}
+
+// victims are the clients that a step befalls.
+func (s *step) victims() []int32 {
+	switch s.Do.Verb {
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+		return []int32{s.Do.Client}
+	case faults.Pause, faults.Kill, faults.Cut:
+		return s.in.world.clientsOf(s.Do.Process)
+	}
+	return []int32{histories.Harness}
+}

@@ -1,0 +1,266 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+
+	"lockbench/internal/faults"
+	"lockbench/internal/proxy"
+	"lockbench/internal/servers"
+	"lockbench/internal/workers"
+)
+
+// world is what faults befall: the processes of clients, the network, the servers.
+type world struct {
+	processes []*workers.Process // the last is the epilogue's: no fault is aimed at it
+	links     [][]*proxy.Link    // by process, then by server that the lock asks
+	group     *servers.Group
+	scene     faults.Scene
+	clients   int
+	key       string // of the lock, in the store
+}
+
+// processOf is the process of a client.
+func (w *world) processOf(client int32) int { return int(client) % w.scene.Processes }
+
+func (w *world) clientsOf(process int) []int32 {
+	var all []int32
+	for c := range int32(w.clients) {
+		if w.processOf(c) == process {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// linksOf are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
+// none: to all.
+func (w *world) linksOf(process int, nodes []int) []*proxy.Link {
+	var all []*proxy.Link
+	for p := range w.scene.Processes {
+		if process >= 0 && p != process {
+			continue
+		}
+		if len(nodes) == 0 {
+			all = append(all, w.links[p]...)
+		}
+		for _, n := range nodes {
+			all = append(all, w.links[p][n])
+		}
+	}
+	return all
+}
+
+// effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out at
+// the end whether it took effect. Both may be nil.
+type effect struct {
+	heal func() error
+	seen func() error
+}
+
+// do carries an action out. What is done where a command passes the network is done there: see step.arm.
+func (w *world) do(ctx context.Context, a faults.Action) (effect, error) {
+	switch a.Verb {
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+		return effect{}, nil // the client's own doing, or the network's
+	case faults.Pause:
+		p := w.processes[a.Process]
+		return effect{heal: p.Resume}, p.Pause()
+	case faults.Kill:
+		return effect{}, w.processes[a.Process].Kill()
+	case faults.Cut, faults.Slow, faults.Mute:
+		return w.disturb(a), nil
+	}
+	return w.befall(ctx, a)
+}
+
+// disturb does something to the network. It takes effect with the first command that meets it.
+func (w *world) disturb(a faults.Action) effect {
+	links := w.linksOf(a.Process, a.Nodes)
+	each := func(do func(*proxy.Link)) {
+		for _, l := range links {
+			do(l)
+		}
+	}
+	met := func() (n int64) {
+		each(func(l *proxy.Link) { n += l.Counters().Commands })
+		return n
+	}
+	before := met()
+	heal := func() error { return nil }
+	switch a.Verb {
+	case faults.Slow:
+		each(func(l *proxy.Link) { l.Delay(a.By) })
+		heal = func() error { each(func(l *proxy.Link) { l.Delay(0) }); return nil }
+	case faults.Cut:
+		way := proxy.Both
+		if a.OneWay {
+			way = proxy.ToClient
+		}
+		each(func(l *proxy.Link) { l.Cut(way) })
+		heal = func() error { each(func(l *proxy.Link) { l.Cut(proxy.Open) }); return nil }
+	case faults.Mute:
+		var swallowed atomic.Int64
+		met = swallowed.Load
+		each(func(l *proxy.Link) {
+			l.On(proxy.Rule{Point: proxy.Message, Do: func(context.Context, proxy.Command) proxy.Fate {
+				swallowed.Add(1)
+				return proxy.Drop
+			}})
+		})
+	}
+	var during atomic.Int64
+	healed := sync.OnceValue(func() error {
+		during.Store(met() - before)
+		return heal()
+	})
+	return effect{heal: healed, seen: func() error {
+		if during.Load() == 0 {
+			return errors.New("nothing was on its way that it could have befallen")
+		}
+		return nil
+	}}
+}
+
+// befall does something to servers.
+func (w *world) befall(ctx context.Context, a faults.Action) (effect, error) {
+	var errs []error
+	var heal func() error
+	for _, i := range a.Nodes {
+		n := w.group.Nodes[i]
+		switch a.Verb {
+		case faults.Restart:
+			if a.By == 0 {
+				errs = append(errs, n.Restart(ctx))
+				break
+			}
+			errs = append(errs, n.Kill())
+			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // also at the end, for the epilogue
+		case faults.Down:
+			errs = append(errs, n.Kill())
+		case faults.Freeze:
+			errs = append(errs, n.Pause())
+			heal = n.Resume
+		case faults.Unlink:
+			errs = append(errs, w.group.Stall(i))
+		case faults.Failover:
+			errs = append(errs, w.failover(ctx, i))
+		case faults.Jump:
+			errs = append(errs, n.Jump(ctx, a.By))
+		case faults.Evict:
+			errs = append(errs, n.Squeeze(ctx, w.key))
+		default:
+			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
+		}
+	}
+	return effect{heal: heal}, errors.Join(errs...)
+}
+
+// failover kills the primary, has a replica take over, and leads every process to it.
+func (w *world) failover(ctx context.Context, to int) error {
+	if err := w.group.Nodes[0].Kill(); err != nil {
+		return err
+	}
+	var err error
+	if w.scene.Deployment == servers.Sentinel {
+		to, err = w.group.AwaitPromotion(ctx)
+	} else {
+		err = w.group.Promote(ctx, to)
+	}
+	if err != nil {
+		return err
+	}
+	addr, err := hostOf(w.group.Nodes[to].URL())
+	for _, of := range w.links {
+		of[0].Upstream(addr)
+	}
+	return err
+}
+
+// connect puts links between processes and the servers that the lock asks. It returns the URLs of each
+// process's.
+func (w *world) connect(asked []string) ([][]string, error) {
+	var urls [][]string
+	for range w.scene.Processes + 1 {
+		var links []*proxy.Link
+		var own []string
+		for _, server := range asked {
+			host, err := hostOf(server)
+			if err != nil {
+				return nil, err
+			}
+			l, err := proxy.Listen(host)
+			if err != nil {
+				return nil, err
+			}
+			links = append(links, l)
+			own = append(own, through(server, l.Addr()))
+		}
+		w.links, urls = append(w.links, links), append(urls, own)
+	}
+	return urls, nil
+}
+
+// hostOf is the host and port of a server.
+func hostOf(server string) (string, error) {
+	u, err := url.Parse(server)
+	switch {
+	case err != nil:
+		return "", errors.New("the URL of a server cannot be read")
+	case u.Scheme != "redis":
+		return "", errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+	}
+	return u.Host, nil
+}
+
+// through is the URL of a server as seen through a link.
+func through(server, addr string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	u.Host = addr
+	return u.String()
+}
+
+// network is what the links have counted.
+func (w *world) network() map[string]float64 {
+	sum := map[string]float64{}
+	for _, l := range w.linksOf(-1, nil) {
+		c := l.Counters()
+		sum["commands"] += float64(c.Commands)
+		sum["round_trips"] += float64(c.RoundTrips)
+		sum["sent"] += float64(c.Sent)
+		sum["received"] += float64(c.Received)
+	}
+	return sum
+}
+
+// close ends the processes and then their network.
+func (w *world) close() error {
+	errs := make([]error, len(w.processes))
+	var all sync.WaitGroup
+	for i, p := range w.processes {
+		all.Go(func() { errs[i] = p.Close() })
+	}
+	all.Wait()
+	for _, of := range w.links {
+		for _, l := range of {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// failed is what a process did wrong that nobody told it to.
+func (w *world) failed() error {
+	var errs []error
+	for _, p := range w.processes {
+		errs = append(errs, p.Failed())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,159 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/workloads"
+)
+
+// Lock is the lock that lives in the process. What it can do beside the usual is what the process can.
+func (p *Process) Lock() impls.Lock {
+	lock := remoteLock{p}
+	switch split := len(p.Ready.Segments) > 0; {
+	case split && p.Can(worker.CanProbe):
+		return splitProbedLock{lock, probes{p}, segments(p.Ready.Segments)}
+	case split:
+		return splitLock{lock, segments(p.Ready.Segments)}
+	case p.Can(worker.CanProbe):
+		return probedLock{lock, probes{p}}
+	}
+	return lock
+}
+
+type (
+	remoteLock struct{ p *Process }
+	probes     struct{ p *Process }
+	segments   []string // what they add to a key
+
+	probedLock struct {
+		remoteLock
+		probes
+	}
+	splitLock struct {
+		remoteLock
+		segments
+	}
+	splitProbedLock struct {
+		remoteLock
+		probes
+		segments
+	}
+)
+
+var (
+	_ impls.Lock      = remoteLock{}
+	_ impls.Renewer   = remoteLock{}
+	_ impls.Prober    = probedLock{}
+	_ impls.Segmenter = splitLock{}
+	_ impls.Prober    = splitProbedLock{}
+	_ impls.Segmenter = splitProbedLock{}
+)
+
+func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	r := worker.Request{Do: "acquire", Key: req.Key, Owner: req.Owner, TTLMS: milliseconds(req.TTL),
+		WaitMS: milliseconds(req.Wait), KeepAlive: req.KeepAlive}
+	call := time.Now()
+	line, err := l.p.call(ctx, r, req.Wait)
+	if err = outcome(line, err); err != nil {
+		l.p.refused(line.ID)
+		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
+	}
+	g := grantOf(r, line)
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // more cannot have passed
+	hold := impls.Hold{Grant: g}
+	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
+		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
+	}
+	return hold, nil
+}
+
+// milliseconds rounds up, so that a short wait is not taken for none; -1 where there is no end.
+func milliseconds(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// grantOf is what an acquire was granted.
+func grantOf(r worker.Request, l worker.Line) impls.Grant {
+	g := impls.Grant{Key: l.Key, Owner: r.Owner, Token: l.Token, Fence: l.Fence, Depth: l.Depth,
+		SentAfter: time.Duration(l.SentAfter), Validity: time.Duration(l.Validity), Ref: l.ID}
+	if g.Key == "" {
+		g.Key = r.Key
+	}
+	return g
+}
+
+func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
+	l.p.released(g)
+	return outcome(l.p.call(ctx, worker.RequestOn("release", g), 0))
+}
+
+// Renew extends a grant, where the process can.
+func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
+	if !l.p.Can(worker.CanRenew) {
+		return g, fmt.Errorf("the worker %s names no capability %q", l.p.Ready.Name, worker.CanRenew)
+	}
+	call := time.Now()
+	line, err := l.p.call(ctx, worker.RequestOn("renew", g), 0)
+	if err = outcome(line, err); err == nil {
+		g.SentAfter, g.Validity = min(time.Duration(line.SentAfter), time.Since(call)), time.Duration(line.Validity)
+	}
+	return g, err
+}
+
+func (l remoteLock) Close() error { return l.p.Close() }
+
+func (l probes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	line, err := l.p.call(ctx, worker.Request{Do: "probe", Key: key}, 0)
+	return line.Token, time.Duration(line.Left), outcome(line, err)
+}
+
+func (s segments) Segments(key string) []string {
+	var names []string
+	for _, added := range s {
+		names = append(names, key+added)
+	}
+	return names
+}
+
+// The process is also the way to what the lock guards.
+var _ workloads.Resource = (*Process)(nil)
+
+func (p *Process) Read(ctx context.Context, key string, fence int64) (int64, error) {
+	line, err := p.call(ctx, worker.Request{Do: "read", Key: key, Fence: fence}, 0)
+	return line.Value, outcome(line, err)
+}
+
+func (p *Process) Write(ctx context.Context, key string, value, fence int64) error {
+	return outcome(p.call(ctx, worker.Request{Do: "write", Key: key, Fence: fence, Value: value}, 0))
+}
+
+func (p *Process) Append(ctx context.Context, key string, fence int64) error {
+	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
+}
+
+// outcome is a line as an error. What is neither ok nor one of the known refusals is indeterminate.
+func outcome(l worker.Line, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case l.OK:
+		return nil
+	case l.Refused == worker.Busy:
+		return impls.ErrBusy
+	case l.Refused == worker.NotHeld:
+		return impls.ErrNotHeld
+	case l.Refused == worker.Stale:
+		return workloads.ErrStale
+	case l.Refused != "":
+		return errors.New("refused for a reason that the protocol does not know: " + l.Refused)
+	}
+	return errors.New(l.Error)
+}

@@ -1,0 +1,98 @@
+package workers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockbench/workloads"
+)
+
+// Guarded is what the lock guards, for worker processes: a register behind HTTP on loopback, which each of
+// them reaches by itself, so that a process that stands still writes nothing.
+type Guarded struct {
+	URL    string // the base; a key follows
+	server *http.Server
+	done   chan error
+}
+
+// Guard serves a register. The URL has a secret in it, so that nobody else on this machine writes there.
+func Guard(r *workloads.Register) (*Guarded, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("serve what the lock guards: %w", err)
+	}
+	base := "/" + rand.Text() + "/"
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
+		value, err := r.Read(ctx, key, fence)
+		return strconv.FormatInt(value, 10), err
+	}))
+	mux.HandleFunc("PUT "+base+"{key}", using(func(ctx context.Context, key, body string, fence int64) (string, error) {
+		value, err := strconv.ParseInt(strings.TrimSpace(body), 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("the body is %q: want a whole number", body)
+		}
+		return "ok", r.Write(ctx, key, value, fence)
+	}))
+	mux.HandleFunc("POST "+base+"{key}", using(func(ctx context.Context, key, _ string, fence int64) (string, error) {
+		return "ok", r.Append(ctx, key, fence)
+	}))
+	g := &Guarded{URL: "http://" + l.Addr().String() + base, done: make(chan error, 1),
+		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	go func() { g.done <- g.server.Serve(l) }()
+	return g, nil
+}
+
+// using answers a request on a key with what do returns: 409 where the token is stale, 400 where it makes no
+// sense.
+func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(q.Body, 64))
+		var fence int64
+		if err == nil {
+			fence, err = fenceOf(q)
+		}
+		var text string
+		if err == nil {
+			text, err = do(q.Context(), q.PathValue("key"), string(body), fence)
+		}
+		switch {
+		case errors.Is(err, workloads.ErrStale):
+			http.Error(w, "stale", http.StatusConflict)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		default:
+			_, _ = io.WriteString(w, text)
+		}
+	}
+}
+
+// fenceOf is the token of a request; 0 where there is none.
+func fenceOf(q *http.Request) (int64, error) {
+	text := q.URL.Query().Get("fence")
+	if text == "" {
+		return 0, nil
+	}
+	fence, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || fence < 0 {
+		return 0, fmt.Errorf("fence=%q: want a whole number, 0 for none", text)
+	}
+	return fence, nil
+}
+
+// Close ends the server; nobody is asked to finish.
+func (g *Guarded) Close() error {
+	err := g.server.Close()
+	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
