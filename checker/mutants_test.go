@@ -66,15 +66,18 @@ var mutants = []mutant{
 	{"register.go", `op.Kind == histories.Read && checks == "checking"`, "op.Kind == histories.Read"},
 	{"register.go", `op.Kind == histories.Read && checks == "checking"`, "false"},
 	{"recovery.go", "v != nil && op.Outcome == histories.Unknown", "false"},
-	{"recovery.go", "now-from > x.header.BackOff.D()+retryGap && from < v.since+x.bound", "false"},
+	{"recovery.go", "now-from > x.header.BackOff.D()+retryGap && from-v.asked <= x.bound", "false"},
+	{"recovery.go", "now-from > x.header.BackOff.D()+retryGap && from-v.asked <= x.bound", "now-from > x.header.BackOff.D()+retryGap"},
 	{"recovery.go", "!v.held && i < 0", "!v.held"},
 	{"recovery.go", "!v.held && i < 0", "false"},
 	{"recovery.go", "ev.Op.Outcome != histories.OK", "false"},
 	{"recovery.go", "c == began && h.fault == nil", "c == began"},
 	{"recovery.go", "c == closed && v.behind && len(k.live)+len(k.going) == 0", "false"},
 	{"recovery.go", "v.waited || took > x.bound", "v.waited"},
-	{"recovery.go", "v.gap || asking-v.since <= x.bound", "asking-v.since <= x.bound"},
-	{"recovery.go", "v.gap || asking-v.since <= x.bound", "v.gap"},
+	{"recovery.go", "asking-v.asked <= x.bound", "asking-v.since <= x.bound"},
+	{"recovery.go", "asking-v.asked <= x.bound", "false"},
+	{"recovery.go", "h.granted-v.asked <= x.bound", "false"},
+	{"recovery.go", "h.granted-v.asked <= x.bound", "true"},
 }
 
 // survivors are mutants that a short history cannot tell from the original, and why.

@@ -32,7 +32,7 @@ func until(a, b *hold) string {
 	if b.end < a.end {
 		first = b
 	}
-	if first.fault != nil {
+	if first.release.Kind == 0 && first.fault != nil {
 		return fmt.Sprintf(", until client %d was gone at %s (%s)", first.acquire.Client, at(first.end), first.fault.Fault)
 	}
 	if first.release.Kind == 0 {

@@ -21,7 +21,7 @@ type hold struct {
 	end      time.Duration // Forever while it lasts
 	closed   time.Duration // when the release returned; Forever until then
 
-	fault *histories.Op // that ended it: its client was gone. Nobody gave it up, so it is never closed
+	fault *histories.Op // after which its client was gone: it is never closed
 
 	depth  int
 	inners int   // inner releases
@@ -118,6 +118,13 @@ func (p *projection) gone(op *histories.Op) {
 		for _, h := range slices.Clone(k.live) {
 			if h.acquire.Client == op.Client && h.acquire.Call <= op.Call {
 				p.abandon(k, h, &fault)
+			}
+		}
+		for _, h := range slices.Clone(k.going) { // what became of its release, nobody knows
+			if h.acquire.Client == op.Client {
+				h.fault = &fault
+				k.going = slices.DeleteFunc(k.going, func(o *hold) bool { return o == h })
+				p.tell(k, h, closed)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ type victim struct {
 	behind  bool          // another holds the key: the time counts from the end of that
 	waited  bool          // another held it
 	since   time.Duration // later than fault.Call where another may have taken the key since and be gone, too
-	gap     bool          // nobody asked for a while
+	asked   time.Duration // since when others keep asking
 }
 
 func (x *recoveries) event(k *key, ev histories.Event) {
@@ -66,20 +66,28 @@ func (x *recoveries) event(k *key, ev histories.Event) {
 		return // it is gone
 	}
 	b.idle = op.Return
-	if v := b.victim; v != nil && op.Outcome == histories.Unknown {
-		v.since, v.gap = max(v.since, op.Return), false
+	// It may have been granted the key, unless it asked when the key was overdue already.
+	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.bound {
+		v.moveTo(op.Return)
 	}
 }
 
-// rest looks whether nobody asked for too long until now, when somebody does.
+// moveTo lets the time start anew: another may have taken the key until then, and be gone, too.
+func (v *victim) moveTo(t time.Duration) {
+	v.since = max(v.since, t)
+	v.asked = max(v.asked, v.since)
+}
+
+// rest looks whether nobody asked for too long until now, when somebody does. It does not matter any more when
+// others kept asking for the whole bound before that.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
 		return
 	}
 	from := max(b.idle, v.since)
-	if now-from > x.header.BackOff.D()+retryGap && from < v.since+x.bound {
-		v.gap = true
+	if now-from > x.header.BackOff.D()+retryGap && from-v.asked <= x.bound {
+		v.asked = now
 	}
 }
 
@@ -98,7 +106,7 @@ func (x *recoveries) fault(ev histories.Event) {
 }
 
 func (x *recoveries) gone(b *bereft, fault *histories.Op) {
-	v := &victim{fault: *fault, since: fault.Call}
+	v := &victim{fault: *fault, since: fault.Call, asked: fault.Call}
 	i := slices.IndexFunc(b.open, func(a asked) bool { return a.client == fault.Client })
 	if i >= 0 {
 		a := b.open[i]
@@ -117,7 +125,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	switch old := b.victim; {
 	case !v.held && i < 0:
 	case old != nil && !v.held: // the key is not free yet, and this one may have taken it
-		old.since, old.gap = max(old.since, fault.Call), false
+		old.moveTo(fault.Call)
 	default:
 		b.victim = v
 	}
@@ -132,7 +140,8 @@ func (x *recoveries) change(k *key, h *hold, c change) {
 		x.granted(b, h)
 		b.victim = nil
 	case c == closed && v.behind && len(k.live)+len(k.going) == 0:
-		if v.behind, v.waited, v.since = false, true, h.closed; h.release.Outcome != histories.OK {
+		v.behind, v.waited = false, true
+		if v.moveTo(h.closed); h.release.Outcome != histories.OK {
 			b.victim = nil // nobody knows whether the key was free then
 		}
 	}
@@ -152,7 +161,7 @@ func (x *recoveries) granted(b *bereft, h *hold) {
 		if len(x.recovered) < maxRecoveries {
 			x.recovered = append(x.recovered, took)
 		}
-	case v.gap:
+	case h.granted-v.asked <= x.bound:
 		x.uncovered++
 	default:
 		x.violation(b, h.granted, &h.acquire)
@@ -168,7 +177,7 @@ func (x *recoveries) never(b *bereft) {
 	}
 	switch {
 	case v == nil || v.behind:
-	case v.gap || asking-v.since <= x.bound:
+	case asking-v.asked <= x.bound:
 		x.uncovered++
 	default:
 		x.violation(b, x.until, nil)

@@ -51,7 +51,10 @@ func fencedUnderFaults() []Expectation {
 		in("write-fenced", under("process-pause", expect(Breaks, "the next one has read, which raised no mark, and the late one's write is still taken",
 			"resource-integrity"))),
 		under("holder-stall", together(threeViews(Holds, "while its process lives it is renewed in time"), expect(Holds, "a third into each lease", "renewal"))),
-		under("clock-forward eviction", together(
+		under("eviction", together(
+			expect(Breaks, "the server drops the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
+			expect(Open, "the counter may be dropped with it, and tokens begin again", "fencing", "resource-integrity"))),
+		under("clock-forward", together(
 			expect(Breaks, "the server no longer has the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
 			expect(Holds, checked, "resource-integrity"),
 			expect(Holds, "the counter has no lease", "fencing"))),
@@ -65,6 +68,7 @@ func fencedUnderFaults() []Expectation {
 		on("durable", under("server-restart", together(threeViews(Holds, "every command is on disk before it is answered"), expect(Holds, "the counter is on disk", "fencing")))),
 		recovers("holder-kill", "nobody renews any more, and the lease ends"),
 		under("holder-abandon", expect(Breaks, "it is renewed for as long as its process lives", "recovery", "no-orphan")),
+		silence(),
 		survives(badWeather, "what is not known to be granted expires or is given back, and a holder that cannot renew stops in time"),
 		survives("lost-wakeup", "a waiter looks again by itself"),
 		survives("failover-synced", "the replica that takes over has the hold, the counter and the queue"))

@@ -102,21 +102,22 @@ type Env struct {
 
 // Impl is a lock of the table: how to open it, and what it is expected to do.
 type Impl struct {
-	Name       string
-	Doc        string        // one sentence
-	Store      string        // what it talks to: "redis", or "" for nothing
-	Deployment string        // the usual one: single, replica or five; "" without a store
-	Reentrant  bool          // it is meant to grant again to the owner that holds
-	Renews     bool          // it renews by itself while it is held
-	TwoSteps   bool          // its acquire is two commands
-	Notifies   bool          // its waiters are told by pub/sub
-	ExactTry   bool          // it claims to answer "busy" only while somebody holds
-	Lease      time.Duration // the longest lease that is asked of it; 0: any
-	BackOff    time.Duration // the longest pause between two tries of a waiter
-	Fences     bool          // it mints fencing tokens
-	Expect     []Expectation
-	Open       func(Env) (Lock, error) // one per process; nil for a lock that is a program
-	Worker     []string                // the program and its arguments
+	Name           string
+	Doc            string        // one sentence
+	Store          string        // what it talks to: "redis", or "" for nothing
+	Deployment     string        // the usual one: single, replica or five; "" without a store
+	Reentrant      bool          // it is meant to grant again to the owner that holds
+	Renews         bool          // it renews by itself while it is held
+	TwoSteps       bool          // its acquire is two commands
+	TwoStepRelease bool          // its release is a comparison and a deletion, one after the other
+	Notifies       bool          // its waiters are told by pub/sub
+	ExactTry       bool          // it claims to answer "busy" only while somebody holds
+	Lease          time.Duration // the longest lease that is asked of it; 0: any
+	BackOff        time.Duration // the longest pause between two tries of a waiter
+	Fences         bool          // it mints fencing tokens
+	Expect         []Expectation
+	Open           func(Env) (Lock, error) // one per process; nil for a lock that is a program
+	Worker         []string                // the program and its arguments
 }
 
 // Situation is where a lock is looked at.

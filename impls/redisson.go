@@ -25,6 +25,7 @@ func redisson() Impl {
 			under("holder-stall", together(threeViews(Holds, "while its process lives the watchdog renews in time"),
 				expect(Holds, "a third into each lease, and only what is its owner's", "renewal"))),
 			lateHolder("process-pause"),
+			silence(),
 			memoryLost("failover clock-forward server-restart eviction"),
 			recovers("holder-kill", "the watchdog dies with its process, and the lease ends"),
 			under("holder-abandon", expect(Breaks, "the watchdog renews for as long as its process lives", "recovery", "no-orphan")),

@@ -24,6 +24,7 @@ func redLock() Impl {
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "a split vote is cleaned up and tried again after a random pause; what is forgotten expires", "no-orphan", "progress"),
 			lateHolder("holder-stall process-pause"),
+			under("pause-before-answer", threeViews(Holds, "it looks at the time when the answers are read, and gives back what is over")),
 			survives("minority-down", "three of five are a majority"),
 			survives("slow-network lost-reply partition cancelled-acquire delayed-release", "what is not known to be granted is cleaned up or expires, and a majority is enough"),
 			recovers("holder-kill holder-abandon", "the keys expire with their lease on every server"),

@@ -11,14 +11,14 @@ import (
 // comparison and the deletion are two steps, and the key may become another's between them.
 func setPXGetDel() Impl {
 	return Impl{
-		Name: "set-px-getdel", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Name: "set-px-getdel", Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
 		Doc: "SET NX PX with a random token, released by GET, a comparison in the client, and DEL",
 		Expect: together(
 			expect(Holds, "SET NX is atomic, and no hold of this workload outlives its lease",
 				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 			expect(Holds, "every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
 			lateHolder("holder-stall"),
-			under("delayed-release", expect(Breaks, "the lease ends between GET and DEL, and DEL deletes the next one's key",
+			under("delayed-release pause-in-release", expect(Breaks, "the lease ends between GET and DEL, and DEL deletes the next one's key",
 				"lease-exclusion", "mutual-exclusion")),
 			in("misuse", expect(Holds, "who does not have the token does not get as far as DEL", "owner-release")),
 			in("long-hold", together(

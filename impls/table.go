@@ -106,7 +106,21 @@ func survives(faults, because string) []Expectation {
 }
 
 // badWeather are the faults that an atomic acquire with a lease and a compared release survive.
-const badWeather = "slow-network lost-reply lost-reply-silent partition cancelled-acquire delayed-release server-pause"
+const badWeather = "slow-network lost-reply partition cancelled-acquire delayed-release server-pause"
+
+// silence is what to expect where an answer never comes, on a connection that stays open.
+func silence() []Expectation {
+	const because = "what is not known to be granted expires"
+	return under("lost-reply-silent", together(threeViews(Holds, because), expect(Holds, because, "no-orphan"),
+		expect(Open, "whoever asked waits for an answer until its own limit of five seconds", "progress")))
+}
+
+// lateAnswer is what to expect of a lock that does not look at the time when it reads that it was granted.
+func lateAnswer() []Expectation {
+	return under("pause-before-answer", together(
+		expect(Breaks, "the grant is read when its lease is over, and believed", "mutual-exclusion"),
+		expect(Holds, "the next is granted after the lease", "lease-exclusion")))
+}
 
 // recovers is what to expect of a lease when its holder dies or goes away.
 func recovers(faults, because string) []Expectation {

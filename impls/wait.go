@@ -50,14 +50,21 @@ func CheckParams(params map[string]string) error {
 	return nil
 }
 
+// answerGrace is how long a command may still take when a waiter's patience has ended meanwhile: one that is cut
+// off is indeterminate, and nobody knows what became of it.
+const answerGrace = 50 * time.Millisecond
+
 // acquire attempts until the lock is granted, or the request's wait or the context is over. It answers
 // ErrBusy where the last answer was read and was no; a context that ends with a command in flight is the
 // attempt's own error, and indeterminate.
 func (p polling) acquire(ctx context.Context, req Request, attempt func(context.Context) (Grant, error)) (Hold, error) {
 	start := time.Now()
+	patience := ctx
 	if req.Wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, req.Wait)
+		var cancel, giveUp context.CancelFunc
+		patience, giveUp = context.WithTimeout(ctx, req.Wait)
+		defer giveUp()
+		ctx, cancel = context.WithTimeout(ctx, req.Wait+answerGrace)
 		defer cancel()
 	}
 	for n := 0; ; n++ {
@@ -67,7 +74,7 @@ func (p polling) acquire(ctx context.Context, req Request, attempt func(context.
 			grant.SentAfter = sent
 			return Hold{Grant: grant}, nil
 		}
-		if !errors.Is(err, ErrBusy) || req.Wait == 0 || !p.pause(ctx, n) {
+		if !errors.Is(err, ErrBusy) || req.Wait == 0 || !p.pause(patience, n) {
 			return Hold{}, err
 		}
 	}

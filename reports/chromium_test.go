@@ -48,6 +48,17 @@ func TestChromium(t *testing.T) {
 			b.checkQuiet(t)
 		})
 	}
+	t.Run("scenarios", func(t *testing.T) {
+		scenarios := t.TempDir()
+		writeScenarios(t, scenarios)
+		if _, err := Build(scenarios); err != nil {
+			t.Fatal(err)
+		}
+		b := load(t, ctx, filepath.Join(scenarios, "report", "index.html"))
+		checkFits(t, b)
+		checkContrast(t, b)
+		b.checkQuiet(t)
+	})
 	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
 	if len(viewers) == 0 {
 		t.Error("no witness has a page of Porcupine's")

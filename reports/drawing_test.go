@@ -2,6 +2,7 @@ package reports
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 func TestLanesOfADoubleGrant(t *testing.T) {
-	got := drawLanes("w", "mutual-exclusion", doubleGrant())
+	got := drawLanes("w", "mutual-exclusion", doubleGrant(), nil)
 	if len(got.Lanes) != 2 || got.Lanes[0].Name != "client 2" || got.Lanes[1].Name != "client 4" {
 		t.Fatalf("lanes %+v, want clients 2 and 4", got.Lanes)
 	}
@@ -37,6 +38,68 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	}
 }
 
+// TestBands: faults are drawn where they were and when, named, and within the drawing.
+func TestBands(t *testing.T) {
+	w := stalled()
+	got := drawLanes("w", "mutual-exclusion", w, []checker.Band{
+		{Name: "before", Client: 0, From: 0, To: 50 * ms, Effective: true},
+		{Name: "long", Client: 0, From: 0, To: histories.StillOpen, Effective: true},
+		{Name: "holder-stall", Client: 0, From: 120 * ms, To: 720 * ms, Effective: true},
+		{Name: "of-no-lane", Client: 9, From: 120 * ms, To: 720 * ms, Effective: true},
+		{Name: "slow-network", Client: histories.Harness, From: 720 * ms, To: 721 * ms},
+		{Name: "after", Client: histories.Harness, From: 900 * ms, To: histories.StillOpen, Effective: true},
+	})
+	var names []string
+	for _, b := range got.Bands {
+		name, _, _ := strings.Cut(b.Title, ", from")
+		names = append(names, name)
+		if b.X < got.Left || b.X+b.W > got.Right+2 || b.Y < got.Top || b.Y+b.H > got.Bottom || b.W < 2 {
+			t.Errorf("%s lies outside: %+v", b.Title, b)
+		}
+		if b.Label != "" && (b.LabelX < got.Left || b.LabelX+float64(len(b.Label))*bandGlyph > got.Right+1) {
+			t.Errorf("the name of %s lies outside: %+v", b.Title, b)
+		}
+	}
+	want := []string{"long", "holder-stall", "slow-network, not seen to take effect"}
+	if !slices.Equal(names, want) {
+		t.Fatalf("drawn: %q, want %q", names, want)
+	}
+	lane, all := got.Bands[1], got.Bands[2]
+	if lane.H >= laneHeight || lane.Y < got.Lanes[0].Y || all.H != got.Bottom-got.Top || lane.Label != "holder-stall" || all.Label == "" {
+		t.Errorf("%+v, %+v", lane, all)
+	}
+	for _, f := range within([]checker.Band{{From: 0, To: 50 * ms}, {From: 900 * ms, To: histories.StillOpen}}, w) {
+		t.Errorf("%+v is not within the time of the witness", f)
+	}
+}
+
+// TestLanesOfOneWhoIsGone: a hold ends with its client.
+func TestLanesOfOneWhoIsGone(t *testing.T) {
+	w := &checker.Witness{From: 2 * ms, To: 9 * ms, Ops: []histories.Op{
+		{Kind: histories.Acquire, Outcome: histories.OK, Call: ms, Return: 2 * ms},
+		{Kind: histories.Inject, Outcome: histories.OK, Fault: "holder-kill", Value: histories.Gone, Call: 5 * ms, Return: 6 * ms},
+	}}
+	if got := drawLanes("w", "recovery", w, nil); got.Bars[0].Label != "holds 3.00 ms" {
+		t.Errorf("%+v", got.Bars[0])
+	}
+}
+
+// TestRecoveryStaysInside draws recoveries that are many times the bound.
+func TestRecoveryStaysInside(t *testing.T) {
+	var row recoveryRow
+	row.draw(&Recovery{N: 4, TTLNS: 1e9, BoundNS: 15e8, Multiples: []float64{0, 1.01, 1.02, 500}})
+	total := ""
+	for _, b := range row.Bars {
+		if b.X < 0 || b.X+b.W > row.Width || b.Y < 0 || b.Y+b.H > row.Height {
+			t.Errorf("%+v lies outside", b)
+		}
+		total += b.Title + "; "
+	}
+	if len(row.Bars) != 3 || !strings.Contains(total, "1.00 to 1.25 x TTL: 2") || row.BoundX > row.Width || len(row.Ticks) < 3 {
+		t.Errorf("%s %+v", total, row)
+	}
+}
+
 // TestLanesStayInside draws what is open, endless, empty or crowded.
 func TestLanesStayInside(t *testing.T) {
 	crowd := doubleGrant()
@@ -51,7 +114,7 @@ func TestLanesStayInside(t *testing.T) {
 		"crowded": crowd, "open": open, "stalled": stalled(), "one call": asking, "nothing": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := drawLanes("w", "progress", w)
+			got := drawLanes("w", "progress", w, nil)
 			inside := func(what string, x float64) {
 				if math.IsNaN(x) || x < 0 || x > got.Width {
 					t.Errorf("%s at %v", what, x)

@@ -29,6 +29,8 @@ func plural(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return count(n) + " " + noun + "es"
 	case strings.HasSuffix(noun, "y"):
 		return count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
@@ -104,6 +106,10 @@ func counts(c checker.Counts) string {
 	add(c.HandOffs, "hand-off")
 	add(c.Expiries, "expiry")
 	add(c.Takeovers, "takeover")
+	add(c.Faults, "fault")
+	add(c.Losses, "loss")
+	add(c.FalseLosses, "false loss")
+	add(c.Stale, "stale operation")
 	return strings.Join(parts, ", ")
 }
 

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,12 +9,15 @@ import (
 	"lockbench/histories"
 )
 
-// group is all observations of one lock, in the order of the plan.
+// group is all observations of one lock, or of one scenario where the run has any, in the order of the plan.
 type group struct {
 	ID         string // of the heading on the page
 	Label      string
 	Deployment string
+	Title      string // of a scenario
+	Warning    string // of a scenario
 	Doc        string
+	Scenario   bool          // it is one
 	Main       []claim       // claims, controls and what was violated
 	Rest       []Observation // measured without a claim, not violated, but applicable
 }
@@ -21,6 +25,7 @@ type group struct {
 // claim is one expectation of one lock under one fault, held against what every workload showed of it. The
 // gravest observation decides.
 type claim struct {
+	Lock     string // as it is shown, with its deployment where it ran on several
 	Property string
 	Fault    string
 	Expected histories.Expectation
@@ -33,7 +38,9 @@ type claim struct {
 
 // same tells whether an observation belongs to a claim.
 func (c *claim) same(o Observation) bool {
-	return c.Property == o.Property && c.Fault == o.Fault && c.Expected == o.Expected && c.Because == o.Because
+	g := &c.Gravest
+	return g.Lock == o.Lock && g.Deployment == o.Deployment && g.Scenario == o.Scenario &&
+		c.Property == o.Property && c.Fault == o.Fault && c.Expected == o.Expected && c.Because == o.Because
 }
 
 // claims gathers observations, which come cell by cell. One that does not apply in a workload is left out;
@@ -87,24 +94,23 @@ func (c claim) where() string {
 	return text
 }
 
+// groups are by lock, or by scenario where the run has scenarios: what belongs to none of them then comes last.
 func (r *Results) groups() []group {
 	label := labels(r.Run.Plan)
-	docs := map[string]string{}
-	for _, d := range r.Run.Locks {
-		docs[d.Name] = d.Doc
-	}
 	at := map[string]int{}
 	var all []group
 	var main [][]Observation
-	for _, o := range r.Cells {
+	for _, o := range r.inOrder() {
 		key := o.Lock + "\x00" + o.Deployment
+		if len(r.Run.Scenarios) > 0 {
+			key = o.Scenario
+		}
 		i, seen := at[key]
 		if !seen {
 			i = len(all)
 			at[key] = i
-			all = append(all, group{
-				ID: "lock-" + count(i+1), Label: label(o.Lock, o.Deployment), Deployment: o.Deployment, Doc: docs[o.Lock],
-			})
+			all = append(all, r.groupOf(&o, label))
+			all[i].ID += count(i + 1)
 			main = append(main, nil)
 		}
 		switch {
@@ -116,6 +122,41 @@ func (r *Results) groups() []group {
 	}
 	for i := range all {
 		all[i].Main = claims(main[i])
+		for j := range all[i].Main {
+			c := &all[i].Main[j]
+			c.Lock = label(c.Gravest.Lock, c.Gravest.Deployment)
+		}
 	}
 	return all
+}
+
+// inOrder are the observations in the order of the plan, or of the scenarios where the run has any.
+func (r *Results) inOrder() []Observation {
+	rank := map[string]int{"": len(r.Run.Scenarios)}
+	for i, s := range r.Run.Scenarios {
+		rank[s.Name] = i
+	}
+	all := slices.Clone(r.Cells)
+	slices.SortStableFunc(all, func(a, b Observation) int { return cmp.Compare(rank[a.Scenario], rank[b.Scenario]) })
+	return all
+}
+
+// groupOf begins the group that an observation belongs to.
+func (r *Results) groupOf(o *Observation, label func(lock, deployment string) string) group {
+	if len(r.Run.Scenarios) > 0 {
+		g := group{ID: "scenario-", Label: cmp.Or(o.Scenario, "no scenario"), Scenario: true}
+		for _, s := range r.Run.Scenarios {
+			if s.Name == o.Scenario {
+				g.Title, g.Warning, g.Doc = s.Title, s.Warning, s.Doc
+			}
+		}
+		return g
+	}
+	g := group{ID: "lock-", Label: label(o.Lock, o.Deployment), Deployment: o.Deployment}
+	for _, d := range r.Run.Locks {
+		if d.Name == o.Lock {
+			g.Doc = d.Doc
+		}
+	}
+	return g
 }

@@ -21,6 +21,7 @@ type lanes struct {
 	Left, Right   float64 // where time begins and ends
 	Top, Bottom   float64 // of the lanes
 	Lanes         []lane
+	Bands         []band
 	Flights       []flight
 	Bars          []bar
 	Leases        []flight
@@ -75,10 +76,10 @@ const (
 	laneWidth  = 1000
 	laneLeft   = 92  // beside the names of the lanes
 	laneTop    = 34  // below the label of the overlap
-	laneHeight = 64  // of one lane
+	laneHeight = 70  // of one lane
 	barHeight  = 20  // of a hold
-	barAt      = 10  // below the lane's upper edge
-	marksAt    = 47  // below the lane's upper edge
+	barAt      = 16  // below the lane's upper edge: a fault's name stands above
+	marksAt    = 52  // below the lane's upper edge
 	markGap    = 19  // at least between two marks
 	wordAt     = 13  // from a mark's centre to its word
 	glyphWidth = 6.6 // of a letter in a label, about
@@ -93,10 +94,11 @@ type drawer struct {
 }
 
 // drawLanes draws a witness of a property.
-func drawLanes(id, property string, w *checker.Witness) lanes {
+func drawLanes(id, property string, w *checker.Witness, faults []checker.Band) lanes {
 	d := drawer{lanes: lanes{ID: id, Width: laneWidth, Left: laneLeft, Right: laneWidth - 14, Top: laneTop}}
 	d.span(w)
 	d.nameLanes(w.Ops)
+	d.bands(faults)
 	for i := range w.Ops {
 		d.op(i+1, &w.Ops[i], w.Ops)
 	}
@@ -105,6 +107,9 @@ func drawLanes(id, property string, w *checker.Witness) lanes {
 	d.Title = fmt.Sprintf("Swim lanes of a violation of %s", property)
 	d.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
 		w.Story, plural(len(d.Lanes), "client"))
+	for _, b := range d.Bands {
+		d.Desc += " A fault: " + b.Title + "."
+	}
 	return d.lanes
 }
 
@@ -196,6 +201,9 @@ func (d *drawer) mark(number int, op *histories.Op) {
 	}
 	x := d.x(at)
 	word := op.Kind.String()
+	if op.Fault != "" {
+		word += " " + op.Fault
+	}
 	if op.Kind == histories.Read || op.Kind == histories.Write {
 		word += " " + strconv.FormatInt(op.Value, 10)
 	}
@@ -244,11 +252,14 @@ func (d *drawer) bar(op *histories.Op, ops []histories.Op) {
 	}
 }
 
-// holdEnd is when its client gave a hold up, or was told that it is gone.
+// holdEnd is when its client gave a hold up, was told that it is gone, or was gone itself.
 func holdEnd(acquire *histories.Op, ops []histories.Op) (time.Duration, bool) {
 	end, ended := histories.Forever, false
 	for _, op := range ops {
 		over := op.Kind == histories.Release || op.Kind == histories.Lost
+		if op.EndsClient() && op.Client == acquire.Client && op.Call >= acquire.Return {
+			end, ended = min(end, op.Call), true
+		}
 		if over && op.Client == acquire.Client && op.Hold == acquire.Hold && op.Call >= acquire.Return {
 			end, ended = min(end, op.Call), true
 		}

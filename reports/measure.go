@@ -13,6 +13,7 @@ type Measurement struct {
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
 	Fault      string `json:"fault"`
+	Scenario   string `json:"scenario,omitempty"`
 	Standing   string `json:"standing"` // why its speed is no merit; empty: nothing speaks against it
 	Server     string `json:"server"`
 	Clients    int    `json:"clients"`
@@ -35,6 +36,9 @@ type Measurement struct {
 	Unknown     Distribution `json:"unknown"`
 	HandOff     Distribution `json:"hand_off"`
 	Hold        Distribution `json:"hold"`
+
+	Network  *Network  `json:"network_per_grant,omitempty"` // null: no proxy of the harness's counted
+	Recovery *Recovery `json:"recovery,omitempty"`          // null: nothing recovered
 
 	Longest    Wait `json:"longest_wait"`
 	CutOff     int  `json:"cut_off"`      // acquires still open at the end
@@ -77,7 +81,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	m := Measurement{
 		Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
 		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
-		Simulated: h.Simulated, TTLNS: int64(h.TTL),
+		Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
 	}
 	all := newSamples()
 	var goodput, jain []float64
@@ -93,6 +97,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	m.Goodput, m.Jain = rangeOf(goodput), rangeOf(jain)
 	m.setDistributions(&all)
 	m.setCommands(trials)
+	m.Network = networkOf(trials)
 	return m
 }
 

@@ -45,7 +45,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	claim := trials[0].header.Claim(property)
 	o := Observation{
 		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
-		Property: property, Expected: claim.Expected, Because: claim.Because,
+		Scenario: c.Scenario, Property: property, Expected: claim.Expected, Because: claim.Because,
 		Observed: checker.NotApplicable,
 	}
 	for _, t := range trials {
@@ -53,6 +53,15 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 		o.Evidence = append(o.Evidence, Evidence{Dir: t.Dir, SHA256: t.SHA256})
 		o.Violations += f.Violations
 		o.Counts = sum(o.Counts, t.verdict.Counts)
+		switch f.Observed {
+		case checker.Violated:
+			o.ViolatedIn++
+		case checker.Undecided:
+			o.UndecidedIn++
+		}
+		if f.Observed != checker.NotApplicable {
+			o.Trials++
+		}
 		if gravity(f.Observed) > gravity(o.Observed) {
 			o.Observed = f.Observed
 		}
@@ -73,7 +82,7 @@ func (o *Observation) explain(trials []*trialRead) {
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
 		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
 			o.Witness, o.shown = f.Witness.Story, f.Witness
-			o.shownIn, o.slack = t.Dir, t.verdict.Slack
+			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, within(t.verdict.Faults, f.Witness)
 		}
 	}
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
@@ -112,6 +121,11 @@ func sum(a, b checker.Counts) checker.Counts {
 		HandOffs:   a.HandOffs + b.HandOffs,
 		Expiries:   a.Expiries + b.Expiries,
 		Takeovers:  a.Takeovers + b.Takeovers,
+
+		Faults:      a.Faults + b.Faults,
+		Losses:      a.Losses + b.Losses,
+		FalseLosses: a.FalseLosses + b.FalseLosses,
+		Stale:       a.Stale + b.Stale,
 	}
 }
 
@@ -169,9 +183,16 @@ func (o *Observation) inTable() bool {
 }
 
 // where is the cell in words.
-func (o *Observation) where() string {
-	if o.Fault == "none" {
-		return o.Workload
+func (o *Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+
+func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
+
+func cellWords(scenario, workload, fault string) string {
+	if scenario != "" {
+		workload = scenario + ": " + workload
 	}
-	return o.Workload + " + " + strings.ReplaceAll(o.Fault, "+", " + ")
+	if fault == "none" {
+		return workload
+	}
+	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
 }

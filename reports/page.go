@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -32,6 +33,7 @@ type page struct {
 	Groups     []group
 	Witnesses  []witness
 	Workloads  []workload
+	Recoveries []recoveryRow
 	Simulated  bool
 	AllFiles   []File
 	ResultsSum string // of results.json
@@ -100,6 +102,7 @@ func newPage(r *Results, results File) (*page, error) {
 	if p.Workloads, err = r.workloads(); err != nil {
 		return nil, err
 	}
+	p.Recoveries = r.recoveries()
 	for _, m := range r.Measurements {
 		p.Simulated = p.Simulated || m.Simulated
 	}
@@ -128,7 +131,7 @@ func (r *Results) witnesses() ([]witness, error) {
 		id := witnessID(&o)
 		w := witness{
 			ID: id, Label: label(o.Lock, o.Deployment), Observed: o,
-			Lanes: drawLanes(id, o.Property, o.shown), Ops: o.shown.Ops, Dir: o.shownIn,
+			Lanes: drawLanes(id, o.Property, o.shown, o.faults), Ops: o.shown.Ops, Dir: o.shownIn,
 		}
 		w.From = w.Lanes.Start
 		all = append(all, w)
@@ -197,7 +200,7 @@ func setup(m *Measurement) string {
 		if m.Simulated {
 			kind = "simulated process"
 		}
-		parts[0] += " in " + strings.Replace(plural(m.Processes, kind), "processs", "processes", 1)
+		parts[0] += " in " + plural(m.Processes, kind)
 	}
 	parts = append(parts, plural(m.Keys, "key"))
 	if m.TTLNS > 0 {
@@ -238,6 +241,9 @@ func (r *Results) funcs() template.FuncMap {
 		"label":       labels(r.Run.Plan),
 		"client":      clientName,
 		"claims":      claims,
+		"intrials":    inTrials,
+		"networked":   networked,
+		"integer":     func(v float64) string { return count(int(math.Round(v))) },
 		"seenin":      claim.where,
 		"lines":       latencyLines,
 		"cellof":      cellOf,

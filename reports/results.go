@@ -41,6 +41,7 @@ type Observation struct {
 	Deployment string                `json:"deployment"`
 	Workload   string                `json:"workload"`
 	Fault      string                `json:"fault"`
+	Scenario   string                `json:"scenario,omitempty"`
 	Property   string                `json:"property"`
 	Expected   histories.Expectation `json:"expected"`
 	Because    string                `json:"because"`
@@ -49,13 +50,19 @@ type Observation struct {
 	Score      checker.Score         `json:"score"`
 	Weight     string                `json:"weight"`     // the counts that give the finding its weight, in words
 	Violations int                   `json:"violations"` // over all trials
-	Counts     checker.Counts        `json:"counts"`     // over all trials
-	Evidence   []Evidence            `json:"evidence"`   // one per trial judged
-	Witness    string                `json:"witness"`    // a sentence; empty where nothing was violated
+
+	Trials      int `json:"trials"`       // judged, in which it applied
+	ViolatedIn  int `json:"violated_in"`  // of those
+	UndecidedIn int `json:"undecided_in"` // of those
+
+	Counts   checker.Counts `json:"counts"`   // over all trials
+	Evidence []Evidence     `json:"evidence"` // one per trial judged
+	Witness  string         `json:"witness"`  // a sentence; empty where nothing was violated
 
 	shown   *checker.Witness // the first
 	shownIn string           // its trial
 	slack   time.Duration    // that its verdict allowed for
+	faults  []checker.Band   // of its trial, within its time
 }
 
 // Evidence is where a finding can be looked up.

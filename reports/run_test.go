@@ -189,11 +189,15 @@ func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 		Seed: seed, TTL: histories.Nanos(d.ttl), Started: time.Date(2026, 11, 20, 16, 4, 6, 0, time.UTC), Claims: sampleClaims(l, c),
 	}
 	f := trialFiles{header: h, ops: drive(d), verdict: sampleVerdict(l, c, d.sections)}
-	if l.commands > 0 {
+	switch {
+	case l.name == "redisson":
+		f.counters = fmt.Sprintf(`{"server":"redis 7.0.15 (local)","before":null,"after":null,"network":{"commands":%d,"round_trips":%d,"sent":%d,"received":%d}}`,
+			4*d.sections, 3*d.sections, 512*d.sections, 96*d.sections)
+	case l.commands > 0:
 		f.counters = fmt.Sprintf(`{"server":"redis 7.0.15 (local)","before":{"calls.set":5,"calls.ping":1},"after":{"calls.set":%d,"calls.ping":900}}`,
 			5+int(l.commands*float64(d.sections)))
-	} else {
-		f.counters = `{"server":"redis 7.0.15 (local)","before":null,"after":null}`
+	default:
+		f.counters = `{"server":"redis 7.0.15 (local)","before":null,"after":null,"network":null}`
 	}
 	return f
 }
@@ -237,7 +241,18 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 		Counts: checker.Counts{Operations: 2 * sections, Grants: sections, HandOffs: sections / 3},
 	}
 	if c.Faulty() {
-		v.Counts.Expiries, v.Counts.Takeovers = 7, 7
+		v.Counts.Expiries, v.Counts.Takeovers, v.Counts.Faults = 7, 7, 8
+		v.Faults = []checker.Band{
+			{Name: "holder-stall", Client: 0, From: 120 * ms, To: 720 * ms, Effective: true},
+			{Name: "slow-network", Client: histories.Harness, From: 300 * ms, To: 460 * ms, Effective: true},
+			{Name: "partition", Client: 3, From: 470 * ms, To: histories.StillOpen},
+			{Name: "holder-stall", Client: 5, From: 900 * ms, To: 950 * ms, Effective: true},
+		}
+		if l.name == "redisson" {
+			for i := range 20 {
+				v.Recoveries = append(v.Recoveries, 255*ms+time.Duration(i*i)*ms/2)
+			}
+		}
 	}
 	add := func(property string, o checker.Observed, words string, w *checker.Witness) {
 		f := checker.Finding{Property: property, Observed: o, Evidence: words, Witness: w}
@@ -308,7 +323,7 @@ func stalled() *checker.Witness {
 		Key:   "k", From: 352 * ms, To: 500 * ms,
 		Ops: []histories.Op{
 			{Client: 0, Hold: 90, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 100 * ms, Call: 100 * ms, Return: 101 * ms, Validity: 250 * ms},
-			{Client: histories.Harness, Kind: histories.Inject, Outcome: histories.OK, Key: "k", Due: 120 * ms, Call: 120 * ms, Return: 120 * ms},
+			{Client: 0, Kind: histories.Inject, Outcome: histories.OK, Key: "k", Fault: "holder-stall", Due: 120 * ms, Call: 120 * ms, Return: 121 * ms},
 			{Client: 3, Hold: 91, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Due: 130 * ms, Call: 130 * ms, Return: 352 * ms, SentAfter: 221 * ms, Validity: 250 * ms},
 			{Client: 3, Hold: 91, Kind: histories.Release, Outcome: histories.OK, Key: "k", Due: 500 * ms, Call: 500 * ms, Return: 501 * ms},
 			{Client: 0, Hold: 90, Kind: histories.Release, Outcome: histories.Refused, Key: "k", Due: 720 * ms, Call: 720 * ms, Return: 721 * ms, Error: "not held"},

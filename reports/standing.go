@@ -23,7 +23,7 @@ func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
 		for _, o := range r.Cells {
-			if o.Lock == m.Lock && o.Deployment == m.Deployment && o.Observed == checker.Violated {
+			if o.Lock == m.Lock && o.Deployment == m.Deployment && o.Scenario == m.Scenario && o.Observed == checker.Violated {
 				m.Standing = worse(m.Standing, standing(m, &o))
 			}
 		}

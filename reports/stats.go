@@ -148,6 +148,11 @@ func (t *tracker) visit(ev histories.Event) error {
 		t.release(op)
 	case op.Kind == histories.Release && t.measured(op.Client):
 		t.stats.last = max(t.stats.last, op.Return)
+	case op.EndsClient() && !ev.Return:
+		if a, ok := t.asking[op.Client]; ok { // nobody waits for it any more
+			delete(t.asking, op.Client)
+			t.forget(a.key)
+		}
 	case op.Kind == histories.Renew && op.Outcome == histories.OK:
 		if h, until := t.holds[holdID(op)], promised(op, t.slack); h != nil {
 			h.until = until
@@ -175,7 +180,10 @@ func (t *tracker) ask(op *histories.Op) {
 }
 
 func (t *tracker) answered(op *histories.Op) {
-	a := t.asking[op.Client]
+	a, ok := t.asking[op.Client]
+	if !ok {
+		return // it was gone when the answer came
+	}
 	delete(t.asking, op.Client)
 	inner := t.reentry(op)
 	if op.Outcome == histories.OK {

@@ -335,3 +335,29 @@ func TestNoCeilingOverSeveralKeys(t *testing.T) {
 		t.Errorf("ceiling %v over %d keys; want none over 2", m.Ceiling, m.Keys)
 	}
 }
+
+// TestGoneWhileItAsked: nobody waits any more, so that it is neither cut off nor another's contention, and an
+// answer that comes to it late is no wait of anybody's.
+func TestGoneWhileItAsked(t *testing.T) {
+	var s script
+	s.acquire(0, 1, "k", 1*ms, 2*ms)
+	gone := func(client int32, call time.Duration) {
+		op := s.op(client, 0, histories.Inject, histories.OK, "", call, call+ms)
+		op.Fault, op.Value = "holder-kill", histories.Gone
+	}
+	gone(1, 5*ms)
+	gone(2, 6*ms)
+	s.acquire(2, 2, "k", 4*ms, 9*ms)
+	s.release(0, 1, "k", 20*ms, 21*ms)
+	s.acquire(3, 3, "k", 30*ms, 31*ms)
+	s.op(1, 4, histories.Acquire, histories.Unknown, "k", 3*ms, histories.StillOpen)
+	got := statsOfScript(t, histories.Header{Clients: 4}, &s)
+	if got.cutOff != 0 || got.grants != 2 {
+		t.Errorf("%d cut off, %d grants", got.cutOff, got.grants)
+	}
+	got.only(t, uncontended, ms, ms)
+	got.only(t, handOffs)
+	if want := (Wait{int64(ms), Granted}); got.longest != want {
+		t.Errorf("longest %+v, want %+v", got.longest, want)
+	}
+}

@@ -15,7 +15,7 @@ import (
 func (r *Results) Text(w io.Writer, color bool) error {
 	t := table{color: color}
 	for _, g := range r.groups() {
-		t.line(t.paint("1", g.Label), clean(g.Doc))
+		t.heading(g)
 		t.rows(g)
 		t.line("")
 	}
@@ -59,21 +59,64 @@ func (t *table) paint(code, s string) string {
 	return "\x1b[" + code + "m" + clean(s) + "\x1b[0m"
 }
 
-// rows writes the observations of a lock in columns: the claims and what was violated, then a line for
+// textWidth is how long a line of a paragraph is at most.
+const textWidth = 110
+
+// heading names a group: a lock with its sentence, a scenario with its paragraph.
+func (t *table) heading(g group) {
+	if !g.Scenario {
+		t.line(t.paint("1", g.Label), clean(g.Doc))
+		return
+	}
+	t.line(t.paint("1", g.Label), clean(g.Title))
+	if g.Warning != "" {
+		t.paragraph("Warns of: " + g.Warning)
+	}
+	t.paragraph(g.Doc)
+}
+
+// paragraph breaks a text into lines.
+func (t *table) paragraph(text string) {
+	line := ""
+	for _, word := range strings.Fields(clean(text)) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
+			t.line("  " + line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	if line != "" {
+		t.line("  " + line)
+	}
+}
+
+// seen is what was observed of a claim: how often, and in how many trials where there were several.
+func (c *claim) seen() string {
+	switch text := inTrials(c.Gravest); {
+	case text != "":
+		return text
+	case c.Times > 0:
+		return plural(c.Times, "violation")
+	}
+	return observed(c.Gravest.Observed)
+}
+
+// rows writes the observations of a group in columns: the claims and what was violated, then a line for
 // the rest.
 func (t *table) rows(g group) {
 	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
+	if g.Scenario {
+		cells = [][]string{{"", "lock", "property", "expected", "observed", "score", "weight"}}
+	}
+	score := slices.Index(cells[0], "score")
 	scores := []checker.Score{checker.Measured}
 	for _, c := range g.Main {
 		o := c.Gravest
-		seen := observed(o.Observed)
-		if c.Times > 0 {
-			seen = plural(c.Times, "violation")
+		row := []string{markOf(o), c.Property, expectation(c.Expected), c.seen(), o.Score.String(), c.where(), counts(c.Counts)}
+		if g.Scenario {
+			row = []string{markOf(o), c.Lock, c.Property, expectation(c.Expected), c.seen(), o.Score.String(), counts(c.Counts)}
 		}
-		cells = append(cells, []string{
-			markOf(o), c.Property, expectation(c.Expected), seen, o.Score.String(), c.where(), counts(c.Counts),
-		})
-		scores = append(scores, o.Score)
+		cells, scores = append(cells, row), append(scores, o.Score)
 	}
 	if len(cells) == 1 {
 		t.line("  nothing was claimed and nothing was violated")
@@ -83,7 +126,7 @@ func (t *table) rows(g group) {
 	for i, row := range cells {
 		for c, text := range row {
 			code := ""
-			if c == 0 || c == 4 {
+			if c == 0 || c == score {
 				code = scoreColor(scores[i])
 			}
 			row[c] = t.paint(code, text) + strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))

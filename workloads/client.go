@@ -56,8 +56,9 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	if c.gone {
 		return Held{}, false
 	}
-	ctx, given := orderedContext(ctx, order)
-	defer given()
+	if order.Wait > 0 {
+		wait = order.Wait
+	}
 	h, err := c.ask(ctx, key, wait)
 	c.after(err)
 	if err != nil {
@@ -84,28 +85,12 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
-		if c.renews && h.Depth <= 1 { // what it renews is the outermost, and counted from there
-			c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
-		}
 	}
 	h.granted = c.log.Return(res)
-	return h, err
-}
-
-// orderedContext is the context of an acquire that may be given up on order.
-func orderedContext(ctx context.Context, o Order) (context.Context, context.CancelFunc) {
-	if o.Cancel == nil {
-		return ctx, func() {}
+	if err == nil && c.renews && h.Depth <= 1 { // what it renews is the outermost, and counted from there
+		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-o.Cancel:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	return h, err
 }
 
 // after looks at how an operation came out: the client of a process that is no more does nothing more.
@@ -142,6 +127,9 @@ func (c *Client) Lost(h *Held) {
 
 // Work spends time inside the critical section, and stops when the lock says that the hold is lost.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
+	if c.at(ctx, Working); c.gone {
+		return false
+	}
 	if c.stall > 0 {
 		d, c.stall = c.stall, 0
 	}

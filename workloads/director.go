@@ -24,14 +24,15 @@ type Point string
 const (
 	Asking    Point = "asking"    // about to ask for the lock
 	Granted   Point = "granted"   // it was, and the grant is recorded
+	Working   Point = "working"   // at work under the lock: what is guarded has been read, and not yet written
 	Releasing Point = "releasing" // about to give it back
 )
 
 // Order is what a client is to do other than usual. The zero Order is to go on.
 type Order struct {
-	Stall  time.Duration   // Granted: work for so long, rather than for the usual time
-	Leave  bool            // the client does nothing any more: it was killed, or abandons what it holds
-	Cancel <-chan struct{} // Asking: whoever wanted the lock gives up when this is closed
+	Stall time.Duration // Granted: work for so long, rather than for the usual time
+	Wait  time.Duration // Asking: wait for so long, rather than for the usual time; 0: as usual
+	Leave bool          // the client does nothing any more: it was killed, or abandons what it holds
 }
 
 // at tells the director, if there is one, where the client is.

@@ -243,7 +243,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		call := log.Call(histories.Op{Kind: histories.Acquire, Hold: 1, Key: "k"})
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
-		w.Renewed(g, time.Millisecond, nil) // nobody knows the hold yet
+		w.Renewed(g, time.Millisecond, nil) // its client has not read the grant yet
 		w.holding(g, watched{log, 1, call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
@@ -265,7 +265,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{"1 ok 7ms 1s", "1 refused 8ms 0s", "1 unknown 9ms 0s"}; !slices.Equal(got, want) {
+		if want := []string{"1 ok 1ms 1s", "1 ok 7ms 1s", "1 refused 8ms 0s", "1 unknown 9ms 0s"}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})

@@ -73,7 +73,11 @@ func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, 
 func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	s.mu.Lock()
 	over := s.held.begin(id, name(h.Key, h.Token))
+	early := s.held.begun(id, name(h.Key, h.Token))
 	s.mu.Unlock()
+	for _, l := range early {
+		s.write(l)
+	}
 	if h.Lost == nil {
 		return
 	}
@@ -89,15 +93,14 @@ func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 
 // renewed is what the lock's Env has told of its renewals.
 func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
-	s.mu.Lock()
-	id := s.held.named[name(g.Key, g.Token)]
-	s.mu.Unlock()
-	if id == 0 {
-		return // the grant has not been answered: the promise counts as shorter than it is
-	}
-	l := Line{Renewed: id, Elapsed: int64(sent), Validity: int64(g.Validity)}
+	l := Line{Elapsed: int64(sent), Validity: int64(g.Validity)}
 	l.setOutcome(err)
-	s.write(l)
+	s.mu.Lock()
+	l.Renewed = s.held.renewed(name(g.Key, g.Token), l)
+	s.mu.Unlock()
+	if l.Renewed != 0 {
+		s.write(l)
+	}
 }
 
 var errUnable = errors.New("this lock cannot do that")

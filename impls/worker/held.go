@@ -6,6 +6,7 @@ type held struct {
 	over  map[int64]chan struct{} // closed when nobody waits for its loss any more
 	named map[string]int64        // the latest of each name
 	ended []string                // names of those that were given back, the oldest first
+	early map[string][]Line       // renewals, by name, made before the grant was answered
 }
 
 // remembered is how many holds that were given back are kept: one that is renewed after its release is what
@@ -13,11 +14,33 @@ type held struct {
 const remembered = 1 << 14
 
 func newHeld() held {
-	return held{over: map[int64]chan struct{}{}, named: map[string]int64{}}
+	return held{over: map[int64]chan struct{}{}, named: map[string]int64{}, early: map[string][]Line{}}
 }
 
 // name tells the holds of a process apart.
 func name(key, token string) string { return key + "\x00" + token }
+
+// mostEarly bounds the renewals that are kept for holds that may never be answered.
+const mostEarly = 1000
+
+// renewed tells whose a renewal is, 0 if that is not known yet: then it is kept.
+func (h *held) renewed(name string, l Line) int64 {
+	id := h.named[name]
+	if id == 0 && len(h.early) < mostEarly {
+		h.early[name] = append(h.early[name], l)
+	}
+	return id
+}
+
+// begun returns the renewals that were made before it was known whose they are.
+func (h *held) begun(id int64, name string) []Line {
+	lines := h.early[name]
+	delete(h.early, name)
+	for i := range lines {
+		lines[i].Renewed = id
+	}
+	return lines
+}
 
 // begin returns what is closed when the hold ends.
 func (h *held) begin(id int64, name string) <-chan struct{} {

@@ -11,7 +11,7 @@ func cancelledAcquire() Fault {
 		Plan: func(s Scene) Plan {
 			answer := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 				On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
-			return Plan{Gates: afterFirst(s), Steps: []Step{{When: answer, Do: Action{Verb: GiveUp, Client: victim}}}}
+			return Plan{Gates: afterFirst(s), Steps: []Step{{When: answer, Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}, For: s.TTL / 2}}}
 		},
 	}
 }

@@ -99,7 +99,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client works for By
 	Abandon Verb = "abandon" // a client goes away without releasing
-	GiveUp  Verb = "give up" // whoever wanted the lock does not want it any more, while the command is under way
+	GiveUp  Verb = "give up" // a client waits for Wait only, and the reply that triggered it comes By later
 	Pause   Verb = "pause"   // a process stands still
 	Kill    Verb = "kill"    // a process is no more
 
@@ -125,6 +125,7 @@ type Action struct {
 	Process int // -1: every one
 	Nodes   []int
 	By      time.Duration
+	Wait    time.Duration
 	Silent  bool // of Lose: the connection stays open and says nothing, rather than being closed
 	OneWay  bool // of Cut: what the process says is heard, what it is answered is not
 }
@@ -132,7 +133,7 @@ type Action struct {
 // All is every fault.
 func All() []Fault {
 	return []Fault{None(),
-		holderStall(), processPause(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
+		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
 		slowNetwork(), lostReply(), lostReplySilent(), partition(), delayedRelease(), lostWakeup(),
 		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
 		nodeRestart(), minorityDown(), eviction()}
@@ -161,6 +162,11 @@ func inTurn(s Scene, iteration uint64) []Gate {
 		{Client: 1, Until: granted(victim, iteration), Patience: 2 * s.TTL},
 		{Client: 2, Until: granted(1, 0), Patience: 3 * s.TTL},
 	}
+}
+
+// atWork is the moment at which a client has read what is guarded and is yet to write it.
+func atWork(client int32) workloads.Moment {
+	return workloads.Moment{Client: client, Point: workloads.Working}
 }
 
 // once is a plan of steps around the victim's first hold.

@@ -172,6 +172,11 @@ func TestCounters(t *testing.T) {
 	if got, want := l.Counters(), (Counters{Commands: 4, RoundTrips: 2, Sent: 12, Received: 16}); got != want {
 		t.Errorf("and one more: %+v, not %+v", got, want)
 	}
+	p.say("\r\n")
+	p.hear("+\r\n")
+	if got := l.Counters(); got.Commands != 4 || got.RoundTrips != 2 {
+		t.Errorf("an empty line was counted: %+v", got)
+	}
 }
 
 // TestGarbage sends what is no protocol, without a line end, through both directions.
@@ -367,14 +372,15 @@ func TestDelay(t *testing.T) {
 	l := listen(t, serve(t, answering))
 	p := dial(t, l.Addr())
 	l.Delay(delay)
-	began := time.Now()
+	began, last := time.Now(), time.Now()
 	for range chunks {
+		last = time.Now()
 		p.say("a\r\n")
 		time.Sleep(time.Millisecond) // so that they come as chunks of their own
 	}
 	p.hear(strings.Repeat("+a\r\n", chunks))
-	if took := time.Since(began); took < 2*delay || took > chunks*delay {
-		t.Errorf("there and back in %v", took)
+	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
+		t.Errorf("there and back in %v, the last in %v", all, one)
 	}
 }
 

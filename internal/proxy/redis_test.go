@@ -259,9 +259,9 @@ func TestPairing(t *testing.T) {
 		{"transaction", []string{"MULTI", "SET x 1", "EXEC"}, []string{"MULTI", "SET x 1", "EXEC"}},
 		{"RESP2", []string{"SUBSCRIBE a b a", "PSUBSCRIBE p*", "PUBLISH", "PING", "UNSUBSCRIBE", "PUNSUBSCRIBE", "GET x"},
 			[]string{"SUBSCRIBE a b a", "PSUBSCRIBE p*", "PUBLISH", "PING", "UNSUBSCRIBE", "PUNSUBSCRIBE", "GET x"}},
-		{"RESP3", []string{"HELLO 3", "SUBSCRIBE a b", "GET x", "SSUBSCRIBE s", "PUBLISH a hi", "LRANGE message 0 -1", "SUNSUBSCRIBE", "UNSUBSCRIBE a", "PING",
+		{"RESP3", []string{"HELLO 3", "SUBSCRIBE a b", "GET x", "SSUBSCRIBE s", "PUBLISH a hi", "RPUSH l message a b", "LRANGE l 0 -1", "SUNSUBSCRIBE", "UNSUBSCRIBE a", "PING",
 			"UNSUBSCRIBE", "UNSUBSCRIBE", "GET x"},
-			[]string{"HELLO 3", "SUBSCRIBE a b", "GET x", "SSUBSCRIBE s", "PUBLISH a hi", "LRANGE message 0 -1", "SUNSUBSCRIBE", "UNSUBSCRIBE a", "PING",
+			[]string{"HELLO 3", "SUBSCRIBE a b", "GET x", "SSUBSCRIBE s", "PUBLISH a hi", "RPUSH l message a b", "LRANGE l 0 -1", "SUNSUBSCRIBE", "UNSUBSCRIBE a", "PING",
 				"UNSUBSCRIBE", "UNSUBSCRIBE", "GET x"}},
 		{"an error", []string{"SUBSCRIBE", "GET x"}, []string{"SUBSCRIBE", "GET x"}},
 		{"reset", []string{"SUBSCRIBE a", "RESET", "SUBSCRIBE a", "UNSUBSCRIBE", "PING"}, []string{"SUBSCRIBE a", "RESET", "SUBSCRIBE a", "UNSUBSCRIBE", "PING"}},
@@ -270,6 +270,18 @@ func TestPairing(t *testing.T) {
 		for _, pipelined := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", c.name, pipelined), func(t *testing.T) { pair(t, addr, c.script, c.replies, pipelined) })
 		}
+	}
+}
+
+// TestOtherPushes has a push that is neither a message nor a confirmation.
+func TestOtherPushes(t *testing.T) {
+	var p pairing
+	p.ask(Command{Name: "SET"}, 3)
+	if _, c, known := p.came(&frame{kind: '>', args: []string{"invalidate"}, count: 2}); known {
+		t.Errorf("it was taken for the reply to %q", c.Name)
+	}
+	if at, c, known := p.came(&frame{kind: '+'}); !known || at != Reply || c.Name != "SET" {
+		t.Errorf("the reply was taken for one to %q", c.Name)
 	}
 }
 

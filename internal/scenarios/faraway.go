@@ -8,7 +8,10 @@ func ofNetworks() []Scenario {
 			Warning: "GET, a comparison and DEL are three steps; compare and delete in one script",
 			Doc: "A reads its own token and sends DEL, which is held up on the way until A's lease is over and B has the lock. DEL " +
 				"then deletes B's key, and C is let in. A script that compares and deletes is refused.",
-			Parts: []Part{{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"}},
+			Parts: []Part{
+				{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"},
+				{Locks: "set-px-getdel", Fault: "pause-in-release"},
+			},
 		},
 		{
 			Name:    "lost-reply-orphans",

@@ -93,6 +93,13 @@ func ofClients() []Scenario {
 			Parts: []Part{{Locks: "fenced", Fault: "process-pause", Workload: "write-fenced"}},
 		},
 		{
+			Name:    "grant-read-too-late",
+			Warning: "look at the time when the answer is read: the lease began when the request was sent",
+			Doc: "The process is stopped while the server answers its acquire, and reads \"granted\" when the lease is over and B " +
+				"has the lock. RedLock counts what has passed since it asked, and gives back what is no longer worth anything.",
+			Parts: []Part{{Locks: "set-px-lua redlock", Fault: "pause-before-answer"}},
+		},
+		{
 			Name:    "old-owner-renews",
 			Warning: "a renewal that does not look whose key it is keeps a stranger's lock alive",
 			Doc: "A's process is paused beyond the lease, and B is granted the lock. A goes on, and so does its renewal, with a plain " +

@@ -109,7 +109,9 @@ func (n *local) jump(ctx context.Context, by time.Duration) error {
 	if err != nil {
 		return err
 	}
-	n.clock.offset.add(by)
+	if err := n.shift(by); err != nil {
+		return err
+	}
 	for {
 		now, err := c.Time(ctx).Result()
 		if off := now.Sub(before) - by; err == nil && off > -jumpTolerance && off < time.Since(began)+jumpTolerance {
@@ -117,9 +119,19 @@ func (n *local) jump(ctx context.Context, by time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			n.clock.offset.add(-by)
-			return fmt.Errorf("it was not seen to take effect within %v", jumpWithin)
+			return errors.Join(fmt.Errorf("it was not seen to take effect within %v", jumpWithin), n.shift(-by))
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// shift changes the offset, unless the memory that it stands in has been given back.
+func (n *local) shift(by time.Duration) error {
+	n.life.Lock()
+	defer n.life.Unlock()
+	if n.ended {
+		return errStopped
+	}
+	n.clock.offset.add(by)
+	return nil
 }

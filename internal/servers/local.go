@@ -30,6 +30,9 @@ const (
 // errPortTaken: somebody took the port between finding it free and listening on it.
 var errPortTaken = errors.New("the port was taken")
 
+// errStopped: the node was stopped, which is for good.
+var errStopped = errors.New("it was stopped for good")
+
 // local is a redis-server of our own, with its own folder, on a private port of 127.0.0.1.
 type local struct {
 	launcher launcher
@@ -317,7 +320,7 @@ func (n *local) restart(ctx context.Context) error {
 	n.life.Lock()
 	defer n.life.Unlock()
 	if n.ended {
-		return errors.New("it was stopped for good")
+		return errStopped
 	}
 	if err := n.child.Load().Kill(); err != nil {
 		return err

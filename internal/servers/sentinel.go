@@ -86,16 +86,13 @@ func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
 		return 0, errors.New("await a promotion: it needs Sentinels of our own")
 	}
 	r := g.replicated
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 	defer cancel()
 	for {
-		if i := r.elected(ctx); i >= 0 && i != r.primary {
+		if i := r.elected(ctx); r.succeeds(i) {
 			if err := r.nodes[i].awaitWrites(ctx); err != nil {
 				return 0, fmt.Errorf("node %d was promoted: %w", i, err)
 			}
-			r.promoted(i)
 			return i, nil
 		}
 		select {
@@ -104,6 +101,17 @@ func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
 		case <-time.After(10 * pollEvery):
 		}
 	}
+}
+
+// succeeds takes note of a new primary; false where there is none.
+func (r *replicated) succeeds(i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i < 0 || i == r.primary {
+		return false
+	}
+	r.promoted(i)
+	return true
 }
 
 // elected is the node that a majority of the Sentinels calls the primary; -1: none.

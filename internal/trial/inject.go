@@ -31,8 +31,7 @@ type injector struct {
 // step is what became of a step of the plan.
 type step struct {
 	faults.Step
-	in     *injector
-	cancel chan struct{} // of GiveUp: closed when it is due
+	in *injector
 
 	mu      sync.Mutex
 	claimed bool  // a command has triggered it
@@ -48,7 +47,7 @@ func newInjector(name string, plan faults.Plan, w *world, rec *histories.Recorde
 	in := &injector{name: name, plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
-		in.steps = append(in.steps, &step{Step: s, in: in, cancel: make(chan struct{})})
+		in.steps = append(in.steps, &step{Step: s, in: in})
 	}
 	return in
 }
@@ -65,7 +64,7 @@ func (in *injector) begin() {
 // At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
 func (in *injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	in.waitAtGate(ctx, m)
-	in.reached(m)
+	defer in.reached(m) // whoever waits for this moment finds what was done at it
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -84,7 +83,7 @@ func (in *injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		case s.Do.Verb == faults.Stall:
 			order.Stall = s.Do.By
 		case s.Do.Verb == faults.GiveUp:
-			order.Cancel = s.cancel
+			order.Wait = s.Do.Wait
 		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && in.world.processOf(m.Client) == s.Do.Process:
 			order.Leave = true
 		}

@@ -34,10 +34,7 @@ func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 			return proxy.Silent
 		}
 		return proxy.Close
-	case faults.GiveUp:
-		close(s.cancel)
-		pause(ctx, lag)
-	case faults.Delay:
+	case faults.Delay, faults.GiveUp:
 		pause(ctx, s.Do.By)
 		s.end()
 	}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"lockbench/internal/faults"
 	"lockbench/internal/proxy"
@@ -265,6 +264,3 @@ func (w *world) failed() error {
 	}
 	return errors.Join(errs...)
 }
-
-// lag is how long an answer is kept back for whoever gives up meanwhile.
-const lag = 50 * time.Millisecond

@@ -15,9 +15,10 @@ type holds map[int64]*hold
 type hold struct {
 	asked time.Time
 	grant impls.Grant
-	known bool // the grant has been read
-	over  bool // nobody waits for its loss any more
-	told  bool // that it is lost
+	known bool          // the grant has been read
+	early []worker.Line // renewals told before
+	over  bool          // nobody waits for its loss any more
+	told  bool          // that it is lost
 	lost  chan struct{}
 	after atomic.Int64 // of the loss, since the acquire
 }
@@ -55,12 +56,27 @@ func (p *Process) refused(id int64) {
 
 func (p *Process) granted(g impls.Grant) *hold {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	h := p.held[g.Ref]
-	if h != nil {
-		h.grant, h.known = g, true
+	if h == nil {
+		p.mu.Unlock()
+		return nil
+	}
+	h.grant, h.known = g, true
+	early := h.early
+	h.early = nil
+	p.mu.Unlock()
+	for _, l := range early {
+		p.tellRenewed(g, l)
 	}
 	return h
+}
+
+// tellRenewed tells of a renewal of a grant.
+func (p *Process) tellRenewed(g impls.Grant, l worker.Line) {
+	if p.renewed != nil {
+		g.Validity = time.Duration(l.Validity)
+		p.renewed(g, time.Duration(l.Elapsed), outcome(l, nil))
+	}
 }
 
 // released is told before a hold is given back.
@@ -86,11 +102,13 @@ func (p *Process) notice(l worker.Line) {
 		h.after.Store(int64(elapsed))
 		close(h.lost)
 	}
-	known := h.known
+	l.Elapsed = int64(elapsed)
+	grant, known := h.grant, h.known
+	if l.Renewed != 0 && !known {
+		h.early = append(h.early, l)
+	}
 	p.mu.Unlock()
-	if l.Renewed != 0 && known && p.renewed != nil {
-		g := h.grant
-		g.Validity = time.Duration(l.Validity)
-		p.renewed(g, elapsed, outcome(l, nil))
+	if l.Renewed != 0 && known {
+		p.tellRenewed(grant, l)
 	}
 }
