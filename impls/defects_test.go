@@ -44,7 +44,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 					}
 					t.Run(impl.Name, func(t *testing.T) {
 						t.Parallel()
-						test(bench{t, impl, g.URLs()})
+						test(bench{t, impl, g.Front()})
 					})
 				}
 			})

@@ -71,8 +71,8 @@ func holdOf(t *testing.T, result <-chan any) impls.Hold {
 
 func TestFences(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
-		dies := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		first := mustAcquire(t, a, "a", 10*time.Second, 0)
 		inner := mustAcquire(t, a, "a", 10*time.Second, -1)
 		if inner.Fence != first.Fence || inner.Token != first.Token || first.Depth != 1 || inner.Depth != 2 {
@@ -94,7 +94,7 @@ func TestFences(t *testing.T) {
 
 func TestFencedReleaseSaysWhy(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
 		mustRelease(t, a, h)
 		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrExpired) || !errors.Is(err, impls.ErrNotHeld) {
@@ -113,7 +113,7 @@ func TestFencedReleaseSaysWhy(t *testing.T) {
 func TestFencedRenews(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var renewals atomic.Int64
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
 			if err == nil && g.Validity == time.Second {
 				renewals.Add(1)
 			}
@@ -136,7 +136,7 @@ func TestFencedRenews(t *testing.T) {
 
 func TestFencedLoss(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		lost := func(h impls.Hold, why string) {
 			t.Helper()
 			select {
@@ -165,8 +165,8 @@ func TestFencedLoss(t *testing.T) {
 
 func TestFencedCancelledWaiter(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
-		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		goes := asynchronously(ctx, b, "goes", 10*time.Second)
@@ -187,8 +187,8 @@ func TestFencedCancelledWaiter(t *testing.T) {
 // TestFencedCancelledDuringHandOver: whenever a waiter goes away, what it was granted on the way is given back.
 func TestFencedCancelledDuringHandOver(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
-		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		start := time.Now()
 		for i := range 100 {
 			h := mustAcquire(t, a, "a", 60*time.Second, -1)
@@ -215,8 +215,8 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 func TestFencedDeadWaiters(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		const ttl = 20 * time.Second
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
-		dies := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		h := mustAcquire(t, a, "a", ttl, 0)
 		gone := asynchronously(t.Context(), dies, "gone", ttl)
 		inQueue(t, g, 1)
@@ -232,7 +232,7 @@ func TestFencedDeadWaiters(t *testing.T) {
 		if err := c.RPush(t.Context(), "k:queue", entries...).Err(); err != nil {
 			t.Fatal(err)
 		}
-		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 2})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 2})
 		waits := asynchronously(t.Context(), b, "b", ttl)
 		time.Sleep(50 * time.Millisecond)
 		start := time.Now()
@@ -247,8 +247,8 @@ func TestFencedDeadWaiters(t *testing.T) {
 // TestFencedLostNotice: the hold is a waiter's and nobody told it; it looks for itself.
 func TestFencedLostNotice(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		a := open(t, "fenced", impls.Env{Nodes: g.URLs()})
-		b := open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		mustAcquire(t, a, "a", 10*time.Second, 0)
 		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 		inQueue(t, g, 1)
@@ -264,7 +264,7 @@ func TestFencedLostNotice(t *testing.T) {
 
 func TestFencedManyWaiters(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		locks := []impls.Lock{open(t, "fenced", impls.Env{Nodes: g.URLs()}), open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})}
+		locks := []impls.Lock{open(t, "fenced", impls.Env{Nodes: g.Front()}), open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})}
 		var inside, last atomic.Int64
 		var all sync.WaitGroup
 		for i := range 64 {

@@ -49,7 +49,7 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 						groups[impl.Deployment] = deploy(t, how, impl.Deployment)
 					}
 					t.Run(impl.Name+"/"+wait, func(t *testing.T) {
-						a, b := openTwo(t, impl, groups[impl.Deployment].URLs(), wait)
+						a, b := openTwo(t, impl, groups[impl.Deployment].Front(), wait)
 						test(t, impl, a, b)
 					})
 				}

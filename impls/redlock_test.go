@@ -63,7 +63,7 @@ func bothWays(t *testing.T, deployment string, test func(t *testing.T, g *server
 
 func TestRedLockWithDeadServers(t *testing.T) {
 	bothWays(t, servers.Five, func(t *testing.T, g *servers.Group) {
-		l := open(t, "redlock", impls.Env{Nodes: g.URLs()})
+		l := open(t, "redlock", impls.Env{Nodes: g.Front()})
 		kill := func(nodes ...int) {
 			for _, n := range nodes {
 				if err := g.Nodes[n].Kill(); err != nil {
@@ -132,7 +132,7 @@ func TestRedLockFreshTokens(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var tokens []string
-	l := open(t, "redlock", impls.Env{Nodes: g.URLs(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	l := open(t, "redlock", impls.Env{Nodes: g.Front(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		return written{c, &mu, &tokens}, err
 	}})
@@ -154,7 +154,7 @@ func TestRedLockFreshTokens(t *testing.T) {
 
 func TestRedLockRenew(t *testing.T) {
 	bothWays(t, servers.Five, func(t *testing.T, g *servers.Group) {
-		l := open(t, "redlock", impls.Env{Nodes: g.URLs()})
+		l := open(t, "redlock", impls.Env{Nodes: g.Front()})
 		h, err := l.Acquire(t.Context(), request("a", 5*time.Second))
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestRedLockRenew(t *testing.T) {
 
 func TestSegmentsInTurn(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
-		l := open(t, "segmented", impls.Env{Nodes: g.URLs()})
+		l := open(t, "segmented", impls.Env{Nodes: g.Front()})
 		for _, want := range l.(impls.Segmenter).Segments("k") {
 			if h, err := l.Acquire(t.Context(), request("a", 0)); err != nil || h.Key != want {
 				t.Errorf("granted %q, %v, want %s", h.Key, err, want)
@@ -196,7 +196,7 @@ func TestSegmentsInTurn(t *testing.T) {
 		if h, err := l.Acquire(t.Context(), request("a", 0)); !errors.Is(err, impls.ErrBusy) || h.Key != "k#0" {
 			t.Errorf("all are taken, and the answer is %q, %v", h.Key, err)
 		}
-		three := open(t, "segmented", impls.Env{Nodes: g.URLs(), Params: map[string]string{"segments": "3"}})
+		three := open(t, "segmented", impls.Env{Nodes: g.Front(), Params: map[string]string{"segments": "3"}})
 		if n := len(three.(impls.Segmenter).Segments("k")); n != 3 {
 			t.Errorf("%d segments, want 3", n)
 		}
@@ -211,7 +211,7 @@ func TestSegmentsInTurn(t *testing.T) {
 // TestWaitWithoutReplica: what no replica acknowledged is not granted and does not stay.
 func TestWaitWithoutReplica(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Replica)
-	l := open(t, "set-px-wait", impls.Env{Nodes: g.URLs()})
+	l := open(t, "set-px-wait", impls.Env{Nodes: g.Front()})
 	if err := g.Nodes[1].Kill(); err != nil {
 		t.Fatal(err)
 	}

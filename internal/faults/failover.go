@@ -17,9 +17,11 @@ func failover() Fault {
 		Name: "failover", Kind: Servers, On: withReplica,
 		Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",
 		Shape: func(p *workloads.Params, s Scene) {
-			if s.Deployment == "sentinel" { // they take a second or five
-				p.TTL = 8 * time.Second
-				p.Hold, p.Duration = 6*time.Second, 8*time.Second
+			switch s.Deployment {
+			case "sentinel": // they take a second or five
+				p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
+			case "two-replicas": // the second takes up to a second to follow the first
+				p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
 			}
 		},
 		Plan: func(s Scene) Plan {

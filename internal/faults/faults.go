@@ -147,7 +147,7 @@ func None() Fault {
 // The victim of a fault is the first client, alone in the first process, as a rule in its first hold.
 const (
 	victim        int32 = 0
-	victimProcess       = 0
+	victimProcess int   = 0
 )
 
 // granted is the moment at which a client's hold of an iteration begins.
@@ -179,7 +179,7 @@ func upon() Trigger { return Trigger{At: granted(victim, 0)} }
 func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
 // Params are the parameters in which a fault is shown, from those of the run: three clients in three
-// processes, on one key, each working for three quarters of a lease, so that whoever is let in too early meets
+// processes, on one key, each working for most of a lease, so that whoever is let in too early meets
 // somebody. A TTL of 0 is the usual one.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
@@ -187,7 +187,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	if ttl == 0 {
 		p.TTL = usualTTL
 	}
-	p.Hold, p.Think, p.Wait = p.TTL*3/4, time.Millisecond, 0
+	p.Hold, p.Think, p.Wait = p.TTL*7/10, time.Millisecond, 0
 	p.Duration = p.TTL * 3
 	p.Keys, p.Spread = 1, workloads.One
 	if f.Shape != nil {
@@ -197,4 +197,4 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 }
 
 // usualTTL is short, so that a trial is, and long against what a busy machine takes for a command.
-const usualTTL = 600 * time.Millisecond
+const usualTTL = 800 * time.Millisecond

@@ -4,7 +4,7 @@ import "slices"
 
 // All is every scenario: first what goes wrong in the client, then on the network, then in the server.
 func All() []Scenario {
-	return slices.Concat(ofAlgorithms(), ofClients(), ofNetworks(), ofServers())
+	return slices.Concat(ofAlgorithms(), ofClients(), ofPauses(), ofNetworks(), ofServers(), ofTime())
 }
 
 // ofAlgorithms are those in which nothing goes wrong but the lock.
@@ -41,7 +41,7 @@ func ofAlgorithms() []Scenario {
 	}
 }
 
-// ofClients are those in which a client is late, stands still, or is gone.
+// ofClients are those in which a client is late or dies.
 func ofClients() []Scenario {
 	return []Scenario{
 		{
@@ -78,6 +78,12 @@ func ofClients() []Scenario {
 				"a lock with an explicit lease is granted to B while A still works, and A's write undoes B's.",
 			Parts: []Part{{Locks: "redisson-lease redlock redisson fenced", Fault: "holder-stall"}},
 		},
+	}
+}
+
+// ofPauses are those in which a process stands still, or a caller is gone.
+func ofPauses() []Scenario {
+	return []Scenario{
 		{
 			Name:    "gc-pause",
 			Warning: "a process can stand still for longer than any lease, and does not know it when it goes on",

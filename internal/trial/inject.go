@@ -177,9 +177,9 @@ func (s *step) do(ctx context.Context) {
 		return
 	}
 	s.due = true
-	begun := s.in.rec.Since()
+	told := s.begin()
 	s.effect, s.err = s.in.world.do(ctx, s.Do)
-	s.note(histories.Inject, begun, s.err)
+	told(s.err)
 	if s.err == nil && s.For > 0 {
 		s.in.work.Go(s.healLater)
 	}
@@ -208,26 +208,39 @@ func (s *step) end() {
 	if s.effect.heal != nil {
 		err = s.effect.heal()
 	}
-	s.note(histories.Heal, at, err)
+	for _, client := range s.victims() {
+		outcome, problem := outcomeOf(err)
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.in.name, Call: at, Outcome: outcome, Error: problem})
+	}
 	if err == nil && s.effect.seen != nil {
 		err = s.effect.seen()
 	}
 	s.err = err
 }
 
-// note records an injection or its healing, once for each client that it befalls; what befalls no one client
-// is the harness's.
-func (s *step) note(kind histories.Kind, at time.Duration, err error) {
-	for _, client := range s.victims() {
-		op := histories.Op{Kind: kind, Fault: s.in.name, Call: at, Outcome: histories.OK}
-		if err != nil {
-			op.Outcome, op.Error = histories.Unknown, err.Error()
-		}
-		if kind == histories.Inject && (s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon) {
-			op.Value = histories.Gone
-		}
-		s.in.rec.Log(client).Note(op)
+// begin records that a fault begins, for each client that it befalls; what befalls no one client is the
+// harness's. What it returns records how that came out.
+func (s *step) begin() (told func(error)) {
+	op := histories.Op{Kind: histories.Inject, Fault: s.in.name}
+	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {
+		op.Value = histories.Gone
 	}
+	var ends []func(histories.Outcome, string)
+	for _, client := range s.victims() {
+		ends = append(ends, s.in.rec.Log(client).Inject(op))
+	}
+	return func(err error) {
+		for _, end := range ends {
+			end(outcomeOf(err))
+		}
+	}
+}
+
+func outcomeOf(err error) (histories.Outcome, string) {
+	if err != nil {
+		return histories.Unknown, err.Error()
+	}
+	return histories.OK, ""
 }
 
 // victims are the clients that a step befalls.

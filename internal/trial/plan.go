@@ -51,7 +51,7 @@ func (c Cell) Dir() string {
 func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
 
 // faulty tells whether something goes wrong in the cell on purpose.
-func (c Cell) faulty() bool { return c.Fault.Kind != faults.Nothing }
+func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
 // InProcesses tells whether the clients live in processes of their own: to have something happen to one, or
 // because the lock is a program.

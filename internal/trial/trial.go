@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type Outcome struct {
 }
 
 // attempts is how often a void trial is repeated before the cell is given up.
-const attempts = 3
+const attempts = 5
 
 // Try tries a cell until a trial counts: the nth of the cell, from 0. The folders of a cell's trials are 001,
 // 002, ... in dir, those of repeated ones after all others. granted shows how far it is. A trial whose attempts
@@ -154,11 +155,13 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 		d.Run(ctx)
 		return
 	}
-	in := newInjector(t.Fault.Name, t.Fault.Plan(t.isolated.scene), t.isolated.world, d.Recorder)
+	w := t.isolated.world
+	w.stalls = watchStalls(w.processes[:t.Params.Processes])
+	in := newInjector(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
 	d.Director = in
 	in.begin()
 	d.Run(ctx)
-	t.void = in.finish()
+	t.void = cmp.Or(in.finish(), w.stalls.end((t.Params.TTL-min(t.Params.Hold, t.Params.TTL))*3/4))
 }
 
 // counted is counters.json: what the servers counted before and after the workload; null where they do not.

@@ -22,6 +22,7 @@ type world struct {
 	scene     faults.Scene
 	clients   int
 	key       string // of the lock, in the store
+	stalls    *stalls
 }
 
 // processOf is the process of a client.
@@ -69,7 +70,11 @@ func (w *world) do(ctx context.Context, a faults.Action) (effect, error) {
 		return effect{}, nil // the client's own doing, or the network's
 	case faults.Pause:
 		p := w.processes[a.Process]
-		return effect{heal: p.Resume}, p.Pause()
+		w.stalls.excuse(a.Process, true)
+		return effect{heal: func() error {
+			defer w.stalls.excuse(a.Process, false)
+			return p.Resume()
+		}}, p.Pause()
 	case faults.Kill:
 		return effect{}, w.processes[a.Process].Kill()
 	case faults.Cut, faults.Slow, faults.Mute:

@@ -290,7 +290,7 @@ func TestNotices(t *testing.T) {
 	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
 		t.Errorf("lost after %v", after)
 	}
-	if want := "[lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the one before the grant was read is left out
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was told before the grant was read
 		t.Errorf("renewed %v, want %s", renewed, want)
 	}
 }

@@ -49,7 +49,7 @@ func ofNetworks() []Scenario {
 	}
 }
 
-// ofServers are those in which a server forgets, or takes the time for later than it is.
+// ofServers are those in which a server forgets.
 func ofServers() []Scenario {
 	return []Scenario{
 		{
@@ -85,6 +85,12 @@ func ofServers() []Scenario {
 			Doc:     "As failover, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
 			Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
 		},
+	}
+}
+
+// ofTime are those in which a server forgets early, or late, or one of several does.
+func ofTime() []Scenario {
+	return []Scenario{
 		{
 			Name:    "clock-jump-frees-early",
 			Warning: "leases end by the server's clock, which can jump",
