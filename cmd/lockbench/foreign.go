@@ -31,7 +31,7 @@ func (f *runFlags) describeWorker(ctx context.Context) (impls.Impl, error) {
 		can[c] = true
 	}
 	own.Name, own.Doc = ready.Name, ready.Doc
-	own.Reentrant, own.Renews = can[worker.CanReenter], can[worker.CanRenewSelf]
+	own.Reentrant, own.Renews, own.Fences = can[worker.CanReenter], can[worker.CanRenewSelf], can[worker.CanFence]
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
 	for _, e := range ready.Expect {
 		if e.Fault == "" {

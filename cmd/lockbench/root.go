@@ -42,6 +42,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench check FILE   judge a recorded history again, or one written by hand
   lockbench report DIR   make the page of a run again
   lockbench list         the locks, workloads, faults and properties there are
+  lockbench verify       hold a lock of your own to what it claims
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -52,7 +53,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), workerCommand())
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), workerCommand(), verifyCommand())
 	return root
 }
 

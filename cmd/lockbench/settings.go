@@ -13,7 +13,7 @@ import (
 
 // reproduce is the one line that does the run again: every flag that was set, and the seed.
 func reproduce(cmd *cobra.Command) string {
-	line := "go run ./cmd/lockbench run"
+	line := "go run ./cmd/lockbench " + cmd.Name()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && f.Name != "out" && f.Name != "json" && f.Name != "help" || f.Name == "seed" {
 			line += fmt.Sprintf(" --%s=%s", f.Name, strings.Trim(f.Value.String(), "[]"))

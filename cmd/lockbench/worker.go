@@ -52,7 +52,7 @@ func openLock(o worker.Open, env impls.Env) (impls.Lock, error) {
 // aboutLock is what the table says of a lock.
 func aboutLock(o worker.Open) (worker.About, error) {
 	l, err := lockNamed(o.Lock)
-	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, BackOff: l.BackOff}
+	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
 	for _, e := range l.Expect {
 		if e.Deployment == "" {
 			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict, Because: e.Because})

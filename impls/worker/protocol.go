@@ -63,6 +63,7 @@ const (
 	CanRenewSelf = "watchdog"  // renews by itself while it holds
 	CanReenter   = "reentrant" // grants again to the owner that holds
 	CanTellLoss  = "lost"
+	CanFence     = "fencing" // each grant bears a token that is higher than all before
 )
 
 // Request is a line that a worker reads after the first. Which fields are set depends on Do.

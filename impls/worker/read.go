@@ -52,7 +52,7 @@ func ReadReady(text []byte) (Ready, error) {
 
 // capabilities are all that there are.
 func capabilities() []string {
-	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss}
+	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence}
 }
 
 // ReadLine understands any other line of a worker, as strictly: exactly one of a reply, a loss and a renewal;

@@ -20,6 +20,7 @@ type About struct {
 	Deployment string // single where it is left out
 	Reentrant  bool
 	Renews     bool // by itself
+	Fences     bool // each grant bears a token
 	BackOff    time.Duration
 	Expect     []Expect
 }
@@ -106,6 +107,9 @@ func (a About) ready(lock impls.Lock) Ready {
 	}
 	if a.Renews {
 		r.Capabilities = append(r.Capabilities, CanRenewSelf)
+	}
+	if a.Fences {
+		r.Capabilities = append(r.Capabilities, CanFence)
 	}
 	if x, ok := lock.(impls.Segmenter); ok {
 		r.Segments = x.Segments("")

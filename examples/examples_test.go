@@ -1,0 +1,296 @@
+// Package examples has workers as a user would write them. Its tests run each as lockbench does.
+package examples
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/children"
+	"lockbench/internal/faults"
+	"lockbench/internal/servers"
+	"lockbench/internal/trial"
+	"lockbench/internal/workers"
+	"lockbench/workloads"
+)
+
+// need skips by name what is not to be had, and fails where it is required.
+func need(t *testing.T, what, how string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), what) {
+		t.Fatalf("%s is required: %s", what, how)
+	}
+	t.Skipf("%s is not to be had: %s", what, how)
+}
+
+// commands are how the examples are run here, each with what it takes.
+var commands = map[string]func(*testing.T) []string{"redis-py": python, "redlock-node": node, "go-redislock": goProgram}
+
+func python(t *testing.T) []string {
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), name, "-c", "import redis").Run() == nil {
+			return []string{name, "redis-py/worker.py"}
+		}
+	}
+	need(t, "python3-redis", "apt install python3-redis")
+	return nil
+}
+
+func node(t *testing.T) []string {
+	const folder = "redlock-node"
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", "redlock")); err == nil {
+		return []string{"node", folder + "/worker.mjs"}
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"worker.mjs", "package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	if said, err := cmd.CombinedOutput(); err != nil {
+		need(t, "node-redlock", "apt install nodejs npm; npm ci in examples/redlock-node ("+err.Error()+" "+string(said)+")")
+	}
+	return []string{"node", filepath.Join(dir, "worker.mjs")}
+}
+
+func goProgram(t *testing.T) []string {
+	program := filepath.Join(t.TempDir(), "worker")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./go-redislock").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return []string{program}
+}
+
+// TestShort: an example is as long as it may be, comments, blank lines and imports apart.
+func TestShort(t *testing.T) {
+	for file, most := range map[string]int{"redis-py/worker.py": 60, "redlock-node/worker.mjs": 60, "go-redislock/main.go": 40} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, line := range strings.Split(string(text), "\n") {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "import ") && !strings.HasPrefix(line, `"`) {
+				lines++
+			}
+		}
+		if lines > most || lines < 20 {
+			t.Errorf("%s has %d lines, at most %d", file, lines, most)
+		}
+	}
+}
+
+// TestLockfile: where packages come from is the business of who installs them.
+func TestLockfile(t *testing.T) {
+	text, err := os.ReadFile("redlock-node/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), `"resolved"`) || !strings.Contains(string(text), `"integrity"`) {
+		t.Error("the lock file is to have checksums, and no addresses of a registry")
+	}
+}
+
+// patience bounds every wait of a test.
+const patience = 30 * time.Second
+
+func local(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		need(t, "redis-server", "apt install redis-server")
+	}
+}
+
+// TestProtocol: each example does what the protocol asks of it.
+func TestProtocol(t *testing.T) {
+	for name, command := range commands {
+		t.Run(name, func(t *testing.T) {
+			local(t)
+			a, b := startTwo(t, name, command(t))
+			t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })
+			t.Run("release", func(t *testing.T) { releases(t, a.Lock(), b.Lock()) })
+			t.Run("resource", func(t *testing.T) { resource(t, a) })
+			if err := errors.Join(a.Failed(), b.Failed(), a.Close(), b.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// startTwo starts an example as two processes on a server of their own.
+func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
+	t.Helper()
+	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err1 := children.New()
+	guarded, err2 := workers.Guard(workloads.NewRegister(workloads.Checking))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(errors.Join(err, g.Stop()))
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(k.Close(), guarded.Close(), g.Stop()); err != nil {
+			t.Error(err)
+		}
+	})
+	var two []*workers.Process
+	for i := range 2 {
+		p, err := workers.Start(t.Context(), k, command, worker.Open{Nodes: g.URLs(), Prefix: "lockbench:test:", Process: i, Resource: guarded.URL}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Ready.Name != name {
+			t.Errorf("it calls itself %q", p.Ready.Name)
+		}
+		two = append(two, p)
+	}
+	return two[0], two[1]
+}
+
+func request(key string, wait time.Duration) impls.Request {
+	return impls.Request{Key: key, Owner: "c", TTL: time.Minute, Wait: wait, KeepAlive: true}
+}
+
+func exclusion(t *testing.T, a, b impls.Lock) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	held, err := a.Acquire(ctx, request("k", 0))
+	if err != nil || held.Token == "" || held.Validity < 50*time.Second || held.Validity > time.Minute {
+		t.Fatalf("%+v, %v", held.Grant, err)
+	}
+	if _, err := b.Acquire(ctx, request("k", 0)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a try: %v, want busy", err)
+	}
+	if _, err := b.Acquire(ctx, request("k", 50*time.Millisecond)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("waited out: %v, want busy", err)
+	}
+	if p, ok := b.(impls.Prober); ok {
+		if token, left, err := p.Probe(ctx, "k"); err != nil || token != held.Token || left < 20*time.Second {
+			t.Errorf("the store says %q, %v, %v", token, left, err)
+		}
+	}
+	impatient, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer stop()
+	if _, err := b.Acquire(impatient, request("k", -1)); err == nil {
+		t.Error("cancelled, and granted")
+	}
+	granted := make(chan error, 1)
+	go func() {
+		h, err := b.Acquire(ctx, request("k", -1))
+		if err == nil {
+			err = b.Release(ctx, h.Grant)
+		}
+		if err == nil && h.SentAfter == 0 {
+			err = errors.New("it does not say when the attempt that won was sent")
+		}
+		granted <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // as a rule it waits by now
+	if err := a.Release(ctx, held.Grant); err != nil {
+		t.Error(err)
+	}
+	if err := <-granted; err != nil {
+		t.Errorf("waiting: %v", err)
+	}
+}
+
+func releases(t *testing.T, a, b impls.Lock) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	brief := request("r", 0)
+	brief.TTL = 200 * time.Millisecond
+	expired, err := a.Acquire(ctx, brief)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := b.Acquire(ctx, request("r", -1)) // when the lease of the first is over
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := impls.Grant{Key: "r", Owner: "c", Token: "never"}
+	for what, g := range map[string]impls.Grant{"what has expired": expired.Grant, "what was never granted": never} {
+		if err := a.Release(ctx, g); !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("release of %s: %v, want not held", what, err)
+		}
+	}
+	if _, err := a.Acquire(ctx, request("r", 0)); !errors.Is(err, impls.ErrBusy) {
+		t.Errorf("a release that was refused freed the key: %v", err)
+	}
+	if renewed, err := b.(impls.Renewer).Renew(ctx, held.Grant); err == nil && renewed.Validity < 50*time.Second {
+		t.Errorf("renewed for %v", renewed.Validity)
+	} else if err != nil && !strings.Contains(err.Error(), "capability") {
+		t.Errorf("renew: %v", err)
+	}
+	if err := b.Release(ctx, held.Grant); err != nil {
+		t.Error(err)
+	}
+	if err := b.Release(ctx, held.Grant); !errors.Is(err, impls.ErrNotHeld) {
+		t.Errorf("a second release: %v, want not held", err)
+	}
+}
+
+func resource(t *testing.T, r workloads.Resource) {
+	const key = "a b/ü?"
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	first, err0 := r.Read(ctx, key, 0)
+	err1 := r.Write(ctx, key, 1<<40+1, 0)
+	second, err2 := r.Read(ctx, key, 0)
+	if err := errors.Join(err0, err1, err2, r.Append(ctx, key, 0)); err != nil || first != 0 || second != 1<<40+1 {
+		t.Errorf("read %d, then %d, %v", first, second, err)
+	}
+}
+
+// TestUnderAPause: a process stands still for longer than its lease. Each of these locks keeps its promise, and none
+// keeps two holders apart then.
+func TestUnderAPause(t *testing.T) {
+	for name, command := range commands {
+		t.Run(name, func(t *testing.T) {
+			local(t)
+			lock := impls.Impl{Name: name, Store: servers.Redis, Deployment: servers.Single, Worker: command(t)}
+			s := trial.Setting{Run: "examples", Servers: servers.Local, Params: workloads.Defaults(), Trials: 1}
+			c := trial.Cell{Lock: lock, Workload: named(t, workloads.All(), func(w workloads.Workload) string { return w.Name }, "counter"),
+				Fault: named(t, faults.All(), func(f faults.Fault) string { return f.Name }, "process-pause")}
+			out, err := s.Try(t.Context(), c, t.TempDir(), 0, &atomic.Int64{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]checker.Observed{}
+			for _, f := range out.Verdict.Findings {
+				got[f.Property] = f.Observed
+			}
+			if got["lease-exclusion"] != checker.Held || got["mutual-exclusion"] != checker.Violated {
+				t.Errorf("%v\n%s", got, out.Dir)
+			}
+		})
+	}
+}
+
+func named[T any](t *testing.T, all []T, name func(T) string, want string) T {
+	t.Helper()
+	i := slices.IndexFunc(all, func(one T) bool { return name(one) == want })
+	if i < 0 {
+		t.Fatalf("there is no %s", want)
+	}
+	return all[i]
+}
