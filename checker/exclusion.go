@@ -28,6 +28,7 @@ type exclusion struct {
 	grants, empty, unstated int // holds seen; their interval empty; their end unknown
 	violations              int
 	first                   [2]*hold
+	freed                   *hold  // that was given up late between the two, which is what let the second in; nil: none
 	at                      string // the key of the first violation
 	violated                map[string]bool
 }
@@ -85,6 +86,9 @@ func (x *exclusion) inside(h *hold, at time.Duration) bool {
 func (x *exclusion) violation(k *key, first, second *hold) {
 	if x.violations++; x.violations == 1 {
 		x.first, x.at = [2]*hold{first, second}, k.name
+		if l := k.last; l != nil && l != first && l.end >= first.granted {
+			x.freed = l
+		}
 	}
 	x.violated[k.name] = true
 }
@@ -128,6 +132,10 @@ func (x *exclusion) witness() *Witness {
 		case h.fault != nil:
 			w.Ops = append(w.Ops, *h.fault)
 		}
+	}
+	if f := x.freed; f != nil && f.release.Outcome == histories.OK {
+		w.Ops = append(w.Ops, f.acquire, f.release)
+		w.Story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), at(f.granted), at(f.release.Call))
 	}
 	byCall(w.Ops)
 	return w

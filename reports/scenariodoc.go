@@ -32,7 +32,11 @@ func (r *Results) scenarioDoc() []byte {
 		if !g.Scenario {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n*%s.*\n\n%s\n\n    go run ./cmd/lockbench run --scenarios %s\n\n", g.Label, upper(g.Warning), g.Doc, g.Label)
+		fmt.Fprintf(&b, "\n## %s\n\n", g.Label)
+		if g.Warning != "" {
+			fmt.Fprintf(&b, "*%s.*\n\n", upper(g.Warning))
+		}
+		fmt.Fprintf(&b, "%s\n\n    go run ./cmd/lockbench run --scenarios %s\n\n", g.Doc, g.Label)
 		b.WriteString("| lock | under | property | expected | observed | because |\n|---|---|---|---|---|---|\n")
 		for _, row := range docRows(g.Main) {
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))

@@ -23,6 +23,8 @@ func (f *runFlags) checkChoice(cmd *cobra.Command) error {
 		return usage(errors.New("--trials: want 1 to 10000"), hint)
 	case f.jobs < 0 || f.jobs > 64:
 		return usage(errors.New("--jobs: want 1 to 64, or 0 to have it chosen"), hint)
+	case f.jobs > 1 && f.redis.list != "":
+		return usage(errors.New("--jobs: on servers of your own trials run one after the other, since they have the same keys"), "leave out --jobs")
 	case len(f.scenarios) > 0 && len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
 		return usage(errors.New("--scenarios brings its own locks, workloads and faults"), "leave out the others, or name locks and faults instead")
 	case f.worker != "" && len(f.locks) > 0:

@@ -73,8 +73,12 @@ func (r *runner) try(ctx context.Context, w work, show *progress, mu *sync.Mutex
 	return err
 }
 
-// atOnce is how many trials run at once: one where their figures are to be compared.
+// atOnce is how many trials run at once: one where their figures are to be compared, and on servers that are not
+// ours, where the trials of a run have the same keys.
 func (r *runner) atOnce() int {
+	if r.servers == servers.External {
+		return 1
+	}
 	if r.jobs > 0 {
 		return r.jobs
 	}
