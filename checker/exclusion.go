@@ -86,7 +86,7 @@ func (x *exclusion) inside(h *hold, at time.Duration) bool {
 func (x *exclusion) violation(k *key, first, second *hold) {
 	if x.violations++; x.violations == 1 {
 		x.first, x.at = [2]*hold{first, second}, k.name
-		if l := k.last; l != nil && l != first && l.end >= first.granted {
+		if l := k.last; l != nil && l != first && l != second && first.granted <= l.end && l.end <= second.granted {
 			x.freed = l
 		}
 	}
