@@ -1,6 +1,6 @@
 # The habits of the project. `make check` is what CI runs.
 
-.PHONY: check test skipped fuzz differential bench run clean
+.PHONY: check test skipped fuzz differential scenarios bench run clean
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -26,6 +26,11 @@ fuzz: ## every fuzz target for FUZZTIME
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
+
+scenarios: ## act every warning of the articles out, and make docs/scenarios.md of what was observed
+	rm -rf runs/scenarios-doc
+	go run ./cmd/lockbench run --scenarios all --out runs/scenarios-doc
+	cp runs/scenarios-doc/report/scenarios.md docs/scenarios.md
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial

@@ -106,7 +106,7 @@ func survives(faults, because string) []Expectation {
 }
 
 // badWeather are the faults that an atomic acquire with a lease and a compared release survive.
-const badWeather = "slow-network lost-reply partition cancelled-acquire delayed-release server-pause"
+const badWeather = "slow-network lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause"
 
 // silence is what to expect where an answer never comes, on a connection that stays open.
 func silence() []Expectation {

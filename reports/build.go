@@ -137,5 +137,10 @@ func (r *Results) write(dir string) error {
 			return err
 		}
 	}
+	if text := r.scenarioDoc(); text != nil {
+		if err := writeFile(filepath.Join(dir, "report", "scenarios.md"), text); err != nil {
+			return err
+		}
+	}
 	return writeViewers(filepath.Join(dir, "report"), p.Witnesses)
 }

@@ -205,7 +205,7 @@ func TestChartLeavesOutWhatIsNoLock(t *testing.T) {
 		}
 		return Measurement{Lock: lock, Standing: standing, Contended: d}
 	}
-	label := labels(nil)
+	label := new(Manifest).labels()
 	got, err := chartOf("c", "counter", []Measurement{of("floor", notALock, 500), of("slow", "", 400), of("quick", "", 200), of("rare", "", 7)}, label)
 	if err != nil {
 		t.Fatal(err)

@@ -154,18 +154,23 @@ func observed(o checker.Observed) string {
 	return o.String()
 }
 
-// labels names each lock of a run: with its deployment only where the lock ran on several.
-func labels(plan []Cell) func(lock, deployment string) string {
-	first := map[string]string{}
-	several := map[string]bool{}
-	for _, c := range plan {
-		if d, seen := first[c.Lock]; seen && d != c.Deployment {
+// labels names locks: lock@deployment where that is not the lock's usual one, or, in a run that does not say
+// what is usual, where the lock was run on several.
+func (m *Manifest) labels() func(lock, deployment string) string {
+	usual, several := map[string]string{}, map[string]bool{}
+	for _, c := range m.Plan {
+		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
 			several[c.Lock] = true
 		}
-		first[c.Lock] = c.Deployment
+		usual[c.Lock] = c.Deployment
+	}
+	for _, l := range m.Locks {
+		if l.Deployment != "" {
+			usual[l.Name], several[l.Name] = l.Deployment, false
+		}
 	}
 	return func(lock, deployment string) string {
-		if !several[lock] || deployment == "" {
+		if deployment == "" || deployment == usual[lock] && !several[lock] {
 			return lock
 		}
 		return fmt.Sprintf("%s@%s", lock, deployment)

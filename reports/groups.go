@@ -96,7 +96,7 @@ func (c claim) where() string {
 
 // groups are by lock, or by scenario where the run has scenarios: what belongs to none of them then comes last.
 func (r *Results) groups() []group {
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	at := map[string]int{}
 	var all []group
 	var main [][]Observation
@@ -125,9 +125,16 @@ func (r *Results) groups() []group {
 		for j := range all[i].Main {
 			c := &all[i].Main[j]
 			c.Lock = label(c.Gravest.Lock, c.Gravest.Deployment)
+			if all[i].Scenario && severalFaults(all[i].Main) {
+				c.Lock += " under " + c.Fault
+			}
 		}
 	}
 	return all
+}
+
+func severalFaults(all []claim) bool {
+	return slices.ContainsFunc(all, func(c claim) bool { return c.Fault != all[0].Fault })
 }
 
 // inOrder are the observations in the order of the plan, or of the scenarios where the run has any.

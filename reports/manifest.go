@@ -52,8 +52,9 @@ type Parameter struct {
 
 // LockDoc is one sentence on a lock.
 type LockDoc struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc"`
+	Name       string `json:"name"`
+	Doc        string `json:"doc"`
+	Deployment string `json:"deployment,omitempty"` // its usual one
 }
 
 // Scenario is a way in which locks are known to fail, driven on purpose: several cells, each with its expectations.

@@ -13,7 +13,7 @@ func TestManifestComesBack(t *testing.T) {
 	dir := t.TempDir()
 	want := sampleManifest()
 	want.Plan = []Cell{{Dir: "redlock@five/counter+none", Lock: "redlock", Deployment: "five", Workload: "counter", Fault: "none"}}
-	want.Locks = []LockDoc{{"redlock", "a majority of five"}}
+	want.Locks = []LockDoc{{Name: "redlock", Doc: "a majority of five"}}
 	if err := WriteManifest(dir, want); err != nil {
 		t.Fatal(err)
 	}

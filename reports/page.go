@@ -122,7 +122,7 @@ func (r *Results) tiles() []tile {
 
 // witnesses draws every violation that has one: broken claims first, as they matter most.
 func (r *Results) witnesses() ([]witness, error) {
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	var all []witness
 	for _, o := range r.Cells {
 		if o.shown == nil {
@@ -178,7 +178,7 @@ func (r *Results) workloads() ([]workload, error) {
 			w.Faulty = append(w.Faulty, m)
 		}
 	}
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	for i := range all {
 		var err error
 		top := bestOf(all[i].Plain)
@@ -238,7 +238,7 @@ func (r *Results) funcs() template.FuncMap {
 		"where":       func(o Observation) string { return o.where() },
 		"witness":     func(o Observation) string { return witnessID(&o) },
 		"shown":       func(o Observation) bool { return o.shown != nil },
-		"label":       labels(r.Run.Plan),
+		"label":       r.Run.labels(),
 		"client":      clientName,
 		"claims":      claims,
 		"intrials":    inTrials,

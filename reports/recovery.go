@@ -65,7 +65,7 @@ const (
 
 // recoveries are the rows of the cells in which something recovered.
 func (r *Results) recoveries() []recoveryRow {
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	var rows []recoveryRow
 	for _, m := range r.Measurements {
 		if m.Recovery == nil {

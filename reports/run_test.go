@@ -146,7 +146,7 @@ func writeSample(t *testing.T, dir string) {
 	t.Helper()
 	m := sampleManifest()
 	for i, l := range sampleLocks() {
-		m.Locks = append(m.Locks, LockDoc{l.name, l.doc})
+		m.Locks = append(m.Locks, LockDoc{Name: l.name, Doc: l.doc})
 		for _, fault := range []string{"none", "holder-stall"} {
 			c := Cell{Dir: l.name + "/counter+" + fault, Lock: l.name, Deployment: "single", Workload: "counter", Fault: fault}
 			m.Plan = append(m.Plan, c)

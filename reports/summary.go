@@ -100,7 +100,7 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // listed names up to three observations of a score.
 func (r *Results) listed(s checker.Score) string {
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	var names []string
 	for _, o := range r.Cells {
 		if o.Score == s {
@@ -149,7 +149,7 @@ func (r *Results) conditions() string {
 }
 
 func (r *Results) judgedNames() (locks, workloads, faults []string) {
-	label := labels(r.Run.Plan)
+	label := r.Run.labels()
 	add := func(to *[]string, name string) {
 		if !slices.Contains(*to, name) {
 			*to = append(*to, name)

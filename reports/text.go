@@ -105,19 +105,17 @@ func (c *claim) seen() string {
 // the rest.
 func (t *table) rows(g group) {
 	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
+	scores := []checker.Score{checker.Measured}
 	if g.Scenario {
-		cells = [][]string{{"", "lock", "property", "expected", "observed", "score", "weight"}}
+		cells, scores = scenarioRows(g.Main)
+	} else {
+		for _, c := range g.Main {
+			o := c.Gravest
+			cells = append(cells, []string{markOf(o), c.Property, expectation(c.Expected), c.seen(), o.Score.String(), c.where(), counts(c.Counts)})
+			scores = append(scores, o.Score)
+		}
 	}
 	score := slices.Index(cells[0], "score")
-	scores := []checker.Score{checker.Measured}
-	for _, c := range g.Main {
-		o := c.Gravest
-		row := []string{markOf(o), c.Property, expectation(c.Expected), c.seen(), o.Score.String(), c.where(), counts(c.Counts)}
-		if g.Scenario {
-			row = []string{markOf(o), c.Lock, c.Property, expectation(c.Expected), c.seen(), o.Score.String(), counts(c.Counts)}
-		}
-		cells, scores = append(cells, row), append(scores, o.Score)
-	}
 	if len(cells) == 1 {
 		t.line("  nothing was claimed and nothing was violated")
 		return
@@ -136,6 +134,29 @@ func (t *table) rows(g group) {
 	if n := len(claims(g.Rest)); n > 0 {
 		t.line("     and " + plural(n, "property") + " measured without a claim, none violated")
 	}
+}
+
+// scenarioRows are the claims of a scenario: a line for what came out alike with one lock.
+func scenarioRows(all []claim) (cells [][]string, scores []checker.Score) {
+	cells = [][]string{{"", "lock", "expected", "score", "property", "weight"}}
+	scores = []checker.Score{checker.Measured}
+	for _, c := range all {
+		o := c.Gravest
+		weight := counts(c.Counts)
+		if text := inTrials(o); text != "" {
+			weight = text + "; " + weight
+		}
+		row := []string{markOf(o), c.Lock, expectation(c.Expected), o.Score.String(), c.Property, weight}
+		i := slices.IndexFunc(cells, func(other []string) bool {
+			return slices.Equal(other[:4], row[:4]) && other[5] == row[5]
+		})
+		if i >= 0 {
+			cells[i][4] += ", " + c.Property
+			continue
+		}
+		cells, scores = append(cells, row), append(scores, o.Score)
+	}
+	return cells, scores
 }
 
 func widths(cells [][]string) []int {

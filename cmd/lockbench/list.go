@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +49,7 @@ func table(name string) []listed {
 		}
 	case "scenarios":
 		for _, s := range scenarios.All() {
-			add(s.Name, s.Warning)
+			add(s.Name, s.Doc)
 		}
 	}
 	return out
@@ -85,11 +87,38 @@ func printTables(w io.Writer, names []string, asJSON bool) error {
 			fmt.Fprintln(tw)
 		}
 		fmt.Fprintf(tw, "%s\n", name)
+		if name == "scenarios" { // a paragraph each
+			printScenarios(tw)
+			continue
+		}
 		for _, l := range table(name) {
 			fmt.Fprintf(tw, "  %s\t%s\n", l.Name, l.Doc)
 		}
 	}
 	return tw.Flush()
+}
+
+// printScenarios prints what each warns of, and what happens.
+func printScenarios(w io.Writer) {
+	for _, s := range scenarios.All() {
+		fmt.Fprintf(w, "  %s: %s\n", s.Name, s.Warning)
+		for _, line := range broken(s.Doc, 100) {
+			fmt.Fprintf(w, "      %s\n", line)
+		}
+	}
+}
+
+// broken is a text in lines that are no longer than so many letters.
+func broken(text string, width int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+1+utf8.RuneCountInString(word) <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -174,7 +174,7 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	for _, c := range r.cells {
 		if !seen[c.Lock.Name] {
 			seen[c.Lock.Name] = true
-			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc})
+			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment})
 		}
 		r.manifest.Plan = append(r.manifest.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
 			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})

@@ -134,7 +134,7 @@ type Action struct {
 func All() []Fault {
 	return []Fault{None(),
 		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
-		slowNetwork(), lostReply(), lostReplySilent(), partition(), delayedRelease(), lostWakeup(),
+		slowNetwork(), lostReply(), lostReplySilent(), partition(), partitionOneWay(), delayedRelease(), lostWakeup(),
 		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
 		nodeRestart(), minorityDown(), eviction()}
 }

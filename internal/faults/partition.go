@@ -12,6 +12,17 @@ func partition() Fault {
 	}
 }
 
+// partitionOneWay is the same where only the answers are lost: what the holder asks is done, and it does not know.
+func partitionOneWay() Fault {
+	return Fault{
+		Name: "partition-one-way", Kind: Network,
+		Doc: "what a holder's process asks of the server is done, and the answers are lost, beyond the lease",
+		Plan: func(s Scene) Plan {
+			return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: beyond(s)})
+		},
+	}
+}
+
 // minority are as many servers as a lock may do without, or the only one.
 func minority(s Scene) []int {
 	if s.Servers() == 1 {

@@ -34,7 +34,10 @@ func ofNetworks() []Scenario {
 			Warning: "a holder that reaches the lock's server no longer must stop before its lease is over",
 			Doc: "A holder and the server hear nothing of each other for longer than a lease. It can neither renew nor release; the " +
 				"next is granted after the lease. Of five servers it is cut off from two, which changes nothing.",
-			Parts: []Part{{Locks: "set-px-lua redisson redlock fenced", Fault: "partition"}},
+			Parts: []Part{
+				{Locks: "set-px-lua redisson redlock fenced", Fault: "partition"},
+				{Locks: "set-px-lua redisson fenced", Fault: "partition-one-way"},
+			},
 		},
 		{
 			Name:    "bad-weather",

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,11 @@ type Remote struct {
 	CAFile    string // certificates to trust with TLS; "": the system's
 
 	roots *x509.CertPool
+}
+
+// TLS tells whether any of them is reached through it.
+func (r Remote) TLS() bool {
+	return slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.tls })
 }
 
 // NewRemote reads addresses (ParseAddresses) and the file of the certificates to trust, which may be "".

@@ -3,6 +3,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -94,6 +95,9 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 			why = c.spec(how, remote).Supported()
 			if why == nil && c.Fault.Kind == faults.Servers && servers.Resolve(how) != servers.Local {
 				why = fmt.Errorf("%s needs servers of lockbench's own: apt install redis-server, and --servers local", c.Fault.Name)
+			}
+			if why == nil && c.InProcesses() && remote.TLS() {
+				why = errors.New("what passes between a process and its server cannot be looked at with TLS")
 			}
 		}
 		what := c.LockName()
