@@ -13,10 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lockbench/checker"
 	"lockbench/impls"
 	"lockbench/internal/faults"
-	"lockbench/workloads"
 )
 
 const hintClaims = "docs/claims.schema.json has the shape of a file of claims, and examples/ci one"
@@ -214,9 +212,9 @@ func (r claimsReader) checkOne(c *claim, path string) error {
 		field, text string
 		known       []string
 	}{
-		{"property", c.Property, names(checker.Properties(), func(p checker.Property) string { return p.Name })},
-		{"fault", c.Fault, names(faults.All(), func(f faults.Fault) string { return f.Name })},
-		{"workload", c.Workload, names(workloads.All(), func(w workloads.Workload) string { return w.Name })},
+		{"property", c.Property, propertyNames()},
+		{"fault", c.Fault, faultNames()},
+		{"workload", c.Workload, workloadNames()},
 		{"verdict", string(c.Verdict), []string{string(impls.Holds), string(impls.Breaks), string(impls.Open)}},
 	} {
 		at, there := r.at[path+"."+f.field]
@@ -243,12 +241,4 @@ func showing(property, fault string) string {
 		return "misuse"
 	}
 	return "counter"
-}
-
-func names[T any](all []T, name func(T) string) []string {
-	var out []string
-	for _, one := range all {
-		out = append(out, name(one))
-	}
-	return out
 }

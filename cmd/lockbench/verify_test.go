@@ -107,6 +107,23 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestWorkerThatCannotBeMeant: what a worker says of itself is held to the tables.
+func TestWorkerThatCannotBeMeant(t *testing.T) {
+	for want, r := range map[string]worker.Ready{
+		"has that name already":       {Name: "none"},
+		"did you mean fencing?":       {Name: "x", Expect: []worker.Expect{{Property: "fencin"}}},
+		"did you mean process-pause?": {Name: "x", Expect: []worker.Expect{{Property: "fencing", Fault: "proces-pause"}}},
+		"did you mean counter?":       {Name: "x", Expect: []worker.Expect{{Property: "fencing", Workload: "count"}}},
+	} {
+		if err := checkReady(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", r, err, want)
+		}
+	}
+	if err := checkReady(worker.Ready{Name: "x", Expect: []worker.Expect{{Property: "fencing"}}}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestClaimsSchema: the published shape takes the example, and the names in it are those that there are.
 func TestClaimsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/claims.schema.json")

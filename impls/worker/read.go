@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ func ReadReady(text []byte) (Ready, error) {
 		return r, fmt.Errorf(`it speaks version %d of the protocol, and this lockbench version %d ("lockbench_worker":%d): %s`, r.Version, Version, Version, quoted(text))
 	case r.Name == "":
 		return r, fmt.Errorf(`its first line names no lock: want "name":"..."; it is %s`, quoted(text))
+	case !nameable.MatchString(r.Name):
+		return r, fmt.Errorf("it calls itself %s, and results are kept under that name: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
 	case r.BackOffMS < 0 || r.BackOffMS > longest/int64(time.Millisecond):
 		return r, fmt.Errorf(`its first line states "backoff_ms":%d, which is no time to wait`, r.BackOffMS)
 	}
@@ -49,6 +52,9 @@ func ReadReady(text []byte) (Ready, error) {
 	}
 	return r, nil
 }
+
+// nameable is a name that a folder can have anywhere.
+var nameable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
 
 // capabilities are all that there are.
 func capabilities() []string {
