@@ -61,7 +61,8 @@ func (t *trial) opened(p workloads.Process) {
 
 const (
 	connectTimeout = 10 * time.Second // bounds the first acquires of every client, which nobody contends for
-	connectTries   = 3
+	connectTries   = 20
+	connectAgain   = 50 * time.Millisecond // the pause between two tries
 )
 
 // connect has every client take and release a key of its own, all at once.
@@ -93,6 +94,11 @@ func (t *trial) connectOne(ctx context.Context, client int) (err error) {
 		}
 		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
 			return nil
+		}
+		select {
+		case <-time.After(connectAgain):
+		case <-ctx.Done():
+			return err
 		}
 	}
 	return err
