@@ -15,6 +15,7 @@ type past struct{ of [256]*[16]gone }
 type gone struct {
 	acquire histories.Op
 	release histories.Op  // the last of its hold; none where it was lost
+	taker   histories.Op  // the acquire of the first other client to be granted the key while it lasted; none where nobody was
 	over    time.Duration // of the hold, valid where ended
 	key     int
 	known   bool

@@ -44,10 +44,26 @@ func (x *renewals) event(k *key, ev histories.Event) {
 	}
 	if h := k.numbered(op); h != nil {
 		x.confirmed(k, h, op)
-	} else if g := x.past.find(op.Hold); g != nil && g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return {
+	} else if g := x.past.find(op.Hold); g != nil {
+		x.afterwards(k, g, op)
+	}
+}
+
+// afterwards judges the renewal of a hold whose release was called before it was answered, or was sent.
+func (x *renewals) afterwards(k *key, g *gone, op *histories.Op) {
+	switch {
+	case g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return:
 		x.violation(op, fmt.Sprintf("%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
 			x.client(op), k.name, at(g.release.Call), at(g.release.Return), at(op.Call), at(op.Return)), g.acquire, g.release, *op)
+	case g.taker.Hold != 0 && g.taker.Return < op.Call:
+		x.violation(op, x.taken(k, &g.acquire, &g.taker, op), g.acquire, g.taker, *op)
 	}
+}
+
+// taken tells of a renewal after another was granted the key.
+func (x *renewals) taken(k *key, acquire, taker, op *histories.Op) string {
+	return fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
+		x.client(acquire), k.name, at(acquire.Return), x.client(taker), at(taker.Return), at(op.Call), at(op.Return))
 }
 
 // confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
@@ -58,8 +74,7 @@ func (x *renewals) confirmed(k *key, h *hold, op *histories.Op) {
 	left := l.until + x.slack - op.Call
 	switch t := l.taker; {
 	case t != nil && t.granted < op.Call:
-		x.violation(op, fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
-			x.who(h), k.name, at(h.granted), x.who(t), at(t.granted), at(op.Call), at(op.Return)), h.acquire, t.acquire, *op)
+		x.violation(op, x.taken(k, &h.acquire, &t.acquire, op), h.acquire, t.acquire, *op)
 	case !h.promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
 		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
@@ -81,6 +96,10 @@ func (x *renewals) change(k *key, h *hold, c change) {
 			if l := x.held[o]; o != h && l.taker == nil && o.acquire.Client != h.acquire.Client {
 				l.taker = h
 			}
+		}
+	case ended:
+		if g := x.past.find(h.number()); g != nil && x.held[h].taker != nil {
+			g.taker = x.held[h].taker.acquire
 		}
 	case closed:
 		delete(x.held, h)

@@ -216,7 +216,7 @@ func TestFaultsAreRefusedWhereTheyCannotBe(t *testing.T) {
 		for what, err := range map[string]error{
 			"pause": n.Pause(), "resume": n.Resume(), "restart": n.Restart(t.Context()),
 			"jump": n.Jump(t.Context(), time.Hour), "squeeze": n.Squeeze(t.Context(), "key"),
-			"stall": g.Stall(0), "promote": g.Promote(t.Context(), 0), "await": awaited,
+			"stall": g.Stall(t.Context(), 0), "promote": g.Promote(t.Context(), 0), "await": awaited,
 		} {
 			if err == nil || !strings.Contains(err.Error(), "of our own") || strings.Contains(err.Error(), "s3same") {
 				t.Errorf("%s, %s: %v", name, what, err)

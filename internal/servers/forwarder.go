@@ -163,7 +163,7 @@ func (f *forwarder) stall(port string) error {
 		}
 	}
 	if !found {
-		return errors.New("it does not follow the primary now")
+		return errNotFollowing
 	}
 	f.stalled[port] = true
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,6 +25,9 @@ type replicated struct {
 
 // errNotReplicated: the servers are not ours, or do not follow each other.
 var errNotReplicated = errors.New("it needs redis-servers of our own that follow one another")
+
+// errNotFollowing: there is no link between them.
+var errNotFollowing = errors.New("it does not follow the primary now")
 
 // startReplicated returns when every replica follows, and says so.
 func startReplicated(ctx context.Context, l launcher, g *Group, nodes int) error {
@@ -87,18 +91,48 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *local, replica
 }
 
 // Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays
-// up and the replica can be read. It ends when the replica follows another node. An error: no fault was injected.
-func (g *Group) Stall(i int) error {
+// up and the replica can be read. It has received all that was acknowledged before. It ends when the replica
+// follows another node. An error: no fault was injected.
+func (g *Group) Stall(ctx context.Context, i int) error {
 	r, err := g.replicas(i)
 	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		err = r.forwarders[r.primary].stall(r.forwarders[i].port())
+		err = r.stall(ctx, i)
 	}
 	if err != nil {
 		return fmt.Errorf("stall the link to node %d: %w", i, err)
 	}
 	return nil
+}
+
+// stall lets the replica catch up first: a release that was acknowledged and is still on its way would be kept
+// from it too, and it would take a key for held that was free.
+func (r *replicated) stall(ctx context.Context, i int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i == r.primary {
+		return errNotFollowing
+	}
+	info, err := askInfo(ctx, r.nodes[r.primary].addr(), "replication")
+	if err != nil {
+		return err
+	}
+	done := offset(info["master_repl_offset"])
+	err = r.nodes[i].await(ctx, "hear of what its primary has done", "replication", func(info map[string]string) bool {
+		return offset(info["slave_repl_offset"]) >= done
+	})
+	if err != nil {
+		return err
+	}
+	return r.forwarders[r.primary].stall(r.forwarders[i].port())
+}
+
+// offset is how far a node is in what was ever written; -1 where it does not say.
+func offset(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	if set(t, primary, "before", 1) != 1 {
 		t.Fatal("the replica does not follow")
 	}
-	must(t, g.Stall(1))
+	must(t, g.Stall(t.Context(), 1))
 	if n := set(t, primary, "after", 0); n != 0 {
 		t.Errorf("%d replicas acknowledged what none was sent", n)
 	}
@@ -55,6 +56,21 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	}
 }
 
+// TestAStalledReplicaHasWhatWasAcknowledgedBefore: also what was on its way to it when it was to be stalled.
+func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
+	g := startGroup(t, Local, Replica)
+	c := g.Nodes[0].(*local).client()
+	defer c.Close()
+	large := strings.Repeat("x", 8<<20)
+	for i := range 4 {
+		must(t, c.Set(t.Context(), fmt.Sprint("large", i), large, 0).Err())
+	}
+	must(t, g.Stall(t.Context(), 1))
+	if !has(t, g.Nodes[1], "large3") {
+		t.Error("what was on its way was kept from it")
+	}
+}
+
 // TestAReplicaKeepsNoCopyOfWhatItWasSent: it would come back with that when it is restarted.
 func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
 	g := startGroup(t, Local, Replica)
@@ -66,7 +82,7 @@ func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
 
 func TestAStallOutlastsTheConnection(t *testing.T) {
 	g := startGroup(t, Local, Replica)
-	must(t, g.Stall(1))
+	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
 	eventually(t, "it follows again", func() bool {
 		f := g.replicated.forwarders[0]
@@ -92,7 +108,7 @@ func TestPromoteMakesTheOthersFollow(t *testing.T) {
 	if n := set(t, g.Nodes[0], "before", 2); n != 2 {
 		t.Fatalf("%d replicas", n)
 	}
-	must(t, g.Stall(1))
+	must(t, g.Stall(t.Context(), 1))
 	if n := set(t, g.Nodes[0], "after", 1); n != 1 || has(t, g.Nodes[1], "after") {
 		t.Errorf("%d of the two acknowledged, one is stalled", n)
 	}
@@ -107,7 +123,7 @@ func TestPromoteMakesTheOthersFollow(t *testing.T) {
 	if other := g.Nodes[2]; !has(t, other, "new") || !has(t, other, "before") || has(t, other, "after") {
 		t.Errorf("the other has new: %t, before: %t, after: %t", has(t, other, "new"), has(t, other, "before"), has(t, other, "after"))
 	}
-	must(t, g.Stall(2)) // who follows the new one is stalled there
+	must(t, g.Stall(t.Context(), 2)) // who follows the new one is stalled there
 	if n := set(t, g.Nodes[1], "newer", 0); n != 0 {
 		t.Errorf("%d acknowledged", n)
 	}
@@ -136,12 +152,12 @@ func TestReplicationRefuses(t *testing.T) {
 		err  error
 		says string
 	}{
-		"stall the primary":       {g.Stall(0), "it does not follow the primary"},
-		"stall nobody":            {g.Stall(2), "there are 2 nodes"},
+		"stall the primary":       {g.Stall(t.Context(), 0), "it does not follow the primary"},
+		"stall nobody":            {g.Stall(t.Context(), 2), "there are 2 nodes"},
 		"promote the primary":     {g.Promote(t.Context(), 0), "it is the primary already"},
 		"promote nobody":          {g.Promote(t.Context(), -1), "there are 2 nodes"},
 		"promote without time":    {g.Promote(dead, 1), "promote node 1: "},
-		"stall what stands alone": {startGroup(t, Local, Single).Stall(0), "that follow one another"},
+		"stall what stands alone": {startGroup(t, Local, Single).Stall(t.Context(), 0), "that follow one another"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
 			t.Errorf("%s: %v, want %q", what, test.err, test.says)
@@ -156,7 +172,7 @@ func TestSentinelsPromote(t *testing.T) {
 	}
 	set(t, g.Nodes[0], "before", 2)
 	for i := 1; i <= 2; i++ {
-		must(t, g.Stall(i))
+		must(t, g.Stall(t.Context(), i))
 	}
 	set(t, g.Nodes[0], "after", 0)
 	if err := g.Promote(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the Sentinels promote here") {

@@ -151,7 +151,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (effect, error) {
 			errs = append(errs, n.Pause())
 			heal = n.Resume
 		case faults.Unlink:
-			errs = append(errs, w.group.Stall(i))
+			errs = append(errs, w.group.Stall(ctx, i))
 		case faults.Failover:
 			errs = append(errs, w.failover(ctx, i))
 		case faults.Jump:

@@ -1,0 +1,45 @@
+package trial
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+)
+
+// TestMain is also the worker: the processes of clients are this test program again.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func aboutNamed(o worker.Open) (worker.About, error) {
+	l, err := findLock(o.Lock)
+	return worker.About{Name: l.Name, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, BackOff: l.BackOff}, err
+}
+
+func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
+	l, err := findLock(o.Lock)
+	if err != nil {
+		return nil, err
+	}
+	return l.Open(env)
+}
+
+func findLock(name string) (impls.Impl, error) {
+	all := impls.All()
+	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
+	if i < 0 {
+		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	}
+	return all[i], nil
+}
