@@ -5,23 +5,15 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
-
 	"lockbench/impls"
 	"lockbench/impls/worker"
 )
 
 const pause = 20 * time.Millisecond
-
-type lock struct {
-	*redislock.Client
-	prefix string
-	held   sync.Map // *redislock.Lock by token
-}
 
 func main() {
 	worker.Main(worker.About{Name: "go-redislock", Doc: "github.com/bsm/redislock", BackOff: pause}, func(env impls.Env) (impls.Lock, error) {
@@ -29,32 +21,19 @@ func main() {
 		if err != nil {
 			return nil, errors.New("the URL of the server cannot be read") // it may have a password in it
 		}
-		return &lock{Client: redislock.New(redis.NewClient(o)), prefix: env.Prefix}, nil
+		client := redislock.New(redis.NewClient(o))
+		return worker.Tried(pause, func(ctx context.Context, r impls.Request) (g impls.Grant, release func(context.Context) error, err error) {
+			got, err := client.Obtain(ctx, env.Prefix+r.Key, r.TTL, nil)
+			if err != nil {
+				return g, nil, said(err)
+			}
+			return impls.Grant{Token: got.Token(), Validity: r.TTL}, func(ctx context.Context) error { return said(got.Release(ctx)) }, nil
+		}), nil
 	})
 }
 
-func (l *lock) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {
-	return worker.Poll(ctx, r, pause, func() (impls.Grant, error) {
-		got, err := l.Obtain(ctx, l.prefix+r.Key, r.TTL, nil)
-		switch {
-		case errors.Is(err, redislock.ErrNotObtained):
-			return impls.Grant{}, impls.ErrBusy
-		case err != nil:
-			return impls.Grant{}, err
-		}
-		l.held.Store(got.Token(), got)
-		return impls.Grant{Key: r.Key, Owner: r.Owner, Token: got.Token(), Validity: r.TTL}, nil
-	})
+// said tells what is definite.
+func said(err error) error {
+	known := map[error]error{redislock.ErrNotObtained: impls.ErrBusy, redislock.ErrLockNotHeld: impls.ErrNotHeld}
+	return errors.Join(known[err], err)
 }
-
-func (l *lock) Release(ctx context.Context, g impls.Grant) error {
-	held, _ := l.held.Load(g.Token)
-	of, _ := held.(*redislock.Lock) // nil where it was never granted, and holds nothing
-	err := of.Release(ctx)
-	if errors.Is(err, redislock.ErrLockNotHeld) {
-		return impls.ErrNotHeld
-	}
-	return err
-}
-
-func (l *lock) Close() error { return nil }

@@ -14,7 +14,6 @@ redlock.on("error", (e) => console.error(e.message));
 const held = new Map(), cancelled = new Set(); // locks by the id of their acquire
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 const since = (read) => Number(process.hrtime.bigint() - read);
-
 // refused tells whether what there is of a majority said no; anything else may have taken effect.
 const refused = async (error) => {
   const votes = await Promise.all(error.attempts ?? []);
@@ -46,13 +45,11 @@ const does = {
   read: (q) => guarded("GET", q), write: (q) => guarded("PUT", q, String(q.value ?? 0)),
   release: (q) => held.get(q.hold)?.release().then(() => ({})) ?? { refused: "not held" }, // never granted: nothing to send
 };
-
 async function answer(q, read) {
   const line = await new Promise((ok) => ok(does[q.do](q, read))).catch(async (e) => // said no, or nobody knows
     q.do === "release" && (await refused(e)) ? { refused: "not held" } : { error: e.message });
   say({ id: q.id, ok: !line.refused && !line.error, ...line });
 }
-
 say({ lockbench_worker: 1, name: "redlock-node", doc: "npm's redlock 5 on ioredis", backoff_ms: 20 });
 for (let next; !(next = await lines.next()).done; ) {
   const q = JSON.parse(next.value), read = process.hrtime.bigint();

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"lockbench/impls"
@@ -36,3 +37,44 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 		}
 	}
 }
+
+// Try asks the store once for what a request wants. It returns what was granted, with a token of its own, and how to
+// give it back; impls.ErrBusy, and impls.ErrNotHeld from giving back, are definite, any other error is not.
+type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
+
+// Tried makes a lock of a library's that can only be tried: whoever waits tries every so often.
+func Tried(every time.Duration, try Try) impls.Lock {
+	return &tried{every: every, try: try, held: map[string]func(context.Context) error{}}
+}
+
+type tried struct {
+	every time.Duration
+	try   Try
+	mu    sync.Mutex
+	held  map[string]func(context.Context) error // by token; what was given back stays, for it may be again
+}
+
+func (l *tried) Acquire(ctx context.Context, r impls.Request) (impls.Hold, error) {
+	return Poll(ctx, r, l.every, func() (impls.Grant, error) {
+		g, release, err := l.try(ctx, r)
+		if err == nil {
+			g.Key, g.Owner = r.Key, r.Owner
+			l.mu.Lock()
+			l.held[g.Token] = release
+			l.mu.Unlock()
+		}
+		return g, err
+	})
+}
+
+func (l *tried) Release(ctx context.Context, g impls.Grant) error {
+	l.mu.Lock()
+	release := l.held[g.Token]
+	l.mu.Unlock()
+	if release == nil {
+		return impls.ErrNotHeld
+	}
+	return release(ctx)
+}
+
+func (l *tried) Close() error { return nil }
