@@ -52,6 +52,7 @@ func actedOut() []acted {
 		{"lost-reply", "setnx", "0", ""},
 		{"lost-reply-silent", "set-px-lua", "0", ""},
 		{"partition", "fenced", "0", "0"},
+		{"partition-one-way", "redisson", "0", "0"},
 		{"delayed-release", "set-px-getdel", "0", "0"},
 		{"lost-wakeup", "redisson", "harness", "harness"},
 		{"server-restart", "fenced", "harness", ""},

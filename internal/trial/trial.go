@@ -161,7 +161,12 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	d.Director = in
 	in.begin()
 	d.Run(ctx)
-	t.void = cmp.Or(in.finish(), w.stalls.end((t.Params.TTL-min(t.Params.Hold, t.Params.TTL))*3/4))
+	t.void = cmp.Or(in.finish(), w.stalls.end(t.mayBeLate()))
+}
+
+// mayBeLate is how late a holder under a fault may be without outliving its lease by that alone.
+func (t *trial) mayBeLate() time.Duration {
+	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
 // counted is counters.json: what the servers counted before and after the workload; null where they do not.
@@ -182,8 +187,11 @@ func (t *trial) judge() (Outcome, error) {
 	}
 	out.Verdict, out.Header = v, header
 	out.Void = t.void
-	if v.MaxStall > t.Params.TTL {
-		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", v.MaxStall.Round(time.Millisecond), t.Params.TTL)
+	switch stall := v.MaxStall.Round(time.Millisecond); {
+	case v.MaxStall > t.Params.TTL:
+		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", stall, t.Params.TTL)
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // it says when a hold's work is over
+		out.Void = fmt.Sprintf("the harness itself stood still for %s, and %s is what a holder may be late", stall, t.mayBeLate())
 	}
 	if out.Void != "" {
 		err = writeJSON(filepath.Join(t.dir, "void.json"), map[string]string{"reason": out.Void})

@@ -52,7 +52,9 @@ func TestEachCell(t *testing.T) {
 func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string, out Outcome) {
 	var granted atomic.Int64
 	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
-	if err != nil {
+	if err != nil && strings.Contains(out.Void, "stood still") {
+		t.Skip("this machine is too busy to tell: ", err)
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	if !c.faulty() && (out.Verdict.Counts.Grants == 0 || granted.Load() == 0) {
@@ -80,17 +82,19 @@ func contend() workloads.Workload {
 
 func TestStalledTrialIsVoid(t *testing.T) {
 	for _, c := range []struct {
-		stall string
-		void  bool
-	}{{"40000000", false}, {"6000000000", true}} {
-		tr := trial{Setting: Setting{Params: workloads.Defaults()}, dir: t.TempDir()}
+		stall, fault string
+		void         bool
+	}{{"40000000", "none", false}, {"4000000000", "none", false}, {"6000000000", "none", true},
+		{"100000000", "slow-network", false}, {"200000000", "slow-network", true}} {
+		tr := trial{Setting: Setting{Params: workloads.Defaults()}, Cell: Cell{Fault: namedFault(c.fault)}, dir: t.TempDir()}
+		tr.Params = tr.params(tr.Cell)
 		text := `{"lockbench":1,"ttl_ns":"5s"}` + "\n" + `{"mark":10,"stall":` + c.stall + `}` + "\n"
 		if err := os.WriteFile(tr.historyFile(), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		out, err := tr.judge()
 		if err != nil || (out.Void != "") != c.void {
-			t.Errorf("stall %s: void %q, %v", c.stall, out.Void, err)
+			t.Errorf("stall %s under %s: void %q, %v", c.stall, c.fault, out.Void, err)
 		}
 		if _, err := os.Stat(filepath.Join(tr.dir, "void.json")); (err == nil) != c.void {
 			t.Errorf("stall %s: void.json: %v", c.stall, err)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"lockbench/internal/faults"
 	"lockbench/internal/proxy"
@@ -165,8 +166,10 @@ func (w *world) befall(ctx context.Context, a faults.Action) (effect, error) {
 	return effect{heal: heal}, errors.Join(errs...)
 }
 
-// failover kills the primary, has a replica take over, and leads every process to it.
+// failover kills the primary, has a replica take over, and leads every process to it. Where that takes longer than
+// the lease, nobody could have been let in too early.
 func (w *world) failover(ctx context.Context, to int) error {
+	start := time.Now()
 	if err := w.group.Nodes[0].Kill(); err != nil {
 		return err
 	}
@@ -182,6 +185,9 @@ func (w *world) failover(ctx context.Context, to int) error {
 	addr, err := hostOf(w.group.Nodes[to].URL())
 	for _, of := range w.links {
 		of[0].Upstream(addr)
+	}
+	if took := time.Since(start); err == nil && took > w.scene.TTL*3/4 {
+		err = fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
 	}
 	return err
 }
