@@ -237,10 +237,10 @@ func TestTable(t *testing.T) {
 		names[impl.Name] = true
 		properties := map[string]bool{}
 		for _, e := range impl.Expect {
-			if e.Because == "" || properties[e.Property+e.Workload+e.Fault] {
+			if e.Because == "" || properties[e.Property+e.Workload+e.Fault+e.Deployment] {
 				t.Errorf("%s: %s under %s: once, and with a reason", impl.Name, e.Property, e.Fault)
 			}
-			properties[e.Property+e.Workload+e.Fault] = true
+			properties[e.Property+e.Workload+e.Fault+e.Deployment] = true
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (r *runner) preflight(ctx context.Context) error {
 		if c.Lock.Store == "" {
 			continue
 		}
-		spec := servers.Spec{How: r.servers, Store: c.Lock.Store, Remote: r.remote}
+		spec := servers.Spec{How: r.servers, Store: c.Lock.Store, Deployment: c.On(), Remote: r.remote}
 		if len(r.remote.Addresses) == five {
 			spec.Deployment = servers.Five
 		}

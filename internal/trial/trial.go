@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -46,6 +47,7 @@ const attempts = 5
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
 	s.Params = s.params(c)
 	s.Params.Seed += uint64(n)
+	s.LockParams = s.lockParams(c)
 	var out Outcome
 	for attempt := range attempts {
 		number := n + 1 + attempt*max(1, s.Trials)
@@ -69,6 +71,17 @@ func (s Setting) params(c Cell) workloads.Params {
 		p.TTL = min(p.TTL, c.Lock.Lease)
 	}
 	return p
+}
+
+// lockParams are the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
+// to spin: those that spin leave the machine no time for anybody else, and who is late by itself is no evidence.
+func (s Setting) lockParams(c Cell) map[string]string {
+	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
+		return s.LockParams
+	}
+	params := map[string]string{"wait": "backoff"}
+	maps.Copy(params, s.LockParams)
+	return params
 }
 
 type trial struct {
