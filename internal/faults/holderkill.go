@@ -18,8 +18,9 @@ func holderKill() Fault {
 	}
 }
 
-// untilFreed makes a trial long enough to see whether a key becomes free within the bound.
+// untilFreed makes a trial long enough to see whether a key becomes free within the bound: who asks when the time
+// is up goes on asking for the lease and half a second more.
 func untilFreed(p *workloads.Params, _ Scene) {
 	p.Hold = p.TTL / 4
-	p.Duration = p.TTL + 2*time.Second
+	p.Duration = p.TTL + 800*time.Millisecond
 }
