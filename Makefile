@@ -32,6 +32,13 @@ scenarios: ## act every warning of the articles out, and make docs/scenarios.md 
 	go run ./cmd/lockbench run --scenarios all --out runs/scenarios-doc
 	cp runs/scenarios-doc/report/scenarios.md docs/scenarios.md
 
+# Trials of each of the best locks under the faults that it claims to survive; a fifth of them for each control.
+SOAK ?= 500
+
+soak: ## claims kept and controls caught, again and again, for an hour; runs that are killed, 50 times
+	LOCKBENCH_SOAK=$(SOAK) go test ./internal/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/soak.md
+	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled$$' -v
+
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial
 

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,6 +82,27 @@ func TestInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(stdout.String(), "mutual-exclusion") {
 		t.Errorf("what was recorded is not in the table:\n%s", &stdout)
+	}
+}
+
+// TestNewFolder: runs that begin at the same moment have folders of their own.
+func TestNewFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var all sync.WaitGroup
+	dirs := make([]string, 20)
+	for i := range dirs {
+		all.Go(func() {
+			var r runner
+			if err := r.newFolder("now"); err != nil {
+				t.Error(err)
+			}
+			dirs[i] = r.dir
+		})
+	}
+	all.Wait()
+	slices.Sort(dirs)
+	if len(slices.Compact(dirs)) != 20 {
+		t.Errorf("two runs share a folder: %v", dirs)
 	}
 }
 

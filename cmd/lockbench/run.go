@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,30 +193,40 @@ func (r *runner) writeManifest() error {
 
 // makeFolder makes the folder of the run: the one that was asked for, which must be empty, or a new one.
 func (r *runner) makeFolder(name string) error {
-	r.dir = r.out
-	if r.dir == "" {
-		r.dir = filepath.Join("runs", name)
-		for n := 2; exists(r.dir); n++ {
-			r.dir = filepath.Join("runs", fmt.Sprintf("%s-%d", name, n))
+	const elsewhere = "choose another folder with --out"
+	if r.out == "" {
+		if err := r.newFolder(name); err != nil {
+			return environment(err, elsewhere)
 		}
+		link := filepath.Join("runs", "latest") // a convenience: where it cannot be made, nothing is lost
+		os.Remove(link)
+		os.Symlink(filepath.Base(r.dir), link)
+		return nil
 	}
+	r.dir = r.out
 	if entries, err := os.ReadDir(r.dir); err == nil && len(entries) > 0 {
 		return usage(fmt.Errorf("the folder %s is not empty", r.dir), "a run never writes over another: choose a new folder with --out")
 	}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
-		return environment(err, "choose another folder with --out")
-	}
-	if r.out == "" { // a convenience: where it cannot be made, nothing is lost
-		link := filepath.Join("runs", "latest")
-		os.Remove(link)
-		os.Symlink(filepath.Base(r.dir), link)
+		return environment(err, elsewhere)
 	}
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
+// newFolder makes a folder that nobody else has, not even a run that begins at the same moment.
+func (r *runner) newFolder(name string) error {
+	if err := os.MkdirAll("runs", 0o755); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		r.dir = filepath.Join("runs", name)
+		if n > 1 {
+			r.dir += fmt.Sprintf("-%d", n)
+		}
+		if err := os.Mkdir(r.dir, 0o755); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 }
 
 // run drives every cell, reports, and returns the exit code as an error.

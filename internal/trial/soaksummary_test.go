@@ -1,0 +1,120 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/histories"
+)
+
+// soakSummary is what came of a soak, as a page of Markdown.
+func soakSummary(cells []*soakCell, n int, start time.Time) string {
+	var b strings.Builder
+	trials, void, given, kept, caught := 0, 0, 0, tally{}, tally{}
+	var version []string
+	for _, c := range cells {
+		trials, void, given = trials+c.done, void+c.void, given+c.given
+		if c.server != "" && !slices.Contains(version, c.server) {
+			version = append(version, c.server)
+		}
+		for _, y := range c.tallies {
+			sum := &kept
+			if y.expected == histories.Breaks {
+				sum = &caught
+			}
+			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
+		}
+	}
+	fmt.Fprintf(&b, "# Soak\n\n`LOCKBENCH_SOAK=%d go test ./internal/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
+		n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), strings.Join(version, ", "), n, soakAtOnce)
+	fmt.Fprintf(&b, "In %d trials %d claims were judged: %d broken, %d left undecided. Of %d controls %d were caught.\n%d more trials did not count and were repeated: their fault was not seen to take effect, or something stood still that nobody had stopped.\n%d were given up, since none of %d attempts counted.\n",
+		trials, kept.of(), kept.not, kept.undecided, caught.of(), caught.met, void, given, attempts)
+	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Claims\n\n| cell | trials | repeated | longest | claims | broken | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
+	for _, c := range cells {
+		c.claims(&b)
+	}
+	fmt.Fprintf(&b, "\n## Controls\n\n| cell | trials | repeated | longest | must break | caught | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
+	for _, c := range cells {
+		for _, y := range c.tallies {
+			if y.expected == histories.Breaks {
+				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.void, c.longest.Seconds(), y.property, y.met, y.of(), wilson(y.met, y.of()))
+			}
+		}
+	}
+	if void > 0 {
+		b.WriteString("\n## Repeated\n\nThe last reason of each cell.\n\n")
+	}
+	for _, c := range cells {
+		if c.void > 0 {
+			fmt.Fprintf(&b, "- %s, %d: %s\n", c, c.void, c.why)
+		}
+	}
+	return b.String()
+}
+
+// claims is a cell's row among the claims, if it has any: the trials in which one was broken.
+func (c *soakCell) claims(b *strings.Builder) {
+	var names []string
+	of, broken := 0, 0
+	for _, y := range c.tallies {
+		if y.expected != histories.Holds {
+			continue
+		}
+		name := y.property
+		switch {
+		case y.of() == 0:
+			name += " (no evidence)"
+		case y.undecided > 0:
+			name += fmt.Sprintf(" (%d undecided)", y.undecided)
+		}
+		names = append(names, name)
+		of, broken = max(of, y.met+y.not), broken+y.not
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "| %s | %d | %d | %.1f s | %s | %d | %s |\n", c, c.done, c.void, c.longest.Seconds(), strings.Join(names, ", "), broken, wilson(min(broken, of), of))
+	}
+}
+
+// wilson is the 95 % interval of a rate after E. B. Wilson.
+func wilson(k, n int) string {
+	if n == 0 {
+		return "-"
+	}
+	const z = 1.959964
+	p, m := float64(k)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return fmt.Sprintf("%.1f to %.1f %%", 100*max(0, mid-half), 100*min(1, mid+half))
+}
+
+// TestComplaint: the soak can fail.
+func TestComplaint(t *testing.T) {
+	const claim, control = histories.Holds, histories.Breaks
+	for _, c := range []struct {
+		tally
+		complains bool
+	}{
+		{tally{expected: claim, met: 500}, false},
+		{tally{expected: claim, met: 499, not: 1}, true},
+		{tally{expected: claim, met: 4, undecided: 1}, false},
+		{tally{expected: claim, met: 3, undecided: 2}, true},
+		{tally{expected: control, met: 95, not: 5}, false},
+		{tally{expected: control, met: 94, not: 6}, true},
+		{tally{expected: control, met: 4, not: 1}, false},
+		{tally{expected: control, met: 3, not: 2}, true},
+	} {
+		if got := c.complaint(); (got != "") != c.complains {
+			t.Errorf("%+v: %q", c.tally, got)
+		}
+	}
+	missed := []*soakCell{{tallies: []*tally{{expected: control, not: 1}}}, {tallies: []*tally{{expected: control, not: 1}}}}
+	if tooManyMissed(missed) == "" || tooManyMissed(missed[:1]) != "" {
+		t.Errorf("two of two controls missed: %q, one of one: %q", tooManyMissed(missed), tooManyMissed(missed[:1]))
+	}
+}
