@@ -217,9 +217,9 @@ func (w *way) answer(f *frame) Fate {
 // ask asks the rules, after all that came before was sent on its way.
 func (w *way) ask(at Point, c Command) Fate {
 	c.Conn = w.conn.number
-	for _, r := range w.conn.link.matching(at, c) {
+	for _, do := range w.conn.link.rules.Matching(at, c) {
 		w.flush()
-		if fate := r.Do(w.conn.ctx, c); fate != Pass {
+		if fate := do(w.conn.ctx, c); fate != Pass {
 			return fate
 		}
 	}

@@ -45,13 +45,13 @@ type Link struct {
 	listener net.Listener
 	running  sync.WaitGroup
 	delay    atomic.Int64
+	rules    Rules
 
 	commands, roundTrips, sent, received atomic.Int64
 
 	mu       sync.Mutex // guards what follows, and of each connection what says so; never held across a wait
 	upstream string
 	cut      Direction
-	rules    []*rule
 	conns    map[*conn]bool
 	accepted int
 	closed   bool

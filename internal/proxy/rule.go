@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Point is where on its way something is met.
@@ -57,31 +58,40 @@ type rule struct {
 
 // On sets a rule. Where several match, they are asked in the order in which they were set, until one does not
 // pass. The function returned takes the rule back; it does not wait for a Do that runs.
-func (l *Link) On(r Rule) (cancel func()) {
+func (l *Link) On(r Rule) (cancel func()) { return l.rules.On(r) }
+
+// Rules are the rules of one link. They are safe for concurrent use, and ready to use when zero.
+type Rules struct {
+	mu  sync.Mutex
+	set []*rule
+}
+
+// On sets a rule; the function returned takes it back.
+func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rules = append(l.rules, set)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.set = append(rs.set, set)
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.rules = slices.DeleteFunc(l.rules, func(r *rule) bool { return r == set })
+		rs.mu.Lock()
+		defer rs.mu.Unlock()
+		rs.set = slices.DeleteFunc(rs.set, func(r *rule) bool { return r == set })
 	}
 }
 
-// matching counts a command against the rules and returns those that are to decide.
-func (l *Link) matching(p Point, c Command) []*rule {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var found []*rule
-	for _, r := range l.rules {
+// Matching counts a command against the rules and returns what decides, in order.
+func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	var found []func(context.Context, Command) Fate
+	for _, r := range rs.set {
 		if !r.meets(p, c.Name) {
 			continue
 		}
 		r.matched++
 		if r.Nth == 0 || r.Nth == r.matched {
-			found = append(found, r)
+			found = append(found, r.Do)
 		}
 	}
 	return found

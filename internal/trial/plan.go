@@ -138,22 +138,6 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses(), Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: c.claims(p),
+		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: workloads.Claims(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
 	}
-}
-
-// claims are the lock's expectations. What breaks only where clients meet is open where there is but one.
-func (c Cell) claims(p workloads.Params) []histories.Claim {
-	var claims []histories.Claim
-	for _, e := range c.Lock.Expected(impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: p.Processes}) {
-		claim := histories.Claim{Property: e.Property, Because: e.Because}
-		switch {
-		case e.Verdict == impls.Holds:
-			claim.Expected = histories.Holds
-		case e.Verdict == impls.Breaks && p.Clients > 1:
-			claim.Expected = histories.Breaks
-		}
-		claims = append(claims, claim)
-	}
-	return claims
 }

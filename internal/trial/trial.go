@@ -13,6 +13,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/internal/inject"
 	"lockbench/internal/servers"
 	"lockbench/workloads"
 )
@@ -170,11 +171,11 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	}
 	w := t.isolated.world
 	w.stalls = watchStalls(w.processes[:t.Params.Processes])
-	in := newInjector(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
+	in := inject.New(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
 	d.Director = in
-	in.begin()
+	in.Begin()
 	d.Run(ctx)
-	t.void = cmp.Or(in.finish(), w.stalls.end(t.mayBeLate()))
+	t.void = cmp.Or(in.Finish(), w.stalls.end(t.mayBeLate()))
 }
 
 // mayBeLate is how late a holder under a fault may be without outliving its lease by that alone.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"lockbench/internal/faults"
+	"lockbench/internal/inject"
 	"lockbench/internal/proxy"
 	"lockbench/internal/servers"
 	"lockbench/internal/workers"
@@ -26,29 +26,31 @@ type world struct {
 	stalls    *stalls
 }
 
-// processOf is the process of a client.
-func (w *world) processOf(client int32) int { return int(client) % w.scene.Processes }
+var _ inject.World = (*world)(nil)
 
-func (w *world) clientsOf(process int) []int32 {
+// ClientsOf are the clients of a process.
+func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.clients) {
-		if w.processOf(c) == process {
+		if int(c)%w.scene.Processes == process {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// linksOf are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
+// Links are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
 // none: to all.
-func (w *world) linksOf(process int, nodes []int) []*proxy.Link {
-	var all []*proxy.Link
+func (w *world) Links(process int, nodes []int) []inject.Link {
+	var all []inject.Link
 	for p := range w.scene.Processes {
 		if process >= 0 && p != process {
 			continue
 		}
 		if len(nodes) == 0 {
-			all = append(all, w.links[p]...)
+			for _, l := range w.links[p] {
+				all = append(all, l)
+			}
 		}
 		for _, n := range nodes {
 			all = append(all, w.links[p][n])
@@ -57,83 +59,24 @@ func (w *world) linksOf(process int, nodes []int) []*proxy.Link {
 	return all
 }
 
-// effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out at
-// the end whether it took effect. Both may be nil.
-type effect struct {
-	heal func() error
-	seen func() error
-}
-
-// do carries an action out. What is done where a command passes the network is done there: see step.arm.
-func (w *world) do(ctx context.Context, a faults.Action) (effect, error) {
+// Do does something to a process, or to servers.
+func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
-	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
-		return effect{}, nil // the client's own doing, or the network's
 	case faults.Pause:
 		p := w.processes[a.Process]
 		w.stalls.excuse(a.Process, true)
-		return effect{heal: func() error {
+		return inject.Effect{Heal: func() error {
 			defer w.stalls.excuse(a.Process, false)
 			return p.Resume()
 		}}, p.Pause()
 	case faults.Kill:
-		return effect{}, w.processes[a.Process].Kill()
-	case faults.Cut, faults.Slow, faults.Mute:
-		return w.disturb(a), nil
+		return inject.Effect{}, w.processes[a.Process].Kill()
 	}
 	return w.befall(ctx, a)
 }
 
-// disturb does something to the network. It takes effect with the first command that meets it.
-func (w *world) disturb(a faults.Action) effect {
-	links := w.linksOf(a.Process, a.Nodes)
-	each := func(do func(*proxy.Link)) {
-		for _, l := range links {
-			do(l)
-		}
-	}
-	met := func() (n int64) {
-		each(func(l *proxy.Link) { n += l.Counters().Commands })
-		return n
-	}
-	before := met()
-	heal := func() error { return nil }
-	switch a.Verb {
-	case faults.Slow:
-		each(func(l *proxy.Link) { l.Delay(a.By) })
-		heal = func() error { each(func(l *proxy.Link) { l.Delay(0) }); return nil }
-	case faults.Cut:
-		way := proxy.Both
-		if a.OneWay {
-			way = proxy.ToClient
-		}
-		each(func(l *proxy.Link) { l.Cut(way) })
-		heal = func() error { each(func(l *proxy.Link) { l.Cut(proxy.Open) }); return nil }
-	case faults.Mute:
-		var swallowed atomic.Int64
-		met = swallowed.Load
-		each(func(l *proxy.Link) {
-			l.On(proxy.Rule{Point: proxy.Message, Do: func(context.Context, proxy.Command) proxy.Fate {
-				swallowed.Add(1)
-				return proxy.Drop
-			}})
-		})
-	}
-	var during atomic.Int64
-	healed := sync.OnceValue(func() error {
-		during.Store(met() - before)
-		return heal()
-	})
-	return effect{heal: healed, seen: func() error {
-		if during.Load() == 0 {
-			return errors.New("nothing was on its way that it could have befallen")
-		}
-		return nil
-	}}
-}
-
 // befall does something to servers.
-func (w *world) befall(ctx context.Context, a faults.Action) (effect, error) {
+func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	var errs []error
 	var heal func() error
 	for _, i := range a.Nodes {
@@ -163,7 +106,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (effect, error) {
 			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
 		}
 	}
-	return effect{heal: heal}, errors.Join(errs...)
+	return inject.Effect{Heal: heal}, errors.Join(errs...)
 }
 
 // failover kills the primary, has a replica take over, and leads every process to it. Where that takes longer than
@@ -241,7 +184,7 @@ func through(server, addr string) string {
 // network is what the links have counted.
 func (w *world) network() map[string]float64 {
 	sum := map[string]float64{}
-	for _, l := range w.linksOf(-1, nil) {
+	for _, l := range w.Links(-1, nil) {
 		c := l.Counters()
 		sum["commands"] += float64(c.Commands)
 		sum["round_trips"] += float64(c.RoundTrips)

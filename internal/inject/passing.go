@@ -1,4 +1,4 @@
-package trial
+package inject
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func (s *step) arm() {
 	if on.Reply {
 		point = proxy.Reply
 	}
-	for _, l := range s.in.world.linksOf(on.Process, nil) {
+	for _, l := range s.in.world.Links(on.Process, nil) {
 		l.On(proxy.Rule{Commands: on.Commands, Nth: on.Nth, Point: point, Do: s.pass})
 	}
 }

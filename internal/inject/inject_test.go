@@ -1,9 +1,10 @@
-package trial
+package inject
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,8 +13,6 @@ import (
 
 	"lockbench/histories"
 	"lockbench/internal/faults"
-	"lockbench/internal/proxy"
-	"lockbench/internal/servers"
 	"lockbench/workloads"
 )
 
@@ -22,20 +21,28 @@ const long = time.Minute
 
 // injecting is an injector of a plan in a world of three clients, each in a process of its own that no test here
 // needs, and what it recorded.
-func injecting(t *testing.T, plan faults.Plan) (*injector, func() []histories.Op) {
+func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
 	t.Helper()
 	var file bytes.Buffer
 	rec, err := histories.NewRecorder(&file, histories.Header{}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{clients: 3, scene: faults.Scene{Processes: 3}}
-	return newInjector("test", plan, w, rec), func() []histories.Op {
+	return New("test", plan, nowhere{}, rec), func() []histories.Op {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return allOps(t, &file)
 	}
+}
+
+// nowhere is a world in which nothing can be done, of clients in processes of their own.
+type nowhere struct{}
+
+func (nowhere) ClientsOf(process int) []int32 { return []int32{int32(process)} }
+func (nowhere) Links(int, []int) []Link       { return nil }
+func (nowhere) Do(_ context.Context, a faults.Action) (Effect, error) {
+	return Effect{}, fmt.Errorf("nobody knows how to %s", a.Verb)
 }
 
 func allOps(t *testing.T, file io.Reader) []histories.Op {
@@ -100,11 +107,11 @@ func TestGateGivesWay(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		patience time.Duration
-		end      func(*injector, context.CancelFunc)
+		end      func(*Injector, context.CancelFunc)
 	}{
-		"patience": {time.Millisecond, func(*injector, context.CancelFunc) {}},
-		"the end":  {long, func(in *injector, _ context.CancelFunc) { in.finish() }},
-		"the run":  {long, func(_ *injector, cancel context.CancelFunc) { cancel() }},
+		"patience": {time.Millisecond, func(*Injector, context.CancelFunc) {}},
+		"the end":  {long, func(in *Injector, _ context.CancelFunc) { in.Finish() }},
+		"the run":  {long, func(_ *Injector, cancel context.CancelFunc) { cancel() }},
 	} {
 		in, _ := injecting(t, gate(c.patience))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -138,9 +145,8 @@ func TestNotTriggered(t *testing.T) {
 			plan.Steps = []faults.Step{{When: faults.Trigger{At: moment(0, workloads.Asking)}, Do: stall}, step}
 		}
 		in, ops := injecting(t, plan)
-		in.world.links = make([][]*proxy.Link, 3)
 		in.At(t.Context(), moment(0, workloads.Asking))
-		if why := in.finish(); !strings.HasPrefix(why, "test did not come about: ") {
+		if why := in.Finish(); !strings.HasPrefix(why, "test did not come about: ") {
 			t.Errorf("%s: void because %q", name, why)
 		}
 		if name != "its second step" && len(ops()) > 0 {
@@ -153,9 +159,8 @@ func TestNotTriggered(t *testing.T) {
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
-	in.world.group = &servers.Group{Nodes: []servers.Node{nil}}
 	in.At(t.Context(), moment(0, workloads.Granted))
-	if why := in.finish(); !strings.HasPrefix(why, "test was not seen to take effect: nobody knows how to sing") {
+	if why := in.Finish(); !strings.HasPrefix(why, "test was not seen to take effect: nobody knows how to sing") {
 		t.Errorf("void because %q", why)
 	}
 	recorded := ops()
@@ -184,7 +189,7 @@ func TestHealed(t *testing.T) {
 		if c.before {
 			in.work.Wait() // what heals after a time does so by itself
 		}
-		if why := in.finish(); why != "" {
+		if why := in.Finish(); why != "" {
 			t.Errorf("%s: void because %s", name, why)
 		}
 		want := []histories.Kind{histories.Inject, histories.Heal}
@@ -215,7 +220,7 @@ func TestOrders(t *testing.T) {
 		if got := in.At(t.Context(), c.at); got != c.want {
 			t.Errorf("%s: told %+v, want %+v", name, got, c.want)
 		}
-		in.finish()
+		in.Finish()
 		if all := ops(); c.want.Leave && (len(all) != 1 || !all[0].EndsClient()) {
 			t.Errorf("%s: recorded %+v", name, all)
 		}

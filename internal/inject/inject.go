@@ -1,8 +1,12 @@
-package trial
+// Package inject carries a fault's plan out while clients are driven. In go a plan and the world that it acts on;
+// out come records of what was injected and healed, and why the trial does not count, if it does not. The world is
+// somebody else's: internal/trial has one of real processes and servers, internal/sim one in virtual time.
+package inject
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,12 +15,30 @@ import (
 	"lockbench/workloads"
 )
 
-// injector carries a fault's plan out while clients are driven: it is told where they are, and records what
+// World is what a plan acts on.
+type World interface {
+	// ClientsOf are the clients that live in a process.
+	ClientsOf(process int) []int32
+	// Links are the ways between a process and the servers with these numbers. Process -1: every one that faults are
+	// aimed at; no numbers: all servers.
+	Links(process int, nodes []int) []Link
+	// Do does something to a process or to servers. The error says why it was not seen to take effect.
+	Do(context.Context, faults.Action) (Effect, error)
+}
+
+// Effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out when it
+// is healed whether it took effect. Both may be nil.
+type Effect struct {
+	Heal func() error
+	Seen func() error
+}
+
+// Injector carries a fault's plan out while clients are driven: it is told where they are, and records what
 // it injects and heals. A fault counts only if it was seen to take effect.
-type injector struct {
+type Injector struct {
 	name  string
 	plan  faults.Plan
-	world *world
+	world World
 	rec   *histories.Recorder
 
 	work sync.WaitGroup // steps and heals that go on by themselves
@@ -31,20 +53,21 @@ type injector struct {
 // step is what became of a step of the plan.
 type step struct {
 	faults.Step
-	in *injector
+	in *Injector
 
 	mu      sync.Mutex
 	claimed bool  // a command has triggered it
 	due     bool  // its trigger came
 	err     error // it did not take effect
-	effect  effect
+	effect  Effect
 	healed  bool
 }
 
-var _ workloads.Director = (*injector)(nil)
+var _ workloads.Director = (*Injector)(nil)
 
-func newInjector(name string, plan faults.Plan, w *world, rec *histories.Recorder) *injector {
-	in := &injector{name: name, plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
+// New returns the injector of a plan that the records call by this name.
+func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injector {
+	in := &Injector{name: name, plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
 		in.steps = append(in.steps, &step{Step: s, in: in})
@@ -52,8 +75,8 @@ func newInjector(name string, plan faults.Plan, w *world, rec *histories.Recorde
 	return in
 }
 
-// begin does what is due before any client asks.
-func (in *injector) begin() {
+// Begin does what is due before any client asks.
+func (in *Injector) Begin() {
 	for _, s := range in.steps {
 		if s.When.At == (workloads.Moment{}) {
 			s.trigger(in.over)
@@ -62,7 +85,7 @@ func (in *injector) begin() {
 }
 
 // At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
-func (in *injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
+func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	in.waitAtGate(ctx, m)
 	defer in.reached(m) // whoever waits for this moment finds what was done at it
 	var order workloads.Order
@@ -84,14 +107,14 @@ func (in *injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 			order.Stall = s.Do.By
 		case s.Do.Verb == faults.GiveUp:
 			order.Wait = s.Do.Wait
-		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && in.world.processOf(m.Client) == s.Do.Process:
+		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true
 		}
 	}
 	return order
 }
 
-func (in *injector) moment(m workloads.Moment) chan struct{} {
+func (in *Injector) moment(m workloads.Moment) chan struct{} {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.seen[m] == nil {
@@ -100,7 +123,7 @@ func (in *injector) moment(m workloads.Moment) chan struct{} {
 	return in.seen[m]
 }
 
-func (in *injector) reached(m workloads.Moment) {
+func (in *Injector) reached(m workloads.Moment) {
 	c := in.moment(m)
 	select {
 	case <-c:
@@ -110,7 +133,7 @@ func (in *injector) reached(m workloads.Moment) {
 }
 
 // waitAtGate keeps a client from asking for the first time before its turn.
-func (in *injector) waitAtGate(ctx context.Context, m workloads.Moment) {
+func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	if m.Point != workloads.Asking || m.Iteration != 0 {
 		return
 	}
@@ -129,8 +152,8 @@ func (in *injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// finish heals what is not, waits for what is under way, and says why the trial does not count: "" if it does.
-func (in *injector) finish() (void string) {
+// Finish heals what is not, waits for what is under way, and says why the trial does not count: "" if it does.
+func (in *Injector) Finish() (void string) {
 	in.end()
 	for _, s := range in.steps {
 		s.end()
@@ -178,7 +201,7 @@ func (s *step) do(ctx context.Context) {
 	}
 	s.due = true
 	told := s.begin()
-	s.effect, s.err = s.in.world.do(ctx, s.Do)
+	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		s.in.work.Go(s.healLater)
@@ -199,21 +222,21 @@ func (s *step) healLater() {
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.due || s.err != nil || s.healed || s.effect.heal == nil && s.For == 0 {
+	if !s.due || s.err != nil || s.healed || s.effect.Heal == nil && s.For == 0 {
 		return
 	}
 	s.healed = true
 	at := s.in.rec.Since()
 	var err error
-	if s.effect.heal != nil {
-		err = s.effect.heal()
+	if s.effect.Heal != nil {
+		err = s.effect.Heal()
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
 		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.in.name, Call: at, Outcome: outcome, Error: problem})
 	}
-	if err == nil && s.effect.seen != nil {
-		err = s.effect.seen()
+	if err == nil && s.effect.Seen != nil {
+		err = s.effect.Seen()
 	}
 	s.err = err
 }
@@ -249,7 +272,7 @@ func (s *step) victims() []int32 {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
 	case faults.Pause, faults.Kill, faults.Cut:
-		return s.in.world.clientsOf(s.Do.Process)
+		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}
 }
