@@ -1,6 +1,6 @@
 // Package faults is what goes wrong during a trial: one file each, and the table All. A fault is a plan, and
-// a plan is data: what is to happen, and when. Who carries it out is somebody else: internal/trial on real
-// processes and servers.
+// a plan is data: what is to happen, and when. Who carries it out is somebody else: internal/inject, on real
+// processes and servers (internal/trial) or in virtual time (internal/sim).
 package faults
 
 import (

@@ -56,7 +56,7 @@ func disturb(a faults.Action, links []Link) Effect {
 		heal = func() error { each(func(l Link) { l.Cut(proxy.Open) }); return nil }
 	case faults.Mute:
 		var swallowed atomic.Int64
-		met = swallowed.Load
+		met, before = swallowed.Load, 0
 		each(func(l Link) {
 			l.On(proxy.Rule{Point: proxy.Message, Do: func(context.Context, proxy.Command) proxy.Fate {
 				swallowed.Add(1)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"lockbench/internal/proxy"
 )
 
 // conn is one end of a connection. As on a socket, a pool can ask it whether it is still alive.
@@ -67,12 +69,17 @@ func (r rawConn) Read(func(uintptr) bool) error {
 // depends on nothing but the pipe's key and the message's number. To send never blocks, so that no mutex
 // of a client is held while virtual time passes.
 type pipe struct {
-	key     uint64
-	residue time.Duration // it owns the instants that leave this when divided by the quantum
-	latency time.Duration
-	wake    chan struct{} // tells the reader, of which there is one at a time, to look again
+	key            uint64
+	residue        time.Duration // it owns the instants that leave this when divided by the quantum
+	latency        time.Duration
+	wake           chan struct{} // tells the reader, of which there is one at a time, to look again
+	pair           *pair
+	direction      proxy.Direction
+	reader, writer *place
 
 	mu             sync.Mutex // guards what follows; never held across a wait
+	held           held
+	void           bool // what is sent from now on goes nowhere
 	sent           uint64
 	last           time.Time // the latest arrival
 	queue          []message // under way, or there and not yet read
@@ -94,10 +101,10 @@ func (p *pipe) own(t time.Time) time.Time {
 	return t.Add((p.residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }
 
-// put sends a message. It arrives after all that were sent before.
+// put sends a message, or the end. It arrives after all that were sent before.
 func (p *pipe) put(b []byte) {
 	p.sent++
-	delay := p.latency/2 + time.Duration(draw(p.key, p.sent)%uint64(p.latency+1))
+	delay := p.latency/2 + time.Duration(draw(p.key, p.sent)%uint64(p.latency+1)) + time.Duration(p.pair.link.delay.Load())
 	at := p.own(time.Now().Add(delay))
 	if !at.After(p.last) {
 		at = p.last.Add(quantum)
@@ -122,18 +129,23 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
-		p.put(slices.Clone(b))
+	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
+		p.held.chunks = append(p.held.chunks, slices.Clone(b))
+		p.advance()
 	}
 	return len(b), nil
 }
 
 func (p *pipe) end() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if !p.ended {
 		p.ended = true
-		p.put(nil)
+		p.held.chunks = append(p.held.chunks, nil)
+		p.advance()
+	}
+	p.mu.Unlock()
+	if p.pair.mute.Load() {
+		p.pair.sever() // nobody else would tell the other side
 	}
 }
 
@@ -169,6 +181,8 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	defer p.mu.Unlock()
 	found := p.peek()
 	switch {
+	case !p.abandoned && p.reader.still():
+		return 0, next, nil // it does not even notice that its time is up
 	case !p.abandoned && passed(p.readBy): // even where there is something to read, as on a socket
 		return 0, next, os.ErrDeadlineExceeded
 	case found == errUnread:
@@ -194,7 +208,7 @@ func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:
 		return net.ErrClosed
-	case len(p.queue) == 0 || p.queue[0].at.After(time.Now()):
+	case len(p.queue) == 0 || p.queue[0].at.After(time.Now()) || p.reader.still():
 		return nil
 	case p.queue[0].bytes == nil:
 		return io.EOF

@@ -16,7 +16,8 @@ import (
 func inPair(t *testing.T, f func(t *testing.T, client, server *conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n := &Net{latency: latency, seed: 1, dials: map[route]uint64{}}
+		n := New(1, latency, 1)
+		defer n.Close()
 		client, server := n.connect(0, 0)
 		f(t, client, server)
 	})
@@ -57,16 +58,17 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// link is what delays may depend on.
-type link struct {
+// wire is what delays may depend on.
+type wire struct {
 	seed                uint64
 	process, node, dial int
 }
 
 // delays are how long messages of a link take there and back, after others have dialled so many times.
-func delays(t *testing.T, l link, others int) (there, back []time.Duration) {
+func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
-		n := &Net{latency: latency, seed: l.seed, dials: map[route]uint64{}}
+		n := New(l.node+1, latency, l.seed)
+		defer n.Close()
 		for range others {
 			n.connect(100, l.node)
 		}
@@ -93,7 +95,7 @@ func alike(a, b []time.Duration) bool {
 }
 
 func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
-	links := []link{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 1}}
+	links := []wire{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 1}}
 	for i, l := range links {
 		there, back := delays(t, l, 0)
 		if alike(there, back) {

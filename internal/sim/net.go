@@ -1,5 +1,6 @@
-// Package sim runs locks in virtual time. In goes a number of servers, a latency and a seed; out comes a
-// network that a lock dials instead of the real one. It is for use inside a testing/synctest bubble.
+// Package sim runs locks in virtual time. A Trial goes in, and its history comes out; or, for a lock alone, a number of
+// servers, a latency and a seed go in, and out comes a network that the lock dials instead of the real one, for use
+// inside a testing/synctest bubble.
 //
 // The same seed gives the same run. For that, no delay may depend on which goroutine happened to run
 // first, and no two events may share an instant, because the runtime wakes those in any order. Hence each
@@ -17,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
+	"lockbench/internal/proxy"
 )
 
 // Reserved is how many instants of each 1009 no connection owns: those who start goroutines inside the
@@ -30,12 +31,13 @@ const quantum = 1009 * time.Nanosecond // from one instant that a connection own
 type Net struct {
 	seed    uint64
 	latency time.Duration
-	nodes   []*miniredis.Miniredis
+	nodes   []*node
 
-	mu     sync.Mutex // guards what follows; never held across a wait
-	closed bool
-	pipes  int              // so far
-	dials  map[route]uint64 // so far
+	mu        sync.Mutex // guards what follows; never held across a wait
+	closed    bool
+	links     map[route]*link
+	processes map[int]*place
+	dead      map[int]bool // processes
 }
 
 // route is who dials what.
@@ -45,16 +47,9 @@ type route struct{ process, node int }
 // half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
 // what runs in the background of a client notices only then that it is over.
 func New(nodes int, latency time.Duration, seed uint64) *Net {
-	n := &Net{seed: seed, latency: latency, dials: map[route]uint64{}}
+	n := &Net{seed: seed, latency: latency, links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
 	for range nodes {
-		m := miniredis.NewMiniRedis()
-		m.ClockTTL(true)
-		c, err := m.Dial() // which starts it, without a port
-		if err != nil {
-			panic(err) // impossible: nothing outside this process is touched
-		}
-		c.Close()
-		n.nodes = append(n.nodes, m)
+		n.nodes = append(n.nodes, &node{server: startServer()})
 	}
 	return n
 }
@@ -77,36 +72,115 @@ func (n *Net) Dial(ctx context.Context, network, addr string) (net.Conn, error) 
 
 // Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
 // or more of does not change those of another. It takes no virtual time: connections are pooled, and what
-// a handshake would cost is not modelled. It fails where no server has the address, and after Close.
+// a handshake would cost is not modelled. It fails where no server has the address or runs, and after Close.
 func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		for node, m := range n.nodes {
-			if address(node) == addr && !n.closed {
-				client, server := n.connect(process, node)
-				m.Server().ServeConn(server)
-				return client, nil
+		for i, node := range n.nodes {
+			if address(i) != addr || n.closed || n.dead[process] {
+				continue
+			}
+			if server := node.running(); server != nil {
+				here, there := n.connect(process, i)
+				server.Server().ServeConn(there)
+				return here, nil
 			}
 		}
 		return nil, fmt.Errorf("dial %s: %w", addr, syscall.ECONNREFUSED)
 	}
 }
 
-// connect returns both ends of a new connection. What instants it owns goes in turn, and after 454
-// connections they come round: one that is still open by then can share an instant with a new one.
+// connect returns both ends of a new connection. What instants it owns depends on who connects where, and on how
+// often they did before, since the order in which goroutines come that run at one instant must not matter.
 func (n *Net) connect(process, node int) (client, server *conn) {
-	r := route{process, node}
-	key := draw(n.seed, uint64(process), uint64(node), n.dials[r])
-	n.dials[r]++
-	var pipes [2]*pipe
-	for i := range pipes {
-		residue := time.Duration(Reserved + n.pipes%(int(quantum)-Reserved))
-		pipes[i] = &pipe{key: draw(key, uint64(i)), residue: residue, latency: n.latency, wake: make(chan struct{}, 1)}
-		n.pipes++
+	l := n.linkLocked(route{process, node})
+	c := &pair{link: l, talk: proxy.Begin()}
+	l.add(c)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	key := draw(n.seed, uint64(process), uint64(node), uint64(c.number-1))
+	own := 2 * (((c.number-1)*often+process)*len(n.nodes) + node)
+	c.toServer = n.pipe(c, proxy.ToServer, draw(key, 0), own)
+	c.toClient = n.pipe(c, proxy.ToClient, draw(key, 1), own+1)
+	here, there := n.processLocked(process), &n.nodes[node].place
+	c.toServer.writer, c.toServer.reader = here, there
+	c.toClient.writer, c.toClient.reader = there, here
+	from, to := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
+	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
+}
+
+// often is how many processes have instants of their own at once; the connections of more share some with later
+// connections of others. After 909 directions they come round in any case.
+const often = 8
+
+func (n *Net) pipe(c *pair, d proxy.Direction, key uint64, own int) *pipe {
+	residue := time.Duration(Reserved + own%(int(quantum)-Reserved))
+	return &pipe{key: key, residue: residue, latency: n.latency, wake: make(chan struct{}, 1), pair: c, direction: d}
+}
+
+func (n *Net) linkLocked(r route) *link {
+	if n.links[r] == nil {
+		n.links[r] = &link{}
 	}
-	here, there := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
-	return &conn{pipes[1], pipes[0], here, there}, &conn{pipes[0], pipes[1], there, here}
+	return n.links[r]
+}
+
+func (n *Net) processLocked(process int) *place {
+	if n.processes[process] == nil {
+		n.processes[process] = &place{}
+	}
+	return n.processes[process]
+}
+
+// link is the way between a process and a server.
+func (n *Net) link(process, node int) *link {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.linkLocked(route{process, node})
+}
+
+// process is where a process stands still, if it does.
+func (n *Net) process(process int) *place {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.processLocked(process)
+}
+
+// startProcess lets a process that stood still go on.
+func (n *Net) startProcess(process int) {
+	if !n.process(process).start() {
+		return
+	}
+	for i := range n.nodes {
+		for _, c := range n.link(process, i).all() {
+			c.resume()
+		}
+	}
+}
+
+// startNode lets a server that stood still go on: processes is how many there are that may be connected to it.
+func (n *Net) startNode(node, processes int) {
+	if !n.nodes[node].start() {
+		return
+	}
+	for process := range processes {
+		for _, c := range n.link(process, node).all() {
+			c.resume()
+		}
+	}
+}
+
+// killProcess ends a process's connections and lets it make no other.
+func (n *Net) killProcess(process int) {
+	n.mu.Lock()
+	n.dead[process] = true
+	n.mu.Unlock()
+	for i := range n.nodes {
+		for _, c := range n.link(process, i).all() {
+			c.died()
+		}
+	}
+	n.startProcess(process)
 }
 
 // draw is a random number that depends on its arguments alone.
@@ -122,7 +196,7 @@ func (n *Net) Close() {
 	n.mu.Lock()
 	n.closed = true
 	n.mu.Unlock()
-	for _, m := range n.nodes {
-		m.Close()
+	for _, node := range n.nodes {
+		node.kill()
 	}
 }

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/workloads"
+)
+
+// process is a process of clients: an opened lock and a way to what it guards, as a worker process is to the harness.
+// While it stands still nothing that its clients ask begins or is answered, and nothing passes its network. Once it is
+// killed, whatever is asked of it is answered with workloads.ErrGone.
+//
+// Not modelled: the lock's goroutines themselves are not stopped, so a timer of its own fires while its process
+// stands still. What it then does reaches nobody: a command waits in the process, a loss is told when it goes on. But it
+// decides as of that time, and not as of the time at which the process goes on: what it decides by the time without
+// asking (a redlock that would no longer take a grant, a lease that it takes for over) it may decide earlier.
+type process struct {
+	*place
+	lock     impls.Lock
+	resource workloads.Resource
+	life     context.Context // ends when it is killed, or with the trial
+	end      context.CancelFunc
+	stops    bool // it may be stopped: losses are told only while it runs
+	work     sync.WaitGroup
+}
+
+// open opens a lock in a new process.
+func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource, stops bool) (*process, error) {
+	p := &process{place: at, resource: resource, stops: stops}
+	p.life, p.end = context.WithCancel(context.Background())
+	if renewed := env.Renewed; renewed != nil {
+		env.Renewed = func(g impls.Grant, sent time.Duration, err error) {
+			if p.life.Err() == nil { // the dead say nothing
+				renewed(g, sent, err)
+			}
+		}
+	}
+	var err error
+	p.lock, err = lock.Open(env)
+	return p, err
+}
+
+// runs returns nil when the process is seen to run.
+func (p *process) runs(ctx context.Context) error {
+	err := p.await(ctx)
+	if p.life.Err() != nil {
+		return workloads.ErrGone
+	}
+	return err
+}
+
+// ask has the process do something. What it did may have taken effect also where nobody hears of it.
+func (p *process) ask(ctx context.Context, do func(context.Context) error) error {
+	if err := p.runs(ctx); err != nil {
+		return err
+	}
+	living, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.life, cancel)()
+	err := do(living)
+	if gone := p.runs(ctx); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// told is ready when the process runs and the hold is lost.
+func (p *process) told(lost <-chan struct{}) <-chan struct{} {
+	if lost == nil || !p.stops {
+		return lost
+	}
+	told := make(chan struct{})
+	p.work.Go(func() {
+		select {
+		case <-lost:
+		case <-p.life.Done():
+			return
+		}
+		if p.runs(p.life) == nil {
+			close(told)
+		}
+	})
+	return told
+}
+
+// close ends it; the lock abandons what it holds.
+func (p *process) close() error {
+	var err error
+	if p.life.Err() == nil {
+		err = p.lock.Close()
+	}
+	p.end()
+	p.work.Wait()
+	return err
+}
+
+// asWorkload is the process as a workload sees it.
+func (p *process) asWorkload() workloads.Process {
+	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
+}
+
+// asLock is the lock that lives in the process. What it can do beside the usual is what that can.
+func (p *process) asLock() impls.Lock {
+	lock := remote{p}
+	_, probes := p.lock.(impls.Prober)
+	splits, split := p.lock.(impls.Segmenter)
+	switch {
+	case split && probes:
+		return splitProbed{probed{lock}, splits}
+	case split:
+		return splitRemote{lock, splits}
+	case probes:
+		return probed{lock}
+	}
+	return lock
+}
+
+type (
+	remote      struct{ *process }
+	probed      struct{ remote }
+	splitRemote struct {
+		remote
+		impls.Segmenter
+	}
+	splitProbed struct {
+		probed
+		impls.Segmenter
+	}
+)
+
+var (
+	_ impls.Lock      = remote{}
+	_ impls.Renewer   = remote{}
+	_ impls.Prober    = probed{}
+	_ impls.Segmenter = splitRemote{}
+	_ impls.Prober    = splitProbed{}
+	_ impls.Segmenter = splitProbed{}
+)
+
+func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	var h impls.Hold
+	err := r.ask(ctx, func(ctx context.Context) (err error) {
+		h, err = r.lock.Acquire(ctx, req)
+		return err
+	})
+	if err == nil {
+		h.Lost = r.told(h.Lost)
+	}
+	return h, err
+}
+
+func (r remote) Release(ctx context.Context, g impls.Grant) error {
+	return r.ask(ctx, func(ctx context.Context) error { return r.lock.Release(ctx, g) })
+}
+
+// Renew extends a grant, where the lock can.
+func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
+	renewer, ok := r.lock.(impls.Renewer)
+	if !ok {
+		return g, errors.New("this lock has no Renew")
+	}
+	err := r.ask(ctx, func(ctx context.Context) (err error) {
+		g, err = renewer.Renew(ctx, g)
+		return err
+	})
+	return g, err
+}
+
+func (r remote) Close() error { return r.close() }
+
+func (r probed) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+	err = r.ask(ctx, func(ctx context.Context) (err error) {
+		token, left, err = r.lock.(impls.Prober).Probe(ctx, key)
+		return err
+	})
+	return token, left, err
+}
+
+// reached is what the lock guards, as the process reaches it.
+type reached process
+
+var _ workloads.Resource = (*reached)(nil)
+
+func (r *reached) Read(ctx context.Context, key string, fence int64) (value int64, err error) {
+	err = (*process)(r).ask(ctx, func(ctx context.Context) (err error) {
+		value, err = r.resource.Read(ctx, key, fence)
+		return err
+	})
+	return value, err
+}
+
+func (r *reached) Write(ctx context.Context, key string, value, fence int64) error {
+	return (*process)(r).ask(ctx, func(ctx context.Context) error { return r.resource.Write(ctx, key, value, fence) })
+}
+
+func (r *reached) Append(ctx context.Context, key string, fence int64) error {
+	return (*process)(r).ask(ctx, func(ctx context.Context) error { return r.resource.Append(ctx, key, fence) })
+}

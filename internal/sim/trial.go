@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/internal/inject"
+	"lockbench/workloads"
+)
+
+// Trial is a lock, what is done with it and what goes wrong meanwhile: all that a history in virtual time depends on.
+type Trial struct {
+	Lock       impls.Impl
+	Deployment string // single, five, five-delayed, replica or two-replicas; "": the lock's usual one
+	Workload   workloads.Workload
+	Params     workloads.Params // Seed decides delays and tokens too
+	LockParams map[string]string
+	Fault      string // what the history calls it; expectations are of this name
+	Plan       faults.Plan
+}
+
+// oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
+const oneWay = 200 * time.Microsecond
+
+// prefix is what keys begin with.
+const prefix = "sim:"
+
+// connectWithin bounds the first acquires of the clients.
+const connectWithin = 10 * time.Second
+
+// Run runs the trial in virtual time and writes its history, which is the same for the same trial where one processor
+// is used (GOMAXPROCS=1). void says why it does not count, "" if it does. It must not be called in a bubble. The error
+// says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
+// running.
+func (t Trial) Run(w io.Writer) (void string, err error) {
+	if err := t.Refused(); err != nil {
+		return "", err
+	}
+	bubbleErr := inBubble(func() { void, err = t.run(w) })
+	return void, errors.Join(err, bubbleErr)
+}
+
+// servers is how many servers a deployment has that a lock asks.
+var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
+
+// Refused says why the trial cannot be simulated; nil: it can.
+func (t Trial) Refused() error {
+	_, known := servers[t.on()]
+	switch {
+	case t.Lock.Open == nil:
+		return fmt.Errorf("%s is a program: its time is the system's", t.Lock.Name)
+	case t.Lock.Deployment == "replica":
+		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
+	case t.on() == "durable":
+		return errors.New("durable is not simulated: the emulator has no disk")
+	case t.on() == "sentinel":
+		return errors.New("sentinel is not simulated: the emulator has no Sentinels")
+	case !known:
+		return fmt.Errorf("the deployment %s is not simulated", t.on())
+	}
+	for _, s := range t.Plan.Steps {
+		if err := t.refusedStep(s.Do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verbs are what can be done in virtual time.
+var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
+	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Evict}
+
+func (t Trial) refusedStep(a faults.Action) error {
+	if !slices.Contains(verbs, a.Verb) {
+		return fmt.Errorf("nobody knows how to %s in virtual time", a.Verb)
+	}
+	replicas := a.Verb == faults.Unlink || a.Verb == faults.Failover
+	if replicas && t.on() != "replica" && t.on() != "two-replicas" {
+		return fmt.Errorf("%s needs a deployment with a replica, and %q has none", a.Verb, t.on())
+	}
+	if replicas && len(a.Nodes) == 0 {
+		return fmt.Errorf("%s befalls no replica", a.Verb)
+	}
+	for _, n := range a.Nodes {
+		if !replicas && (n < 0 || n >= servers[t.on()]) {
+			return fmt.Errorf("%s befalls server %d, and there are %d", a.Verb, n, servers[t.on()])
+		}
+	}
+	if a.Process >= t.Params.Processes || a.Process < 0 && (a.Verb == faults.Pause || a.Verb == faults.Kill) {
+		return fmt.Errorf("%s befalls process %d, and there are %d", a.Verb, a.Process, t.Params.Processes)
+	}
+	return nil
+}
+
+func (t Trial) on() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
+
+// inBubble runs f in virtual time. testing is what opens a bubble; nothing of its T is used.
+func inBubble(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(err, fmt.Errorf("in virtual time: %v", p))
+		}
+	}()
+	synctest.Test(&testing.T{}, func(*testing.T) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("in virtual time: %v", p)
+			}
+		}()
+		f()
+	})
+	return err
+}
+
+// run brings everything up, drives, and takes everything down.
+func (t Trial) run(w io.Writer) (void string, err error) {
+	watch := workloads.NewWatch()
+	world, err := t.up(watch)
+	defer func() { err = errors.Join(err, world.close()) }()
+	if err == nil {
+		err = t.connect(world)
+	}
+	if err != nil {
+		return "", err
+	}
+	header := t.header()
+	rec, err := histories.NewRecorder(w, header, t.Params.Logs())
+	if err != nil {
+		return "", err
+	}
+	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
+		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
+	d.Fresh.Resource = world.processes[0].resource // the harness reads and writes what is guarded itself
+	for _, p := range world.processes[:t.Params.Processes] {
+		d.Processes = append(d.Processes, p.asWorkload())
+	}
+	beating, still := context.WithCancel(context.Background())
+	failed := make(chan error, 1)
+	go func() { failed <- pulse(beating, rec) }()
+	in := inject.New(t.Fault, t.Plan, world, rec)
+	d.Director = in
+	in.Begin()
+	d.Run(context.Background())
+	void = in.Finish()
+	d.Epilogue(context.Background(), header.FreedWithin())
+	still()
+	return void, errors.Join(<-failed, rec.Close())
+}
+
+// up brings up servers, and opens one lock per process and one for the epilogue.
+func (t Trial) up(watch *workloads.Watch) (*world, error) {
+	w := &world{net: New(servers[t.on()], oneWay, t.Params.Seed), clients: t.Params.Clients,
+		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
+	register := t.Workload.Register()
+	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })
+	for i := range t.Params.Processes + 1 {
+		p, err := open(t.Lock, impls.Env{Nodes: w.net.URLs(), Dial: w.net.Dialer(i), Prefix: prefix, Process: i, Params: t.LockParams,
+			Rand: impls.NewRand(t.Params.Seed, uint64(i)), Renewed: watch.Renewed}, w.net.process(i), register, stops)
+		if err != nil {
+			return w, err
+		}
+		w.processes = append(w.processes, p)
+	}
+	return w, nil
+}
+
+// connect has every client take and release a key of its own, so that connections are there and scripts are known to
+// the servers before anything is counted.
+func (t Trial) connect(w *world) error {
+	ctx, cancel := context.WithTimeout(context.Background(), connectWithin)
+	defer cancel()
+	for c := range t.Params.Clients {
+		lock, name := w.processes[c%t.Params.Processes].lock, fmt.Sprintf("connect%d", c)
+		h, err := lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: t.Params.TTL})
+		if err == nil {
+			err = lock.Release(ctx, h.Grant)
+		}
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
+			return fmt.Errorf("a first acquire and release: %w", err)
+		}
+	}
+	return nil
+}
+
+// header is what the history says of itself.
+func (t Trial) header() histories.Header {
+	p := t.Params
+	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.on(), Workload: t.Workload.Name, Fault: t.Fault,
+		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
+		Params: map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
+		TTL:    histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
+		Claims: workloads.Claims(t.Lock, t.Workload, t.Fault, t.on(), p)}
+}
+
+// markEvery is as in a trial in real time, in whole rounds of the instants.
+const markEvery = 500 * time.Millisecond / quantum * quantum
+
+// pulse keeps a recorder marked, at instants that are nobody else's. In virtual time nothing stands still by itself.
+func pulse(ctx context.Context, rec *histories.Recorder) error {
+	timer := time.NewTimer((Reserved - 1) * time.Nanosecond)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return rec.Mark(0)
+		case <-timer.C:
+		}
+		if err := rec.Mark(0); err != nil {
+			return err
+		}
+		timer.Reset(markEvery)
+	}
+}
