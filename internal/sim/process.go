@@ -53,19 +53,54 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask has the process do something. What it did may have taken effect also where nobody hears of it.
-func (p *process) ask(ctx context.Context, do func(context.Context) error) error {
+// ask has the process do something. What it did may have taken effect also where nobody hears of it: the process was
+// killed meanwhile, or stood still when the context ended.
+func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
+	var nothing T
 	if err := p.runs(ctx); err != nil {
-		return err
+		return nothing, err
 	}
 	living, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
-	err := do(living)
+	got, err := answer(ctx, p, func() (T, error) { return do(living) })
 	if gone := p.runs(ctx); gone != nil {
-		return gone
+		return nothing, gone
 	}
-	return err
+	return got, err
+}
+
+// lastWord is how long an answer may take once the context has ended: what is asked of a lock ends with it.
+const lastWord = 2 * time.Second
+
+// answer waits for what is done, and beyond the context for the last word only where the process runs.
+func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
+	if !p.stops {
+		return do()
+	}
+	done := make(chan struct{})
+	var late T
+	var err error
+	p.work.Go(func() {
+		defer close(done)
+		late, err = do()
+	})
+	select {
+	case <-done:
+		return late, err
+	case <-ctx.Done():
+	}
+	if !p.still() {
+		timer := time.NewTimer(lastWord)
+		defer timer.Stop()
+		select {
+		case <-done:
+			return late, err
+		case <-timer.C: // it has come to stand still meanwhile
+		}
+	}
+	var nothing T
+	return nothing, ctx.Err()
 }
 
 // told is ready when the process runs and the hold is lost.
@@ -142,11 +177,7 @@ var (
 )
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	var h impls.Hold
-	err := r.ask(ctx, func(ctx context.Context) (err error) {
-		h, err = r.lock.Acquire(ctx, req)
-		return err
-	})
+	h, err := ask(ctx, r.process, func(ctx context.Context) (impls.Hold, error) { return r.lock.Acquire(ctx, req) })
 	if err == nil {
 		h.Lost = r.told(h.Lost)
 	}
@@ -154,7 +185,8 @@ func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, err
 }
 
 func (r remote) Release(ctx context.Context, g impls.Grant) error {
-	return r.ask(ctx, func(ctx context.Context) error { return r.lock.Release(ctx, g) })
+	_, err := ask(ctx, r.process, func(ctx context.Context) (any, error) { return nil, r.lock.Release(ctx, g) })
+	return err
 }
 
 // Renew extends a grant, where the lock can.
@@ -163,21 +195,23 @@ func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	if !ok {
 		return g, errors.New("this lock has no Renew")
 	}
-	err := r.ask(ctx, func(ctx context.Context) (err error) {
-		g, err = renewer.Renew(ctx, g)
-		return err
-	})
-	return g, err
+	return ask(ctx, r.process, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
 }
 
 func (r remote) Close() error { return r.close() }
 
+// answered is what a probe is answered.
+type answered struct {
+	token string
+	left  time.Duration
+}
+
 func (r probed) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
-	err = r.ask(ctx, func(ctx context.Context) (err error) {
-		token, left, err = r.lock.(impls.Prober).Probe(ctx, key)
-		return err
+	a, err := ask(ctx, r.process, func(ctx context.Context) (a answered, err error) {
+		a.token, a.left, err = r.lock.(impls.Prober).Probe(ctx, key)
+		return a, err
 	})
-	return token, left, err
+	return a.token, a.left, err
 }
 
 // reached is what the lock guards, as the process reaches it.
@@ -185,18 +219,16 @@ type reached process
 
 var _ workloads.Resource = (*reached)(nil)
 
-func (r *reached) Read(ctx context.Context, key string, fence int64) (value int64, err error) {
-	err = (*process)(r).ask(ctx, func(ctx context.Context) (err error) {
-		value, err = r.resource.Read(ctx, key, fence)
-		return err
-	})
-	return value, err
+func (r *reached) Read(ctx context.Context, key string, fence int64) (int64, error) {
+	return ask(ctx, (*process)(r), func(ctx context.Context) (int64, error) { return r.resource.Read(ctx, key, fence) })
 }
 
 func (r *reached) Write(ctx context.Context, key string, value, fence int64) error {
-	return (*process)(r).ask(ctx, func(ctx context.Context) error { return r.resource.Write(ctx, key, value, fence) })
+	_, err := ask(ctx, (*process)(r), func(ctx context.Context) (any, error) { return nil, r.resource.Write(ctx, key, value, fence) })
+	return err
 }
 
 func (r *reached) Append(ctx context.Context, key string, fence int64) error {
-	return (*process)(r).ask(ctx, func(ctx context.Context) error { return r.resource.Append(ctx, key, fence) })
+	_, err := ask(ctx, (*process)(r), func(ctx context.Context) (any, error) { return nil, r.resource.Append(ctx, key, fence) })
+	return err
 }
