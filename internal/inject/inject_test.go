@@ -13,6 +13,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/internal/faults"
+	"lockbench/internal/proxy"
 	"lockbench/workloads"
 )
 
@@ -198,6 +199,55 @@ func TestHealed(t *testing.T) {
 		}
 		if got := kinds(ops()); !slices.Equal(got, want) {
 			t.Errorf("%s: recorded %v", name, got)
+		}
+	}
+}
+
+// passing is a link on which so many commands have passed before anything went wrong.
+type passing struct {
+	commands int64
+	rules    proxy.Rules
+	cut      []proxy.Direction
+	delays   []time.Duration
+}
+
+func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }
+func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
+func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
+func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
+
+// TestDisturbed: what is done to the network took effect if it befell something, and is healed once.
+func TestDisturbed(t *testing.T) {
+	message := func(l *passing) {
+		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {
+			if fate := do(t.Context(), proxy.Command{}); fate != proxy.Drop {
+				t.Errorf("the fate of a message is %v", fate)
+			}
+		}
+	}
+	command := func(l *passing) { l.commands++ }
+	for name, c := range map[string]struct {
+		do      faults.Action
+		befalls func(*passing)
+		seen    bool
+	}{
+		"muted, as many as commands before": {faults.Action{Verb: faults.Mute}, message, true},
+		"muted, and commands only":          {faults.Action{Verb: faults.Mute}, command, false},
+		"cut":                               {faults.Action{Verb: faults.Cut}, command, true},
+		"cut, nothing on its way":           {faults.Action{Verb: faults.Cut}, func(*passing) {}, false},
+		"slowed":                            {faults.Action{Verb: faults.Slow, By: time.Second}, command, true},
+	} {
+		l := &passing{commands: 1}
+		e := disturb(c.do, []Link{l})
+		c.befalls(l)
+		if err := errors.Join(e.Heal(), e.Heal()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := e.Seen(); (err == nil) != c.seen {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(l.cut) > 0 && !slices.Equal(l.cut, []proxy.Direction{proxy.Both, proxy.Open}) || len(l.delays) > 0 && !slices.Equal(l.delays, []time.Duration{time.Second, 0}) {
+			t.Errorf("%s: cut %v, delayed %v", name, l.cut, l.delays)
 		}
 	}
 }

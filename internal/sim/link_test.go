@@ -107,7 +107,11 @@ func TestCut(t *testing.T) {
 			if err := other.Ping(t.Context()).Err(); err != nil {
 				t.Error(err)
 			}
-			l.Cut(proxy.Open)
+			time.AfterFunc(time.Minute, func() { l.Cut(proxy.Open) })
+			start := time.Now()
+			if err := c.WithTimeout(time.Hour).Ping(t.Context()).Err(); err == nil || time.Since(start) > time.Minute+10*latency {
+				t.Errorf("what waits when it is healed: %v after %v", err, time.Since(start))
+			}
 			if err := c.Ping(within(t)).Err(); err != nil {
 				t.Errorf("when it is healed: %v", err)
 			}
