@@ -24,6 +24,8 @@ type Drive struct {
 	Watch     *Watch        // given to the locks' Env as Renewed
 	Renews    bool          // the lock renews by itself
 	Granted   *atomic.Int64 // so far, for whoever shows progress
+
+	expires atomic.Bool // what the lock granted ends by itself
 }
 
 // Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
@@ -95,7 +97,7 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 
 func (d *Drive) client(number int32, p Process) *Client {
 	return &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number),
-		granted: d.Granted, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
+		granted: d.Granted, expires: &d.expires, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
 }
 
 // iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
@@ -147,13 +149,17 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()
-	fresh := d.client(int32(d.Params.Clients), d.Fresh)
+	fresh, life := d.client(int32(d.Params.Clients), d.Fresh), int32(0)
 	for _, key := range d.Params.KeyNames() {
 		for range segmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
 			if ctx.Err() != nil {
 				return
 			}
-			if h, ok := fresh.Acquire(ctx, key, within); ok {
+			h, ok := fresh.Acquire(ctx, key, within)
+			if !ok && fresh.log.Life() > life && d.expires.Load() { // nobody knows; what it may have taken ends by itself
+				h, ok = fresh.Acquire(ctx, key, within)
+			}
+			if life = fresh.log.Life(); ok {
 				fresh.Release(ctx, h)
 			}
 		}
