@@ -36,7 +36,7 @@ const interruptedGrace = 2 * time.Second
 
 // Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under
 // way are finished, because an operation that is cut off is indeterminate and would be the harness's
-// doing. After a bound (the TTL and half a second; 2 s when interrupted) they are cut off all the same.
+// doing. After a bound (Params.Grace; 2 s when interrupted) they are cut off all the same.
 func (d *Drive) Run(ctx context.Context) {
 	d.writeInitial()
 	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
@@ -46,7 +46,10 @@ func (d *Drive) Run(ctx context.Context) {
 	over := make(chan any, 1)
 	go func() { over <- d.clients(stop, ops, stopNow); stopNow() }()
 	<-stop.Done()
-	grace := d.Params.TTL + time.Second/2
+	grace := d.Params.Grace
+	if grace == 0 {
+		grace = d.Params.TTL + time.Second
+	}
 	if ctx.Err() != nil {
 		grace = interruptedGrace
 	}
