@@ -152,19 +152,30 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()
-	fresh, life := d.client(int32(d.Params.Clients), d.Fresh), int32(0)
+	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
 		for range segmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
 			if ctx.Err() != nil {
 				return
 			}
-			h, ok := fresh.Acquire(ctx, key, within)
-			if !ok && fresh.log.Life() > life && d.expires.Load() { // nobody knows; what it may have taken ends by itself
-				h, ok = fresh.Acquire(ctx, key, within)
-			}
-			if life = fresh.log.Life(); ok {
-				fresh.Release(ctx, h)
-			}
+			d.take(ctx, fresh, key, within)
+		}
+	}
+}
+
+// asks is how often the fresh client asks where nobody answers.
+const asks = 3
+
+// take acquires and releases a key. Where nobody answers it asks again, if what it may have taken ends by itself.
+func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
+	for range asks {
+		life := fresh.log.Life()
+		h, ok := fresh.Acquire(ctx, key, within)
+		if ok {
+			fresh.Release(ctx, h)
+		}
+		if ok || fresh.log.Life() == life || !d.expires.Load() {
+			return
 		}
 	}
 }

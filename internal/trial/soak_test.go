@@ -24,7 +24,7 @@ import (
 var summary = flag.String("summary", "", "write what the soak came to to this file")
 
 // soakAtOnce is how many trials run at once: they mostly wait.
-const soakAtOnce = 10
+const soakAtOnce = 14
 
 // soakCell is a cell that is tried again and again, each time with another seed.
 type soakCell struct {
