@@ -78,7 +78,7 @@ func (l *redLockLock) majority() int { return len(l.nodes)/2 + 1 }
 // perNode is how long one server may take. It is short against the lease, and not so short that a busy
 // machine looks like a dead server.
 func perNode(ttl time.Duration) time.Duration {
-	return min(max(ttl/20, 50*time.Millisecond), 500*time.Millisecond)
+	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
 
 // votes are what the servers said: yes, no, or nothing that could be relied on.

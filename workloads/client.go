@@ -21,6 +21,7 @@ type Client struct {
 	recorder *histories.Recorder
 	log      *histories.Log
 	granted  *atomic.Int64
+	expires  *atomic.Bool
 	watch    *Watch
 	director Director   // nil: nothing goes wrong on purpose
 	witness  impls.Lock // of a process that no fault touches: for questions to the store
@@ -85,6 +86,7 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		res.Depth, res.Fence = uint16(h.Depth), h.Fence
 		res.SentAfter, res.Validity = h.SentAfter, h.Validity
 		c.granted.Add(1)
+		c.expires.Store(h.Validity > 0)
 	}
 	h.granted = c.log.Return(res)
 	if err == nil && c.renews && h.Depth <= 1 { // what it renews is the outermost, and counted from there

@@ -24,6 +24,8 @@ type Drive struct {
 	Watch     *Watch        // given to the locks' Env as Renewed
 	Renews    bool          // the lock renews by itself
 	Granted   *atomic.Int64 // so far, for whoever shows progress
+
+	expires atomic.Bool // what the lock granted ends by itself
 }
 
 // Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
@@ -34,7 +36,7 @@ const interruptedGrace = 2 * time.Second
 
 // Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under
 // way are finished, because an operation that is cut off is indeterminate and would be the harness's
-// doing. After a bound (the TTL and half a second; 2 s when interrupted) they are cut off all the same.
+// doing. After a bound (Params.Grace; 2 s when interrupted) they are cut off all the same.
 func (d *Drive) Run(ctx context.Context) {
 	d.writeInitial()
 	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
@@ -44,7 +46,10 @@ func (d *Drive) Run(ctx context.Context) {
 	over := make(chan any, 1)
 	go func() { over <- d.clients(stop, ops, stopNow); stopNow() }()
 	<-stop.Done()
-	grace := d.Params.TTL + time.Second/2
+	grace := d.Params.Grace
+	if grace == 0 {
+		grace = d.Params.TTL + time.Second
+	}
 	if ctx.Err() != nil {
 		grace = interruptedGrace
 	}
@@ -95,7 +100,7 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 
 func (d *Drive) client(number int32, p Process) *Client {
 	return &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number),
-		granted: d.Granted, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
+		granted: d.Granted, expires: &d.expires, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
 }
 
 // iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
@@ -153,9 +158,24 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 			if ctx.Err() != nil {
 				return
 			}
-			if h, ok := fresh.Acquire(ctx, key, within); ok {
-				fresh.Release(ctx, h)
-			}
+			d.take(ctx, fresh, key, within)
+		}
+	}
+}
+
+// asks is how often the fresh client asks where nobody answers.
+const asks = 3
+
+// take acquires and releases a key. Where nobody answers it asks again, if what it may have taken ends by itself.
+func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
+	for range asks {
+		life := fresh.log.Life()
+		h, ok := fresh.Acquire(ctx, key, within)
+		if ok {
+			fresh.Release(ctx, h)
+		}
+		if ok || fresh.log.Life() == life || !d.expires.Load() {
+			return
 		}
 	}
 }

@@ -13,6 +13,7 @@ type Params struct {
 	Clients   int           // spread over the processes, client c to process c modulo Processes
 	Processes int           // locks that were opened: simulated processes, where they share this one
 	Duration  time.Duration // no iteration starts after it; those under way are finished
+	Grace     time.Duration // what is under way then may take so long; 0: the TTL and a second
 	TTL       time.Duration // the lease asked for
 	Wait      time.Duration // of workloads that wait; 0: until granted
 	Hold      time.Duration // time inside the critical section

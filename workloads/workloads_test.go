@@ -70,6 +70,11 @@ func drive(t *testing.T, name string, p Params, open func() fake) (ops []histori
 
 func driveLock(t *testing.T, name string, p Params, open func() impls.Lock) (ops []histories.Op, took time.Duration) {
 	t.Helper()
+	return driveDirected(t, name, p, open, nil)
+}
+
+func driveDirected(t *testing.T, name string, p Params, open func() impls.Lock, director Director) (ops []histories.Op, took time.Duration) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
 		rec, err := histories.NewRecorder(&file, histories.Header{}, p.Logs())
@@ -78,7 +83,7 @@ func driveLock(t *testing.T, name string, p Params, open func() impls.Lock) (ops
 		}
 		lock := open() // in the bubble, as the channels in it must be
 		here := Process{Lock: lock, Resource: NewRegister(Checking)}
-		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Recorder: rec, Granted: new(atomic.Int64)}
+		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Director: director, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
 		d.Params = d.Workload.Adapted(p)
 		start := time.Now()
@@ -316,7 +321,7 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	}
 }
 
-// TestCutOff: a lock that never answers is given up on after the TTL and half a second.
+// TestCutOff: a lock that never answers is given up on after the TTL and a second.
 func TestCutOff(t *testing.T) {
 	lock := fake{func(ctx context.Context, _ impls.Request) (impls.Hold, error) {
 		<-ctx.Done()
@@ -324,11 +329,93 @@ func TestCutOff(t *testing.T) {
 	}, released}
 	p := Defaults()
 	ops, took := drive(t, "contend", p, func() fake { return lock })
-	if want := p.Duration + p.TTL + time.Second/2; took != want {
+	if want := p.Duration + p.TTL + time.Second; took != want {
 		t.Errorf("it took %v, want %v", took, want)
 	}
 	if len(ops) != p.Clients+1 || ops[0].Outcome != histories.Unknown {
 		t.Errorf("%d operations, the first %s", len(ops), ops[0].Outcome)
+	}
+}
+
+// TestFreshClientAsksAgain: where nobody answered the epilogue's client, it asks once more; but not of a lock whose
+// grants never end, for it may have taken the key itself.
+func TestFreshClientAsksAgain(t *testing.T) {
+	for _, c := range []struct {
+		validity time.Duration
+		want     string
+	}{{time.Second, "acquire unknown, acquire ok, release ok"}, {impls.Unbounded, "acquire unknown"}} {
+		p := Defaults()
+		p.Clients, p.Processes, p.Duration = 1, 1, 5*time.Millisecond
+		lost := false
+		ops, _ := drive(t, "contend", p, func() fake {
+			return fake{func(_ context.Context, r impls.Request) (impls.Hold, error) {
+				if strings.HasPrefix(r.Owner, "c1.") && !lost {
+					lost = true
+					return impls.Hold{}, errors.New("no answer")
+				}
+				return impls.Hold{Grant: impls.Grant{Key: r.Key, Owner: r.Owner, Token: "t", Validity: c.validity}}, nil
+			}, released}
+		})
+		var got []string
+		for _, op := range ops {
+			if op.Client == 1 {
+				got = append(got, fmt.Sprint(op.Kind, " ", op.Outcome))
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("grants for %v: the fresh client's operations are %v, want %s", c.validity, got, c.want)
+		}
+	}
+}
+
+// directed has a client do at a moment what an order says.
+type directed struct {
+	at    Moment
+	order Order
+}
+
+func (d directed) At(_ context.Context, m Moment) Order {
+	if m == d.at {
+		return d.order
+	}
+	return Order{}
+}
+
+// TestOrders: what a director may have a client do.
+func TestOrders(t *testing.T) {
+	p := Defaults()
+	p.Clients, p.Processes, p.Duration, p.Hold, p.Think = 1, 1, 100*time.Millisecond, time.Millisecond, time.Millisecond
+	for _, c := range []struct {
+		name  string
+		point Point
+		order Order
+		first string        // what the client does in its first iteration
+		lasts time.Duration // from its grant to its release
+	}{
+		{"as usual", Granted, Order{}, "acquire read write release", time.Millisecond},
+		{"stall", Granted, Order{Stall: 50 * time.Millisecond}, "acquire read write release", 50 * time.Millisecond},
+		{"leave when granted", Granted, Order{Leave: true}, "acquire", 0},
+		{"leave at work", Working, Order{Leave: true}, "acquire read", 0},
+		{"leave before the release", Releasing, Order{Leave: true}, "acquire read write", 0},
+		{"leave before asking", Asking, Order{Leave: true}, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ops, _ := driveDirected(t, "counter", p, func() impls.Lock { return mutex() }, directed{Moment{Point: c.point}, c.order})
+			var mine []histories.Op
+			for _, op := range ops {
+				if op.Client == 0 && (len(mine) == 0 || mine[len(mine)-1].Kind != histories.Release) {
+					mine = append(mine, op)
+				}
+			}
+			if got := strings.Join(kinds(mine, 0), " "); got != c.first {
+				t.Fatalf("it does %q, want %q", got, c.first)
+			}
+			if c.lasts > 0 {
+				if held := mine[3].Call - mine[0].Return; held < c.lasts || held > c.lasts+time.Millisecond {
+					t.Errorf("it holds for %v, want %v", held, c.lasts)
+				}
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"lockbench/internal/servers"
@@ -82,15 +83,16 @@ func (r *runner) atOnce() int {
 	if r.jobs > 0 {
 		return r.jobs
 	}
+	mostlyWaiting := min(2*runtime.NumCPU(), 8)
 	if len(r.scenarios) > 0 {
-		return 2
+		return mostlyWaiting
 	}
 	for _, c := range r.cells {
 		if c.Fault.Name == "none" && c.Lock.Store != "" {
 			return 1
 		}
 	}
-	return 2
+	return mostlyWaiting
 }
 
 // conditions are what a reader must know of how the clients lived.

@@ -78,7 +78,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
 	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
-	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; 2 under faults)")
+	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
 	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")

@@ -22,5 +22,5 @@ func holderKill() Fault {
 // is up goes on asking for the lease and half a second more.
 func untilFreed(p *workloads.Params, _ Scene) {
 	p.Hold = p.TTL / 4
-	p.Duration = p.TTL + 800*time.Millisecond
+	p.Duration, p.Grace = p.TTL+800*time.Millisecond, p.TTL+500*time.Millisecond
 }

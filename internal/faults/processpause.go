@@ -48,7 +48,7 @@ func pauseInRelease() Fault {
 	f.Plan = func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Releasing},
 			On: &Passing{Process: victimProcess, Commands: []string{"GET"}, Nth: 1, Reply: true}}
-		return once(s, Step{When: second, Do: Action{Verb: Pause, Process: victimProcess}, For: s.TTL * 3 / 4})
+		return once(s, Step{When: second, Do: Action{Verb: Pause, Process: victimProcess}, For: overdue(s)})
 	}
 	return f
 }

@@ -6,9 +6,9 @@ import "time"
 func slowNetwork() Fault {
 	return Fault{
 		Name: "slow-network", Kind: Network,
-		Doc: "every command and every answer takes 20 ms longer",
+		Doc: "every command and every answer takes 10 ms longer",
 		Plan: func(s Scene) Plan {
-			return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 20 * time.Millisecond}}}}
+			return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 10 * time.Millisecond}}}}
 		},
 	}
 }

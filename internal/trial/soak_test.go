@@ -24,7 +24,7 @@ import (
 var summary = flag.String("summary", "", "write what the soak came to to this file")
 
 // soakAtOnce is how many trials run at once: they mostly wait.
-const soakAtOnce = 8
+const soakAtOnce = 14
 
 // soakCell is a cell that is tried again and again, each time with another seed.
 type soakCell struct {
@@ -101,6 +101,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	todo := make(chan work)
 	var workers sync.WaitGroup
 	root, begun := t.TempDir(), time.Now()
+	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no seed is begun later; none where it is absent
 	for range soakAtOnce {
 		workers.Go(func() {
 			for w := range todo {
@@ -111,6 +112,9 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 		})
 	}
 	for i := range n {
+		if limit > 0 && time.Since(begun) > limit {
+			break
+		}
 		for _, c := range cells {
 			if i < c.trials {
 				todo <- work{c, i}

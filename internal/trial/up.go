@@ -65,14 +65,18 @@ const (
 	connectAgain   = 50 * time.Millisecond // the pause between two tries
 )
 
-// connect has every client take and release a key of its own, all at once.
+// connect has every client, and the epilogue's, take and release a key of its own, all at once.
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	errs := make([]error, t.Params.Clients)
+	errs := make([]error, t.Params.Clients+1)
 	var all sync.WaitGroup
-	for c := range t.Params.Clients {
-		all.Go(func() { errs[c] = t.connectOne(ctx, c) })
+	for c := range errs {
+		lock := t.fresh.Lock
+		if c < t.Params.Clients {
+			lock = t.processes[c%t.Params.Processes].Lock
+		}
+		all.Go(func() { errs[c] = connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL) })
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -83,12 +87,11 @@ func (t *trial) connect(ctx context.Context) error {
 
 // connectOne has a client take and release a key, and another one where that fails: a lock may leave its servers
 // less time for an answer than a first connection takes on a busy machine.
-func (t *trial) connectOne(ctx context.Context, client int) (err error) {
-	lock := t.processes[client%t.Params.Processes].Lock
+func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
-		name := fmt.Sprintf("connect%d.%d", client, try)
+		name := fmt.Sprintf("%s.%d", who, try)
 		var h impls.Hold
-		h, err = lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: t.Params.TTL})
+		h, err = lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: ttl})
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
