@@ -175,13 +175,16 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect has every client take and release a key of its own, so that connections are there and scripts are known to
+// connect has every client, and the epilogue's, take and release a key of its own, so that connections are there and scripts are known to
 // the servers before anything is counted.
 func (t Trial) connect(w *world) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectWithin)
 	defer cancel()
-	for c := range t.Params.Clients {
+	for c := range t.Params.Clients + 1 {
 		lock, name := w.processes[c%t.Params.Processes].lock, fmt.Sprintf("connect%d", c)
+		if c == t.Params.Clients {
+			lock = w.processes[t.Params.Processes].lock
+		}
 		h, err := lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: t.Params.TTL})
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
