@@ -30,9 +30,13 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
+	begun := 0 // fewer than n where the soak was bounded in time
+	for _, c := range cells {
+		begun = max(begun, c.done+c.given)
+	}
 	fmt.Fprintf(&b, "# Soak\n\n`LOCKBENCH_SOAK=%d go test ./internal/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), strings.Join(version, ", "), n, soakAtOnce)
+		runtime.NumCPU(), strings.Join(version, ", "), begun, soakAtOnce)
 	fmt.Fprintf(&b, "In %d trials %d claims were judged: %d broken, %d left undecided. Of %d controls %d were caught.\n%d more trials did not count and were repeated: their fault was not seen to take effect, or something stood still that nobody had stopped.\n%d were given up, since none of %d attempts counted.\n",
 		trials, kept.of(), kept.not, kept.undecided, caught.of(), caught.met, void, given, attempts)
 	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Claims\n\n| cell | trials | repeated | longest | claims | broken | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
