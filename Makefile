@@ -3,7 +3,7 @@
 .PHONY: check test skipped fuzz differential scenarios bench run clean
 
 # The heaviest do without the race detector: the judge and virtual time run on one goroutine at a time, as good as, the
-# examples are other people's programs, and what the command's tests start is built without it anyway, or tested elsewhere.
+# examples are other people's programs, and what the command puts together is raced in the packages beneath it.
 RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /examples -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
