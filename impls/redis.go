@@ -14,6 +14,14 @@ import (
 // is indeterminate, and a slow machine must not look like a broken lock.
 const commandTimeout = 5 * time.Second
 
+// Quiet drops what the Redis client says on stderr, for the whole process, of servers that it cannot reach: here they are
+// dead on purpose, and each error is returned as well.
+func Quiet() { redis.SetLogger(quiet{}) }
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
 // node is one Redis server and the keys that a lock has there.
 type node struct {
 	*redis.Client

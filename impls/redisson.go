@@ -157,10 +157,19 @@ func (l *redissonLock) try(ctx context.Context, req Request, start time.Time) (H
 	case len(reply) != 2:
 		return Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
 	case reply[0] == 0:
-		return Hold{}, time.Duration(reply[1]) * time.Millisecond, ErrBusy
+		return Hold{}, leaseLeft(reply[1]), ErrBusy
 	}
 	g.Depth = int(reply[0])
 	return Hold{Grant: g, Lost: l.watch(g, start)}, 0, nil
+}
+
+// leaseLeft reads what PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no
+// time left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
+func leaseLeft(ms int64) time.Duration {
+	if ms == -2 {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -19,7 +20,8 @@ type work struct {
 }
 
 // drive does every trial of every cell, so many at once, and returns the first failure, after which no trial
-// begins. That the run was interrupted is no failure.
+// begins, unless it is that a trial's attempts were all void: the others may count. That the run was interrupted is no
+// failure.
 func (r *runner) drive(ctx context.Context) error {
 	var all []work
 	for n := range r.trials { // each cell once, then each once more: what is cut short has some of all
@@ -42,6 +44,8 @@ func (r *runner) drive(ctx context.Context) error {
 				mu.Lock()
 				if err != nil && ctx.Err() == nil && failed == nil {
 					failed = err
+				}
+				if err != nil && !errors.Is(err, trial.ErrVoid) {
 					stop()
 				}
 				mu.Unlock()

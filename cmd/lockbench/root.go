@@ -41,7 +41,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench run          the whole quick comparison
   lockbench check FILE   judge a recorded history again, or one written by hand
   lockbench report DIR   make the page of a run again
-  lockbench list         the locks, workloads, faults and properties there are
+  lockbench list         the locks, workloads, faults, properties and scenarios there are
   lockbench verify       hold a lock of your own to what it claims
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,

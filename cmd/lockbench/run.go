@@ -240,7 +240,11 @@ func (r *runner) run(ctx context.Context) error {
 	failed = r.drive(ctx)
 	r.manifest.Ended, r.manifest.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
-		r.manifest.Warnings = append(r.manifest.Warnings, "the run ended early: "+scrub(failed.Error()))
+		what := "the run ended early: "
+		if errors.Is(failed, trial.ErrVoid) {
+			what = "a trial was given up: "
+		}
+		r.manifest.Warnings = append(r.manifest.Warnings, what+scrub(failed.Error()))
 	}
 	if err := r.writeManifest(); err != nil {
 		return err

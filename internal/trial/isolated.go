@@ -88,3 +88,11 @@ func (a *isolated) network() map[string]float64 {
 	}
 	return a.world.network()
 }
+
+// since is by how much counts rose.
+func since(before, after map[string]float64) map[string]float64 {
+	for name, n := range before {
+		after[name] -= n
+	}
+	return after
+}

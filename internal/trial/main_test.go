@@ -12,6 +12,7 @@ import (
 
 // TestMain is also the worker: the processes of clients are this test program again.
 func TestMain(m *testing.M) {
+	impls.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
 			fmt.Fprintln(os.Stderr, err)

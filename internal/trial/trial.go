@@ -39,6 +39,10 @@ type Outcome struct {
 	Void    string // why it does not count
 }
 
+// ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
+// cells that are yet to be tried.
+var ErrVoid = errors.New("trials in a row are void")
+
 // attempts is how often a void trial is repeated before the cell is given up.
 const attempts = 5
 
@@ -58,7 +62,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 			return out, err
 		}
 	}
-	return out, fmt.Errorf("%s: %d trials in a row are void, the last because %s", c, attempts, out.Void)
+	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
 }
 
 // params are the parameters of a cell's trials.
@@ -139,6 +143,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	if err != nil {
 		return err
 	}
+	passed := t.isolated.network()
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 	running, stop := context.WithCancelCause(ctx)
@@ -160,7 +165,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	if closeErr := rec.Close(); err == nil {
 		err = closeErr
 	}
-	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after, t.isolated.network()}))
+	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after, since(passed, t.isolated.network())}))
 }
 
 // runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.

@@ -1,0 +1,11 @@
+package impls
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	Quiet()
+	os.Exit(m.Run())
+}
