@@ -54,7 +54,7 @@ func (c *Client) Key() string { return c.Params.key(c.rand) }
 // Acquire asks for a key; false where it was refused, nobody knows, or the client has gone.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
 	order := c.at(ctx, Asking)
-	if c.gone {
+	if c.gone || order.Rest {
 		return Held{}, false
 	}
 	if order.Wait > 0 {

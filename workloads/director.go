@@ -13,9 +13,9 @@ type Director interface {
 
 // Moment is a place in what a client does. It is plain data, so that a plan can name it.
 type Moment struct {
-	Client    int32
-	Iteration uint64
-	Point     Point
+	Client    int32  `json:"client,omitempty"`
+	Iteration uint64 `json:"iteration,omitempty"`
+	Point     Point  `json:"point"`
 }
 
 // Point is a place in an iteration.
@@ -33,6 +33,7 @@ type Order struct {
 	Stall time.Duration // Granted: work for so long, rather than for the usual time
 	Wait  time.Duration // Asking: wait for so long, rather than for the usual time; 0: as usual
 	Leave bool          // the client does nothing any more: it was killed, or abandons what it holds
+	Rest  bool          // Asking: it asks no more, and that is no fault
 }
 
 // at tells the director, if there is one, where the client is.
@@ -43,6 +44,8 @@ func (c *Client) at(ctx context.Context, p Point) Order {
 	o := c.director.At(ctx, Moment{c.number, c.iteration, p})
 	if o.Leave {
 		c.gone = true
+	}
+	if o.Leave || o.Rest {
 		c.Leave()
 	}
 	return o

@@ -10,20 +10,20 @@ import (
 
 // Params are a workload's parameters.
 type Params struct {
-	Clients   int           // spread over the processes, client c to process c modulo Processes
-	Processes int           // locks that were opened: simulated processes, where they share this one
-	Duration  time.Duration // no iteration starts after it; those under way are finished
-	Grace     time.Duration // what is under way then may take so long; 0: the TTL and a second
-	TTL       time.Duration // the lease asked for
-	Wait      time.Duration // of workloads that wait; 0: until granted
-	Hold      time.Duration // time inside the critical section
-	Think     time.Duration // mean time between two iterations of a client; uniform from 0 to twice that
-	Keys      int           // how many different locks there are
-	Spread    Spread        // how clients choose among them
-	Stock     int           // of each key, for sale in the workload inventory
-	Seed      uint64
+	Clients   int           `json:"clients"`            // spread over the processes, client c to process c modulo Processes
+	Processes int           `json:"processes"`          // locks that were opened: simulated processes, where they share this one
+	Duration  time.Duration `json:"duration_ns"`        // no iteration starts after it; those under way are finished
+	Grace     time.Duration `json:"grace_ns,omitempty"` // what is under way then may take so long; 0: the TTL and a second
+	TTL       time.Duration `json:"ttl_ns"`             // the lease asked for
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // of workloads that wait; 0: until granted
+	Hold      time.Duration `json:"hold_ns"`            // time inside the critical section
+	Think     time.Duration `json:"think_ns"`           // mean time between two iterations of a client; uniform from 0 to twice that
+	Keys      int           `json:"keys"`               // how many different locks there are
+	Spread    Spread        `json:"distribution"`       // how clients choose among them
+	Stock     int           `json:"stock,omitempty"`    // of each key, for sale in the workload inventory
+	Seed      uint64        `json:"seed"`
 
-	Initial int // the value that each guarded key starts with, spread over its segments
+	Initial int `json:"initial,omitempty"` // the value that each guarded key starts with, spread over its segments
 }
 
 // Defaults are the parameters of the quick run. The TTL is long because a short one breaks correct locks

@@ -52,45 +52,54 @@ func (s Scene) Servers() int {
 
 // Plan is what is to go wrong, and who waits for it.
 type Plan struct {
-	Gates []Gate
-	Steps []Step
+	Gates []Gate `json:"gates,omitempty"`
+	Steps []Step `json:"steps,omitempty"`
 	// Quick is how many holds of the victim, the first ones, are as short as can be: they lead up to the one
 	// that counts.
-	Quick uint64
+	Quick uint64 `json:"quick,omitempty"`
+	// Turns are how often clients do their workload at most; of whom nothing is said goes on until the time is up.
+	Turns []Turns `json:"turns,omitempty"`
+}
+
+// Turns is how often a client does its workload at most. That it then rests is no fault.
+type Turns struct {
+	Client     int32  `json:"client"`
+	Iterations uint64 `json:"iterations"`
 }
 
 // Gate keeps a client from asking for the first time until a moment has come. Nobody is kept for ever: after
 // the patience it asks anyway.
 type Gate struct {
-	Client   int32
-	Until    workloads.Moment
-	Patience time.Duration
+	Client   int32            `json:"client"`
+	Until    workloads.Moment `json:"until,omitzero"`
+	Patience time.Duration    `json:"patience_ns"`
 }
 
 // Step is one thing that goes wrong, once.
 type Step struct {
-	When Trigger
-	Do   Action
+	Name string  `json:"name,omitempty"` // what the records call it; "": as they call the plan
+	When Trigger `json:"when,omitzero"`
+	Do   Action  `json:"do"`
 	// It is healed so long after, or at a moment, whichever is set; neither: never.
-	For   time.Duration
-	Until workloads.Moment
+	For   time.Duration    `json:"for_ns,omitempty"`
+	Until workloads.Moment `json:"until,omitzero"`
 }
 
 // Trigger is when a step is due: before any client asks where it is zero; at a moment of a client; or as a
 // command of a process passes the network, counted from a moment of its client.
 type Trigger struct {
-	At    workloads.Moment
-	Later time.Duration // so long after the moment; the client goes on meanwhile
-	On    *Passing
+	At    workloads.Moment `json:"at,omitzero"`
+	Later time.Duration    `json:"later_ns,omitempty"` // so long after the moment; the client goes on meanwhile
+	On    *Passing         `json:"on,omitempty"`
 }
 
 // Passing is the nth of some commands on their way between a process and its servers, counted from the
 // trigger's moment, or from the start.
 type Passing struct {
-	Process  int
-	Commands []string // names; none: any
-	Nth      int
-	Reply    bool // as its reply comes back, rather than on its way to the server
+	Process  int      `json:"process"`
+	Commands []string `json:"commands,omitempty"` // names; none: any
+	Nth      int      `json:"nth"`
+	Reply    bool     `json:"reply,omitempty"` // as its reply comes back, rather than on its way to the server
 }
 
 // Verb is what is done.
@@ -115,19 +124,21 @@ const (
 	Unlink   Verb = "unlink"   // Nodes, replicas, learn nothing more of what their primary does
 	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or whom the Sentinels choose
 	Jump     Verb = "jump"     // the clock of Nodes, by By, which may be less than nothing
+	Drift    Verb = "drift"    // the clock of Nodes gains By in each second, which may be less than nothing
 	Evict    Verb = "evict"    // Nodes run short of memory, until the lock is gone
 )
 
 // Action is what a step does. Which fields count depends on the verb.
 type Action struct {
-	Verb    Verb
-	Client  int32
-	Process int // -1: every one
-	Nodes   []int
-	By      time.Duration
-	Wait    time.Duration
-	Silent  bool // of Lose: the connection stays open and says nothing, rather than being closed
-	OneWay  bool // of Cut: what the process says is heard, what it is answered is not
+	Verb    Verb          `json:"verb"`
+	Client  int32         `json:"client,omitempty"`
+	Process int           `json:"process,omitempty"` // -1: every one
+	Nodes   []int         `json:"nodes,omitempty"`
+	By      time.Duration `json:"by_ns,omitempty"`
+	Wait    time.Duration `json:"wait_ns,omitempty"`
+	Silent  bool          `json:"silent,omitempty"`  // of Lose: the connection stays open and says nothing, rather than being closed
+	OneWay  bool          `json:"one_way,omitempty"` // of Cut: what the process says is heard, what it is answered is not
+	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers come back with all that they knew
 }
 
 // All is every fault.

@@ -4,6 +4,7 @@
 package inject
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,7 +37,6 @@ type Effect struct {
 // Injector carries a fault's plan out while clients are driven: it is told where they are, and records what
 // it injects and heals. A fault counts only if it was seen to take effect.
 type Injector struct {
-	name  string
 	plan  faults.Plan
 	world World
 	rec   *histories.Recorder
@@ -53,7 +53,8 @@ type Injector struct {
 // step is what became of a step of the plan.
 type step struct {
 	faults.Step
-	in *Injector
+	in   *Injector
+	name string // what the records call it
 
 	mu      sync.Mutex
 	claimed bool  // a command has triggered it
@@ -67,10 +68,10 @@ var _ workloads.Director = (*Injector)(nil)
 
 // New returns the injector of a plan that the records call by this name.
 func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injector {
-	in := &Injector{name: name, plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
+	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
-		in.steps = append(in.steps, &step{Step: s, in: in})
+		in.steps = append(in.steps, &step{Step: s, in: in, name: cmp.Or(s.Name, name)})
 	}
 	return in
 }
@@ -86,6 +87,9 @@ func (in *Injector) Begin() {
 
 // At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
+	if in.rests(m) {
+		return workloads.Order{Rest: true}
+	}
 	in.waitAtGate(ctx, m)
 	defer in.reached(m) // whoever waits for this moment finds what was done at it
 	var order workloads.Order
@@ -112,6 +116,13 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		}
 	}
 	return order
+}
+
+// rests tells whether a client that is about to ask has had its turns.
+func (in *Injector) rests(m workloads.Moment) bool {
+	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
+		return t.Client == m.Client && m.Iteration >= t.Iterations
+	})
 }
 
 func (in *Injector) moment(m workloads.Moment) chan struct{} {
@@ -164,9 +175,9 @@ func (in *Injector) Finish() (void string) {
 		defer s.mu.Unlock()
 		switch {
 		case s.err != nil:
-			return fmt.Sprintf("%s was not seen to take effect: %v", in.name, s.err)
+			return fmt.Sprintf("%s was not seen to take effect: %v", s.name, s.err)
 		case !s.due:
-			return fmt.Sprintf("%s did not come about: what was to trigger it (%s) was not seen", in.name, s.Do.Verb)
+			return fmt.Sprintf("%s did not come about: what was to trigger it (%s) was not seen", s.name, s.Do.Verb)
 		}
 	}
 	return ""
@@ -233,7 +244,7 @@ func (s *step) end() {
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
-		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.in.name, Call: at, Outcome: outcome, Error: problem})
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: at, Outcome: outcome, Error: problem})
 	}
 	if err == nil && s.effect.Seen != nil {
 		err = s.effect.Seen()
@@ -244,7 +255,7 @@ func (s *step) end() {
 // begin records that a fault begins, for each client that it befalls; what befalls no one client is the
 // harness's. What it returns records how that came out.
 func (s *step) begin() (told func(error)) {
-	op := histories.Op{Kind: histories.Inject, Fault: s.in.name}
+	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {
 		op.Value = histories.Gone
 	}

@@ -29,9 +29,10 @@ var mayImport = map[string][]string{
 	"internal/workers":      {"impls", "impls/worker", "workloads", "internal/children"},
 	"internal/inject":       {"histories", "workloads", "internal/faults", "internal/proxy"},
 	"internal/sim":          {"impls", "workloads", "histories", "internal/faults", "internal/inject", "internal/proxy"},
+	"internal/explore":      {"impls", "workloads", "histories", "checker", "internal/faults", "internal/sim"},
 	"internal/trial":        {"histories", "impls", "impls/worker", "workloads", "checker", "internal/children", "internal/servers", "internal/faults", "internal/inject", "internal/proxy", "internal/workers"},
 	"internal/scenarios":    {"impls", "workloads", "internal/faults", "internal/trial"},
-	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim"},
+	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore"},
 	"internal/rules":        {},
 	"examples/go-redislock": {"impls", "impls/worker"},
 }

@@ -49,7 +49,9 @@ type route struct{ process, node int }
 func New(nodes int, latency time.Duration, seed uint64) *Net {
 	n := &Net{seed: seed, latency: latency, links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
 	for range nodes {
-		n.nodes = append(n.nodes, &node{server: startServer()})
+		node := &node{}
+		node.server = node.begin()
+		n.nodes = append(n.nodes, node)
 	}
 	return n
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockbench/internal/faults"
 )
 
 // node is an emulated server, which can be killed and started again.
@@ -14,9 +17,12 @@ type node struct {
 	place
 	mu     sync.Mutex
 	server *miniredis.Miniredis // nil: it is dead
+	gains  time.Duration        // of its clock, in each second
+	since  time.Time            // when that was last reckoned
 }
 
-func startServer() *miniredis.Miniredis {
+// begin starts an emulator for the node.
+func (n *node) begin() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	c, err := m.Dial() // which starts it, without a port
@@ -24,6 +30,7 @@ func startServer() *miniredis.Miniredis {
 		panic(err) // impossible: nothing outside this process is touched
 	}
 	c.Close()
+	m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { n.catchUp(); return false })
 	return m
 }
 
@@ -48,12 +55,46 @@ func (n *node) kill() {
 
 // restart starts it with nothing, or with what a copy has.
 func (n *node) restart(with contents) {
-	server := startServer()
+	server := n.begin()
 	with.load(server)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server == nil {
 		n.server = server
+	}
+}
+
+// bounce kills it and starts it again, at once or when it is healed, with nothing or with all that it knew.
+func (n *node) bounce(a faults.Action) (heal func(), err error) {
+	var knows contents
+	if a.Keeps {
+		knows, err = n.contents()
+	}
+	n.kill()
+	if a.By > 0 {
+		return func() { n.restart(knows) }, err // also at the end, for the epilogue
+	}
+	n.restart(knows)
+	return nil, err
+}
+
+// drift has the clock gain so much in each second from now on.
+func (n *node) drift(by time.Duration) {
+	n.catchUp()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gains, n.since = by, time.Now()
+}
+
+// catchUp moves the clock by what it gained. Nobody can tell whether it does so all the time, or whenever a command
+// comes.
+func (n *node) catchUp() {
+	n.mu.Lock()
+	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
+	n.since = time.Now()
+	n.mu.Unlock()
+	if by != 0 && n.running() != nil {
+		_ = n.jump(by)
 	}
 }
 

@@ -28,6 +28,7 @@ type Trial struct {
 	LockParams map[string]string
 	Fault      string // what the history calls it; expectations are of this name
 	Plan       faults.Plan
+	Claims     []histories.Claim // what is expected; nil: what is said of the fault
 }
 
 // oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
@@ -56,18 +57,18 @@ var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1
 
 // Refused says why the trial cannot be simulated; nil: it can.
 func (t Trial) Refused() error {
-	_, known := servers[t.on()]
+	_, known := servers[t.On()]
 	switch {
 	case t.Lock.Open == nil:
 		return fmt.Errorf("%s is a program: its time is the system's", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
-	case t.on() == "durable":
+	case t.On() == "durable":
 		return errors.New("durable is not simulated: the emulator has no disk")
-	case t.on() == "sentinel":
+	case t.On() == "sentinel":
 		return errors.New("sentinel is not simulated: the emulator has no Sentinels")
 	case !known:
-		return fmt.Errorf("the deployment %s is not simulated", t.on())
+		return fmt.Errorf("the deployment %s is not simulated", t.On())
 	}
 	for _, s := range t.Plan.Steps {
 		if err := t.refusedStep(s.Do); err != nil {
@@ -79,22 +80,22 @@ func (t Trial) Refused() error {
 
 // verbs are what can be done in virtual time.
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
-	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Evict}
+	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
 
 func (t Trial) refusedStep(a faults.Action) error {
 	if !slices.Contains(verbs, a.Verb) {
 		return fmt.Errorf("nobody knows how to %s in virtual time", a.Verb)
 	}
 	replicas := a.Verb == faults.Unlink || a.Verb == faults.Failover
-	if replicas && t.on() != "replica" && t.on() != "two-replicas" {
-		return fmt.Errorf("%s needs a deployment with a replica, and %q has none", a.Verb, t.on())
+	if replicas && t.On() != "replica" && t.On() != "two-replicas" {
+		return fmt.Errorf("%s needs a deployment with a replica, and %q has none", a.Verb, t.On())
 	}
 	if replicas && len(a.Nodes) == 0 {
 		return fmt.Errorf("%s befalls no replica", a.Verb)
 	}
 	for _, n := range a.Nodes {
-		if !replicas && (n < 0 || n >= servers[t.on()]) {
-			return fmt.Errorf("%s befalls server %d, and there are %d", a.Verb, n, servers[t.on()])
+		if !replicas && (n < 0 || n >= servers[t.On()]) {
+			return fmt.Errorf("%s befalls server %d, and there are %d", a.Verb, n, servers[t.On()])
 		}
 	}
 	if a.Process >= t.Params.Processes || a.Process < 0 && (a.Verb == faults.Pause || a.Verb == faults.Kill) {
@@ -103,7 +104,8 @@ func (t Trial) refusedStep(a faults.Action) error {
 	return nil
 }
 
-func (t Trial) on() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
+// On is what the lock is deployed on.
+func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
 // inBubble runs f in virtual time. testing is what opens a bubble; nothing of its T is used.
 func inBubble(f func()) (err error) {
@@ -160,7 +162,7 @@ func (t Trial) run(w io.Writer) (void string, err error) {
 
 // up brings up servers, and opens one lock per process and one for the epilogue.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
-	w := &world{net: New(servers[t.on()], oneWay, t.Params.Seed), clients: t.Params.Clients,
+	w := &world{net: New(servers[t.On()], oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
 	register := t.Workload.Register()
 	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })
@@ -199,11 +201,15 @@ func (t Trial) connect(w *world) error {
 // header is what the history says of itself.
 func (t Trial) header() histories.Header {
 	p := t.Params
-	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.on(), Workload: t.Workload.Name, Fault: t.Fault,
+	claims := t.Claims
+	if claims == nil {
+		claims = workloads.Claims(t.Lock, t.Workload, t.Fault, t.On(), p)
+	}
+	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.On(), Workload: t.Workload.Name, Fault: t.Fault,
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
 		Params: map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
 		TTL:    histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
-		Claims: workloads.Claims(t.Lock, t.Workload, t.Fault, t.on(), p)}
+		Claims: claims}
 }
 
 // markEvery is as in a trial in real time, in whole rounds of the instants.

@@ -36,7 +36,7 @@ func TestFaultsInVirtualTime(t *testing.T) {
 	var virtual time.Duration
 	start, used := time.Now(), map[string]bool{}
 	for _, trial := range faulty(t) {
-		t.Run(trial.Lock.Name+" "+trial.Workload.Name+"+"+trial.Fault+"@"+trial.on(), func(t *testing.T) {
+		t.Run(trial.Lock.Name+" "+trial.Workload.Name+"+"+trial.Fault+"@"+trial.On(), func(t *testing.T) {
 			first := trial.act(t)
 			virtual += first.verdict.Until
 			for _, f := range first.verdict.Findings {

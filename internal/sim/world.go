@@ -97,12 +97,7 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	n := w.net.nodes[i]
 	switch a.Verb {
 	case faults.Restart:
-		n.kill()
-		if a.By == 0 {
-			n.restart(nil)
-			return nil, nil
-		}
-		return func() { n.restart(nil) }, nil // also at the end, for the epilogue
+		return n.bounce(a)
 	case faults.Down:
 		n.kill()
 	case faults.Freeze:
@@ -110,6 +105,9 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 		return func() { w.net.startNode(i, len(w.processes)) }, nil
 	case faults.Jump:
 		return nil, n.jump(a.By)
+	case faults.Drift:
+		n.drift(a.By)
+		return func() { n.drift(0) }, nil
 	case faults.Evict:
 		return nil, n.evict(w.key)
 	default:

@@ -1,0 +1,137 @@
+// Package explore searches, in virtual time, for plans of faults under which a lock breaks a promise, and makes each
+// that it finds small. A lock and a seed go in; out come a Case, which is all that a trial depends on, and what was
+// recorded and judged of it. Cases are data: one can be kept in a file, run again and tried on real servers.
+package explore
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/internal/sim"
+	"lockbench/workloads"
+)
+
+// Case is a trial as data: whoever has it can run the same trial again.
+type Case struct {
+	Lock       string            `json:"lock"`
+	Deployment string            `json:"deployment"`
+	Workload   string            `json:"workload"`
+	Params     workloads.Params  `json:"params"`
+	LockParams map[string]string `json:"lock_params,omitempty"`
+	Plan       faults.Plan       `json:"plan"`
+}
+
+// Fault is what the histories of explored plans call what goes wrong in them, as a whole.
+const Fault = "explored"
+
+// Run is a case that was run and judged.
+type Run struct {
+	Case
+	Header  histories.Header
+	Ops     []histories.Op // in the order of their calls
+	Verdict *checker.Verdict
+	Digest  string // of all that was recorded
+	Void    string // what did not come about, if anything: the others did
+}
+
+// Trial is the case as a trial.
+func (c Case) Trial() (sim.Trial, error) {
+	lock, err := lockNamed(c.Lock)
+	if err != nil {
+		return sim.Trial{}, err
+	}
+	loads := workloads.All()
+	i := slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })
+	if i < 0 {
+		return sim.Trial{}, fmt.Errorf("there is no workload %q", c.Workload)
+	}
+	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: loads[i], Params: c.Params, LockParams: c.LockParams,
+		Fault: Fault, Plan: c.Plan}
+	t.Claims = claims(t)
+	return t, t.Refused()
+}
+
+func lockNamed(name string) (impls.Impl, error) {
+	all := impls.All()
+	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
+	if i < 0 {
+		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	}
+	return all[i], nil
+}
+
+// Run runs the case in virtual time and judges what was recorded. The same case gives the same, where one processor
+// is used (GOMAXPROCS=1).
+func (c Case) Run() (*Run, error) {
+	t, err := c.Trial()
+	if err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	r := &Run{Case: c}
+	if r.Void, err = t.Run(&file); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(file.Bytes())
+	r.Digest = hex.EncodeToString(sum[:8])
+	return r, r.read(&file)
+}
+
+// read reads what was recorded back, and judges it.
+func (r *Run) read(file io.Reader) error {
+	lines, err := histories.NewReader(file)
+	if err != nil {
+		return err
+	}
+	defer lines.Close()
+	r.Header = lines.Header
+	open := map[opened]histories.Op{} // by the last mark
+	r.Verdict, err = checker.Judge(r.Header, func() (histories.Line, error) {
+		line, err := lines.Next()
+		switch {
+		case err != nil || line.Mark:
+		case line.Op.Return == histories.StillOpen:
+			open[openedBy(line.Op)] = line.Op
+		default:
+			delete(open, openedBy(line.Op))
+			r.Ops = append(r.Ops, line.Op)
+		}
+		return line, err
+	})
+	r.Ops = slices.AppendSeq(r.Ops, maps.Values(open))
+	slices.SortFunc(r.Ops, func(a, b histories.Op) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
+	})
+	return err
+}
+
+// opened is what tells operations apart that have not returned.
+type opened struct {
+	client int32
+	kind   histories.Kind
+	call   time.Duration
+}
+
+func openedBy(op histories.Op) opened { return opened{op.Client, op.Kind, op.Call} }
+
+// Violated are the properties that were violated, in the order of the judge's table.
+func (r *Run) Violated() []string {
+	var names []string
+	for _, f := range r.Verdict.Findings {
+		if f.Observed == checker.Violated {
+			names = append(names, f.Property)
+		}
+	}
+	return names
+}
