@@ -91,6 +91,9 @@ func (j *judge) visit(ev histories.Event) error {
 // fault takes in what was injected. It may be of no key.
 func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
+	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
+		j.shaken = true
+	}
 	if !ev.Op.EndsClient() {
 		return
 	}

@@ -15,7 +15,8 @@ type hold struct {
 	inner   *histories.Op // the last inner release, where inners > 0
 
 	granted  time.Duration // acquire.Return
-	until    time.Duration // what was promised, moved on by confirmed renewals; Forever if unbounded
+	until    time.Duration // what was promised, moved on by confirmed renewals and nested grants; Forever if unbounded
+	given    time.Duration // how long what was promised last was, from its sending on
 	promised bool          // until is known
 	over     time.Duration // when what was promised has ended for certain; Forever where nothing says so
 	end      time.Duration // Forever while it lasts
@@ -79,6 +80,10 @@ func (p *projection) event(k *key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.OK:
 		p.grant(k, op)
+	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:
+		if h := k.heldBy(op); h != nil {
+			h.over = histories.Forever // taken again, perhaps, and who knows when
+		}
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
 	case op.Kind == histories.Lost:
@@ -93,10 +98,15 @@ func (p *projection) event(k *key, ev histories.Event) {
 func (p *projection) grant(k *key, op *histories.Op) {
 	if h := k.heldBy(op); h != nil {
 		h.depth++
+		h.over = max(h.over, p.overBy(op))
+		if until, ok := op.Until(p.slack); ok && h.promised && until > h.until {
+			h.until, h.given = until, op.Validity
+			p.tell(k, h, extended)
+		}
 		p.tell(k, h, nested)
 		return
 	}
-	h := &hold{acquire: *op, granted: op.Return, end: histories.Forever, closed: histories.Forever, depth: 1}
+	h := &hold{acquire: *op, granted: op.Return, given: op.Validity, end: histories.Forever, closed: histories.Forever, depth: 1}
 	h.until, h.promised = op.Until(p.slack)
 	h.over = p.overBy(op)
 	k.live = append(k.live, h)
@@ -148,7 +158,7 @@ func (p *projection) renew(k *key, op *histories.Op) {
 	}
 	h.over = max(h.over, p.overBy(op))
 	if until, ok := op.Until(p.slack); ok && until > h.until {
-		h.until, h.promised = until, true
+		h.until, h.given, h.promised = until, op.Validity, true
 		p.tell(k, h, extended)
 	}
 }
@@ -210,7 +220,19 @@ func (p *projection) releaseReturned(k *key, op *histories.Op) {
 	for _, h := range k.live {
 		if h.inners > 0 && h.inner.Client == op.Client && h.inner.Call == op.Call {
 			*h.inner = *op
+			p.innerReturned(h, op)
 		}
+	}
+}
+
+// innerReturned allows for a lock that sets the lease anew when it counts down.
+func (p *projection) innerReturned(h *hold, op *histories.Op) {
+	switch {
+	case op.Outcome == histories.Refused:
+	case op.Outcome == histories.OK && h.acquire.Validity > 0:
+		h.over = max(h.over, op.Return+max(h.acquire.Validity, h.given)+p.slack)
+	default:
+		h.over = histories.Forever
 	}
 }
 

@@ -39,6 +39,7 @@ type facts struct {
 	counts *Counts
 	past   *past
 	until  time.Duration // how far the history was judged, known at its end
+	shaken bool          // something was done to servers, or to the whole network: a key may be gone for that reason
 
 	recovered []time.Duration // from the end of a client to the next grant of what it had, in order
 }

@@ -91,12 +91,14 @@ func (x *renewals) confirmed(k *key, h *hold, op *histories.Op) {
 func (x *renewals) change(k *key, h *hold, c change) {
 	switch c {
 	case began:
-		x.held[h] = &lease{until: h.until, given: h.acquire.Validity}
+		x.held[h] = &lease{until: h.until, given: h.given}
 		for _, o := range k.live {
 			if l := x.held[o]; o != h && l.taker == nil && o.acquire.Client != h.acquire.Client {
 				l.taker = h
 			}
 		}
+	case nested:
+		x.held[h].until, x.held[h].given = h.until, h.given
 	case ended:
 		if g := x.past.find(h.number()); g != nil && x.held[h].taker != nil {
 			g.taker = x.held[h].taker.acquire

@@ -155,6 +155,9 @@ func (h *ednHistory) take(f *form) error {
 	if err := h.tick(e); err != nil {
 		return err
 	}
+	if e.op.Kind != Lost {
+		e.op.Return = 0 // what others say of it is no field of theirs
+	}
 	switch {
 	case e.process == nemesis && e.f == ednHeader:
 		return h.header(e)
@@ -285,8 +288,9 @@ func (h *ednHistory) selfStarted(e *ednEntry) error {
 	return h.self(&e.op)
 }
 
+// self takes in what is one entry, at its return; where that is known to have been later, it says so.
 func (h *ednHistory) self(op *Op) error {
-	if op.Return = h.now; op.Call > op.Return {
+	if op.Return = max(op.Return, h.now); op.Call > h.now {
 		return fmt.Errorf("it returns at %d, before its call at %d", op.Return, op.Call)
 	}
 	if op.Due > op.Call {

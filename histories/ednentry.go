@@ -170,6 +170,8 @@ func (e *ednEntry) setNumber(name string, v *form) (known bool, err error) {
 		err = v.duration(&op.Due)
 	case fCall:
 		err = v.duration(&op.Call)
+	case fReturn: // of a loss, which may be noticed later than it took place
+		err = v.duration(&op.Return)
 	case fSentAfter:
 		err = v.duration(&op.SentAfter)
 	case fValidity:

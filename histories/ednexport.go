@@ -98,7 +98,8 @@ func (x *ednWriter) event(ev Event) error {
 	case op.Kind == Inject || op.Kind == Heal:
 		x.self(op, op.Return, "info", ":"+nemesis)
 	case op.Kind.SelfStarted():
-		x.self(op, op.Return, "info", ":"+selfStarted)
+		x.self(op, ev.Time(), "info", ":"+selfStarted)
+		x.number(":return", int64(op.Return), op.Return != ev.Time())
 	case !ev.Return:
 		x.operation(op, op.Call, "invoke")
 		x.number(":due", int64(op.Due), op.Due != op.Call)

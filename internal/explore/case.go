@@ -125,11 +125,12 @@ type opened struct {
 
 func openedBy(op histories.Op) opened { return opened{op.Client, op.Kind, op.Call} }
 
-// Violated are the properties that were violated, in the order of the judge's table.
+// Violated are the properties that were violated, in the order of the judge's table, but for those of which a trial
+// under this plan says nothing.
 func (r *Run) Violated() []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
-		if f.Observed == checker.Violated {
+		if f.Observed == checker.Violated && decides(r.Plan, f.Property) {
 			names = append(names, f.Property)
 		}
 	}

@@ -12,14 +12,17 @@ import (
 
 // kinds are the faults of the table of which a step is an instance: what is expected of all of them is expected under
 // the step. A step that is more than any of them is of none, and nothing is expected under it.
-func kinds(s faults.Step, deployment string, ttl time.Duration) []string {
+func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if d > ttl/4 { // a grant may be read when its lease is over
-			names = append(names, "pause-before-answer")
+		if d <= t.Params.TTL/4 {
+			return names
 		}
-		return names
+		if t.Workload.Reentrant { // who asks while it holds waits for the answer, whatever becomes of its hold
+			names = append(names, "process-pause")
+		}
+		return append(names, "pause-before-answer") // a grant may be read when its lease is over
 	}
-	several := deployment == "five" || deployment == "five-delayed"
+	several := t.On() == "five" || t.On() == "five-delayed"
 	switch s.Do.Verb {
 	case faults.Stall:
 		return []string{"holder-stall"}
@@ -37,14 +40,14 @@ func kinds(s faults.Step, deployment string, ttl time.Duration) []string {
 		return late(2*s.Do.By, "slow-network")
 	case faults.Lose:
 		if s.Do.Silent {
-			return []string{"lost-reply-silent"}
+			return late(time.Hour, "lost-reply-silent")
 		}
 		return []string{"lost-reply"}
 	case faults.Cut:
 		if s.Do.OneWay {
-			return []string{"partition-one-way"}
+			return late(s.For, "partition-one-way")
 		}
-		return []string{"partition"}
+		return late(s.For, "partition")
 	case faults.Mute:
 		return []string{"lost-wakeup"}
 	case faults.Restart:
@@ -52,7 +55,7 @@ func kinds(s faults.Step, deployment string, ttl time.Duration) []string {
 		case s.Do.Keeps && several:
 			return []string{"minority-down"} // for as long as it is away
 		case s.Do.Keeps:
-			return []string{"partition"}
+			return late(s.Do.By, "partition")
 		case several:
 			return []string{"node-restart"}
 		}
@@ -74,6 +77,34 @@ func kinds(s faults.Step, deployment string, ttl time.Duration) []string {
 	return nil
 }
 
+// decides tells whether a trial under a plan says anything of a property. One that something comes about in time
+// says nothing where the plan itself keeps clients waiting, or makes leases longer.
+func decides(p faults.Plan, property string) bool {
+	for _, s := range p.Steps {
+		switch property {
+		case "no-orphan":
+			if s.Do.Verb == faults.Drift || s.Do.Verb == faults.Jump {
+				return false
+			}
+		case "progress", "recovery":
+			switch s.Do.Verb {
+			case faults.Stall, faults.Kill, faults.Abandon, faults.GiveUp, faults.Mute, faults.Evict, faults.Failover:
+			case faults.Lose:
+				if s.Do.Silent {
+					return false
+				}
+			case faults.Restart:
+				if s.Do.By > 0 {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // safety are the properties that hold under several faults if they hold under each. Whether something comes about in
 // time is not one of these: two faults that each leave a majority may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
@@ -87,7 +118,7 @@ func claims(t sim.Trial) []histories.Claim {
 		worst := expected(t, "none", property)
 		claim.Because = worst.Because
 		for _, s := range t.Plan.Steps {
-			names := kinds(s, t.On(), t.Params.TTL)
+			names := kinds(s, t)
 			if len(names) == 0 {
 				worst.Verdict = impls.Open
 			}

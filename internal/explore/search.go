@@ -1,0 +1,67 @@
+package explore
+
+import (
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// Seed is what came of one seed.
+type Seed struct {
+	Seed       uint64         `json:"seed"`
+	Strategy   string         `json:"strategy"`
+	Digest     string         `json:"digest"`
+	Virtual    time.Duration  `json:"virtual_ns"`
+	Clients    int            `json:"clients"`
+	Operations int            `json:"operations"`
+	Judged     []string       `json:"judged"`             // properties that came to a verdict
+	Violated   []string       `json:"violated,omitempty"` // of those
+	Claimed    []string       `json:"claimed,omitempty"`  // properties that are claimed to hold under this plan
+	Met        map[string]int `json:"met,omitempty"`      // what each fault met: "process-pause held"
+	Failed     string         `json:"failed,omitempty"`   // why there is no verdict: a lock that panicked, something left running
+}
+
+// Broken are the claims that were violated.
+func (s Seed) Broken() []string { return both(s.Violated, s.Claimed) }
+
+// Try runs the case of a seed and says what came of it. The error says that the subject itself cannot be explored.
+func (s Subject) Try(seed uint64) (Seed, error) {
+	c, strategy, err := s.Choose(seed)
+	if err != nil {
+		return Seed{}, err
+	}
+	out := Seed{Seed: seed, Strategy: strategy, Clients: c.Params.Clients}
+	if _, err := c.Trial(); err != nil {
+		return out, err
+	}
+	r, err := c.Run()
+	if err != nil {
+		out.Failed = err.Error()
+		return out, nil
+	}
+	out.Digest, out.Virtual, out.Operations = r.Digest, r.Verdict.Until, r.Verdict.Counts.Operations
+	out.Met = r.met()
+	for _, f := range r.Verdict.Findings {
+		if decides(c.Plan, f.Property) && (f.Observed == checker.Held || f.Observed == checker.Violated) {
+			out.Judged = append(out.Judged, f.Property)
+		}
+		if r.Header.Claim(f.Property).Expected == histories.Holds {
+			out.Claimed = append(out.Claimed, f.Property)
+		}
+	}
+	out.Violated = r.Violated()
+	return out, nil
+}
+
+func both(a, b []string) []string {
+	var all []string
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
