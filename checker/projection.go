@@ -99,7 +99,8 @@ func (p *projection) grant(k *key, op *histories.Op) {
 	if h := k.heldBy(op); h != nil {
 		h.depth++
 		h.over = max(h.over, p.overBy(op))
-		if until, ok := op.Until(p.slack); ok && h.promised && until > h.until {
+		// One that the lock counts as the first is a new grant, and says nothing of the time between.
+		if until, ok := op.Until(p.slack); ok && h.promised && op.Depth > 1 && until > h.until {
 			h.until, h.given = until, op.Validity
 			p.tell(k, h, extended)
 		}

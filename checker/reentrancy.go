@@ -66,7 +66,7 @@ func (x *reentrant) returned(k *key, e *entry, op *histories.Op) {
 	case op.Outcome == histories.Refused && x.lasts(e.hold, op.Return):
 		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
 			x.who(e.hold), k.name, at(e.hold.granted), at(op.Return)))
-	case op.Outcome == histories.OK && depth != 0 && depth != e.hold.depth:
+	case op.Outcome == histories.OK && depth != 0 && depth != e.hold.depth && x.lasts(e.hold, op.Return):
 		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
 			x.who(e.hold), k.name, ordinal(e.hold.depth), at(op.Return), depth))
 	}
