@@ -30,6 +30,16 @@ func inTrials(o Observation) string {
 	return ""
 }
 
+// Rate says how often something was seen, and between what bounds its rate lies with 95 % confidence: after Wilson,
+// or by the rule of three where it was not seen.
+func Rate(hits, n int) string {
+	if hits == 0 {
+		return fmt.Sprintf("0 of %s (95 %%: below %s %%)", count(n), atMost(n))
+	}
+	low, high := wilson(hits, n)
+	return fmt.Sprintf("%s of %s (95 %%: %s-%s %%)", count(hits), count(n), outward(low, math.Floor), outward(high, math.Ceil))
+}
+
 // wilson is the 95 % interval of a rate after E. B. Wilson, which holds for few trials and rates near 0 and 1.
 func wilson(hits, n int) (low, high float64) {
 	p, m := float64(hits)/float64(n), float64(n)

@@ -17,16 +17,21 @@ const (
 // States are what faults can meet, in the order of a hold.
 func States() []string { return []string{idle, asking, held, releasing} }
 
-// met counts what each fault that took effect met.
-func (r *Run) met() map[string]int {
-	counts := map[string]int{}
+// Meeting is a fault that took effect, and what it met.
+type Meeting struct {
+	Fault string `json:"fault"`
+	State string `json:"state"`
+}
+
+// met are the faults that took effect, in their order.
+func (r *Run) met() []Meeting {
+	var all []Meeting
 	for i := range r.Ops {
-		op := &r.Ops[i]
-		if op.Kind == histories.Inject && op.Outcome == histories.OK {
-			counts[op.Fault+" "+r.state(op)]++
+		if op := &r.Ops[i]; op.Kind == histories.Inject && op.Outcome == histories.OK {
+			all = append(all, Meeting{op.Fault, r.state(op)})
 		}
 	}
-	return counts
+	return all
 }
 
 // state is what clients do as a fault begins: its victim, or whoever is furthest.

@@ -9,17 +9,17 @@ import (
 
 // Seed is what came of one seed.
 type Seed struct {
-	Seed       uint64         `json:"seed"`
-	Strategy   string         `json:"strategy"`
-	Digest     string         `json:"digest"`
-	Virtual    time.Duration  `json:"virtual_ns"`
-	Clients    int            `json:"clients"`
-	Operations int            `json:"operations"`
-	Judged     []string       `json:"judged"`             // properties that came to a verdict
-	Violated   []string       `json:"violated,omitempty"` // of those
-	Claimed    []string       `json:"claimed,omitempty"`  // properties that are claimed to hold under this plan
-	Met        map[string]int `json:"met,omitempty"`      // what each fault met: "process-pause held"
-	Failed     string         `json:"failed,omitempty"`   // why there is no verdict: a lock that panicked, something left running
+	Seed       uint64        `json:"seed"`
+	Strategy   string        `json:"strategy"`
+	Digest     string        `json:"digest"`
+	Virtual    time.Duration `json:"virtual_ns"`
+	Clients    int           `json:"clients"`
+	Operations int           `json:"operations"`
+	Judged     []string      `json:"judged"`             // properties that came to a verdict
+	Violated   []string      `json:"violated,omitempty"` // of those
+	Claimed    []string      `json:"claimed,omitempty"`  // properties that are claimed to hold under this plan
+	Met        []Meeting     `json:"met,omitempty"`      // what the faults met that took effect
+	Failed     string        `json:"failed,omitempty"`   // why there is no verdict: a lock that panicked, something left running
 }
 
 // Broken are the claims that were violated.

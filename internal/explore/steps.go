@@ -154,3 +154,15 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
+
+// StepNames are the names of all kinds of steps, as they stand in the record.
+func StepNames() []string {
+	var all []string
+	for _, m := range slices.Concat(makers(), passing()) {
+		if !slices.Contains(all, m.name) {
+			all = append(all, m.name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -137,3 +137,14 @@ func (s *scene) nodes(most int) []int {
 	}
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
+
+// Refused says why the subject cannot be explored; nil: it can.
+func (s Subject) Refused() error {
+	c, _, err := s.Choose(0)
+	if err != nil {
+		return err
+	}
+	c.Plan = faults.Plan{}
+	_, err = c.Trial()
+	return err
+}

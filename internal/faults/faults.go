@@ -209,3 +209,17 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 
 // usualTTL is short, so that a trial is, and long against what a busy machine takes for a command.
 const usualTTL = 800 * time.Millisecond
+
+// OnItsWay tells whether what is done is done to a command that passes the network, or to its reply.
+func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
+
+// Rest has a client do its workload so often at most.
+func (p *Plan) Rest(client int32, iterations uint64) {
+	for i := range p.Turns {
+		if p.Turns[i].Client == client {
+			p.Turns[i].Iterations = iterations
+			return
+		}
+	}
+	p.Turns = append(p.Turns, Turns{client, iterations})
+}

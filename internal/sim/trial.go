@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -106,6 +107,24 @@ func (t Trial) refusedStep(a faults.Action) error {
 
 // On is what the lock is deployed on.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
+
+// Supported says why nothing can be run in virtual time with the Go release that this program was built with; nil: it can.
+func Supported() error {
+	const nap = 48 * time.Hour
+	var slept time.Duration
+	err := inBubble(func() {
+		start := time.Now()
+		time.Sleep(nap)
+		slept = time.Since(start)
+	})
+	if err == nil && slept != nap {
+		err = fmt.Errorf("a sleep of %v lasted %v", nap, slept)
+	}
+	if err != nil {
+		return fmt.Errorf("virtual time does not work with %s: %w", runtime.Version(), err)
+	}
+	return nil
+}
 
 // inBubble runs f in virtual time. testing is what opens a bubble; nothing of its T is used.
 func inBubble(f func()) (err error) {

@@ -1,0 +1,177 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Pool is some exploring processes: this program, started as one that serves.
+type Pool struct {
+	program []string
+	idle    chan *explorer
+	size    int
+}
+
+// explorer is one of them.
+type explorer struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	replies *json.Decoder
+	said    *tail // on its standard error
+}
+
+// answerWithin bounds the wait for a whole answer: what takes longer hangs.
+const answerWithin = 3 * time.Minute
+
+// NewPool starts so many processes. They end with Close, and when this process does, since nobody asks them any more.
+func NewPool(program []string, size int) (*Pool, error) {
+	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
+	for range size {
+		e, err := p.start()
+		if err != nil {
+			p.Close()
+			return nil, err
+		}
+		p.idle <- e
+	}
+	return p, nil
+}
+
+// Size is how many there are.
+func (p *Pool) Size() int { return p.size }
+
+func (p *Pool) start() (*explorer, error) {
+	e := &explorer{cmd: exec.Command(p.program[0], p.program[1:]...), said: &tail{}}
+	e.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	e.cmd.Stderr = e.said
+	var err error
+	if e.in, err = e.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := e.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	e.replies = json.NewDecoder(out)
+	return e, e.cmd.Start()
+}
+
+// Close ends the processes that are idle; those that answer are no more once their request is over.
+func (p *Pool) Close() {
+	for range len(p.idle) {
+		(<-p.idle).end()
+	}
+}
+
+func (e *explorer) end() {
+	e.in.Close()
+	_ = e.cmd.Process.Kill() // it has nothing to lose
+	_ = e.cmd.Wait()
+}
+
+// Search tries seeds and says what came of each, in order.
+func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
+	var all []Seed
+	err := p.ask(ctx, request{Subject: s, From: from, Count: count}, func(r reply) {
+		if r.Seed != nil {
+			all = append(all, *r.Seed)
+		}
+	})
+	return all, err
+}
+
+// Tell is Subject.Tell in one of the processes.
+func (p *Pool) Tell(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (Told, error) {
+	var told Told
+	err := p.ask(ctx, request{Subject: s, Tell: seeds, Most: most, Within: within}, func(r reply) {
+		if r.Told != nil {
+			told = *r.Told
+		}
+	})
+	return told, err
+}
+
+// ask has an idle process answer. One that does not, or is not needed any more, is ended, and another takes its place.
+func (p *Pool) ask(ctx context.Context, q request, each func(reply)) error {
+	var e *explorer
+	select {
+	case e = <-p.idle:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	bounded, cancel := context.WithTimeout(ctx, answerWithin+q.Within)
+	defer cancel()
+	stop := context.AfterFunc(bounded, func() { _ = e.cmd.Process.Kill() })
+	err := e.ask(q, each)
+	if stop() && !errors.As(err, new(died)) {
+		p.idle <- e
+		return err
+	}
+	e.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if fresh, startErr := p.start(); startErr == nil {
+		p.idle <- fresh
+	}
+	if bounded.Err() != nil {
+		return fmt.Errorf("exploring %s from seed %d on: no answer within %v", q.Subject.Lock, q.From, answerWithin)
+	}
+	return fmt.Errorf("exploring %s from seed %d on: %w%s", q.Subject.Lock, q.From, err, e.said)
+}
+
+// died says that a process ended, or made no sense.
+type died struct{ error }
+
+func (e *explorer) ask(q request, each func(reply)) error {
+	if err := json.NewEncoder(e.in).Encode(q); err != nil {
+		return died{err}
+	}
+	for {
+		var r reply
+		if err := e.replies.Decode(&r); err != nil {
+			return died{err}
+		}
+		each(r)
+		switch {
+		case r.Last && r.Error != "":
+			return errors.New(r.Error)
+		case r.Last:
+			return nil
+		}
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailLength = 2000
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	t.text = t.text[max(0, len(t.text)-tailLength):]
+	return len(b), nil
+}
+
+// String is what was said, as the end of a sentence; nothing if nothing was.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if text := strings.TrimSpace(string(t.text)); text != "" {
+		return "; it said: " + text
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package explore
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// request is what an exploring process is asked: to try seeds, or to tell of those that showed something.
+type request struct {
+	Subject Subject       `json:"subject"`
+	From    uint64        `json:"from,omitempty"`
+	Count   uint64        `json:"count,omitempty"`
+	Tell    []Seed        `json:"tell,omitempty"`
+	Most    int           `json:"most,omitempty"`
+	Within  time.Duration `json:"within_ns,omitempty"`
+}
+
+// reply is a part of the answer; the last says so.
+type reply struct {
+	Seed  *Seed  `json:"seed,omitempty"`
+	Told  *Told  `json:"told,omitempty"`
+	Error string `json:"error,omitempty"`
+	Last  bool   `json:"last,omitempty"`
+}
+
+// Serve answers requests, one after the other, until in ends. It is what an exploring process does: of those there is
+// one per processor, each with one processor only, because a trial in virtual time comes out the same there alone.
+func Serve(in io.Reader, out io.Writer) error {
+	requests := json.NewDecoder(in)
+	buffered := bufio.NewWriter(out)
+	replies := json.NewEncoder(buffered)
+	for {
+		var q request
+		switch err := requests.Decode(&q); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		last := reply{Last: true}
+		if err := q.answer(func(r reply) { _ = replies.Encode(r) }); err != nil { // that nobody reads is told by the end of in
+			last.Error = err.Error()
+		}
+		if err := replies.Encode(last); err != nil {
+			return err
+		}
+		if err := buffered.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+func (q request) answer(say func(reply)) error {
+	if q.Tell != nil {
+		told, err := q.Subject.Tell(q.Tell, q.Most, q.Within)
+		say(reply{Told: &told})
+		return err
+	}
+	for seed := range q.Count {
+		s, err := q.Subject.Try(q.From + seed)
+		if err != nil {
+			return err
+		}
+		say(reply{Seed: &s})
+	}
+	return nil
+}
