@@ -19,6 +19,7 @@ type node struct {
 	server *miniredis.Miniredis // nil: it is dead
 	gains  time.Duration        // of its clock, in each second
 	since  time.Time            // when that was last reckoned
+	lua    bool                 // scripts are run, rather than their twins
 }
 
 // begin starts an emulator for the node.
@@ -30,7 +31,11 @@ func (n *node) begin() *miniredis.Miniredis {
 		panic(err) // impossible: nothing outside this process is touched
 	}
 	c.Close()
-	m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { n.catchUp(); return false })
+	known := new(sync.Map)
+	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		n.catchUp()
+		return !n.lua && scripted(m, known, peer, command, args)
+	})
 	return m
 }
 
