@@ -19,6 +19,7 @@ type node struct {
 	server *miniredis.Miniredis // nil: it is dead
 	gains  time.Duration        // of its clock, in each second
 	since  time.Time            // when that was last reckoned
+	serves []*served            // its connections so far
 	lua    bool                 // scripts are run, rather than their twins
 }
 
@@ -46,13 +47,23 @@ func (n *node) running() *miniredis.Miniredis {
 	return n.server
 }
 
+// accept keeps a connection, to close it when the server is killed.
+func (n *node) accept(s *served) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.serves = append(n.serves, s)
+}
+
 // kill ends it, and with it its connections and all that it knew.
 func (n *node) kill() {
 	n.start()
 	n.mu.Lock()
-	server := n.server
-	n.server = nil
+	server, serves := n.server, n.serves
+	n.server, n.serves = nil, nil
 	n.mu.Unlock()
+	for _, s := range serves {
+		s.Close()
+	}
 	if server != nil {
 		server.Close()
 	}
