@@ -46,10 +46,26 @@ const connectWithin = 10 * time.Second
 // says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
 // running.
 func (t Trial) Run(w io.Writer) (void string, err error) {
+	return t.record(func(h histories.Header) (*histories.Recorder, error) {
+		return histories.NewRecorder(w, h, t.Params.Logs())
+	})
+}
+
+// Record is Run, and keeps the history in memory, which costs less: the same lines as in a file.
+func (t Trial) Record() (m *histories.Memory, void string, err error) {
+	void, err = t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
+		rec, m = histories.NewMemory(h, t.Params.Logs())
+		return rec, nil
+	})
+	return m, void, err
+}
+
+// record runs the trial with the recorder that begin makes.
+func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
 	if err := t.Refused(); err != nil {
 		return "", err
 	}
-	bubbleErr := inBubble(func() { void, err = t.run(w) })
+	bubbleErr := inBubble(func() { void, err = t.run(begin) })
 	return void, errors.Join(err, bubbleErr)
 }
 
@@ -127,7 +143,7 @@ func inBubble(f func()) (err error) {
 }
 
 // run brings everything up, drives, and takes everything down.
-func (t Trial) run(w io.Writer) (void string, err error) {
+func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
 	watch := workloads.NewWatch()
 	world, err := t.up(watch)
 	defer func() { err = errors.Join(err, world.close()) }()
@@ -138,7 +154,7 @@ func (t Trial) run(w io.Writer) (void string, err error) {
 		return "", err
 	}
 	header := t.header()
-	rec, err := histories.NewRecorder(w, header, t.Params.Logs())
+	rec, err := begin(header)
 	if err != nil {
 		return "", err
 	}
