@@ -11,6 +11,8 @@ import (
 type Options struct {
 	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
 	FullOracle bool
+	// NoOracle leaves Porcupine out: the verdict's Oracle is zero then. For searches; what they find is judged again.
+	NoOracle bool
 }
 
 // File judges a history file by everything it can show.
@@ -52,18 +54,21 @@ type judge struct {
 	projection *projection
 	judgements []judgement
 	tally      *tally
-	oracle     *oracle
+	oracle     *oracle       // nil: left out
 	granted    time.Duration // the last grant to a client of the workload
 }
 
 func newJudge(h histories.Header, o Options) *judge {
 	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{}}
-	j := &judge{facts: f, oracle: newOracle(o.FullOracle, h.Seed, lived(), promised()), tally: &tally{Counts: f.counts, lost: map[int32]histories.Op{}}}
+	j := &judge{facts: f, tally: &tally{Counts: f.counts, lost: map[int32]histories.Op{}}}
+	if !o.NoOracle {
+		j.oracle = newOracle(o.FullOracle, h.Seed, lived(), promised())
+	}
 	j.projection = newProjection(f.slack, j.change)
 	for _, p := range Properties() {
 		x := p.open(f)
 		j.judgements = append(j.judgements, x)
-		if m, ok := x.(*exclusion); ok {
+		if m, ok := x.(*exclusion); ok && j.oracle != nil {
 			j.oracle.watch(m)
 		}
 	}
@@ -114,7 +119,7 @@ func (j *judge) change(k *key, h *hold, c change) {
 		x.change(k, h, c)
 	}
 	switch {
-	case c == closed:
+	case c == closed && j.oracle != nil:
 		j.oracle.add(k, h)
 	case c == began && !j.fresh(&h.acquire):
 		j.granted = h.granted
@@ -133,7 +138,9 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 		}
 		v.Findings = append(v.Findings, f)
 	}
-	v.Oracle = j.oracle.judge()
+	if j.oracle != nil {
+		v.Oracle = j.oracle.judge()
+	}
 	v.Recoveries, v.Faults = j.recovered, j.tally.bands
 	v.Warnings = j.warnings(cover)
 	return v

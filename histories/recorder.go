@@ -19,22 +19,40 @@ type Recorder struct {
 	logs  []*Log
 	full  chan struct{}
 
+	grows bool // logs do, rather than wait until they are drained
+
 	mu    sync.Mutex // guards what follows; held while encoding
-	enc   *encoder
+	enc   sink
 	spare []Op
 	err   error
 }
 
+// sink is where a recorder writes: a file, by way of an encoder, or memory.
+type sink interface {
+	header(Header) error
+	op(*Op) error
+	mark(at, stall time.Duration) error
+	flush() error
+	close() error
+}
+
+var _ sink = (*encoder)(nil)
+
 // NewRecorder writes the header and starts the clock. There is one log per client, and one for the harness.
 func NewRecorder(w io.Writer, h Header, clients int) (*Recorder, error) {
-	h.Version = Version
 	enc, err := newEncoder(w)
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, logCapacity)}
+	return newRecorder(enc, h, clients, logCapacity)
+}
+
+// newRecorder writes the header; capacity is how many operations a log holds.
+func newRecorder(enc sink, h Header, clients, capacity int) (*Recorder, error) {
+	h.Version = Version
+	r := &Recorder{enc: enc, full: make(chan struct{}, 1), spare: make([]Op, 0, capacity)}
 	for c := range clients + 1 {
-		r.logs = append(r.logs, &Log{r: r, client: int32(c), hold: int64(c) + 1, done: make([]Op, 0, logCapacity)})
+		r.logs = append(r.logs, &Log{r: r, client: int32(c), hold: int64(c) + 1, done: make([]Op, 0, capacity)})
 	}
 	r.logs[clients].client = Harness
 	if err := enc.header(h); err != nil {
@@ -246,7 +264,7 @@ func (l *Log) Life() int32 {
 // does, so that nothing is lost and nothing grows; the time is stamped afterwards.
 func (l *Log) lockWithRoom() {
 	l.mu.Lock()
-	for len(l.done) == cap(l.done) {
+	for len(l.done) == cap(l.done) && !l.r.grows {
 		l.mu.Unlock()
 		l.r.mu.Lock()
 		l.r.drain(l, nil)

@@ -4,12 +4,8 @@
 package explore
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -78,42 +74,39 @@ func (c Case) Run() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var file bytes.Buffer
 	r := &Run{Case: c}
-	if r.Void, err = t.Run(&file); err != nil {
+	recorded, void, err := t.Record()
+	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(file.Bytes())
-	r.Digest = hex.EncodeToString(sum[:8])
-	return r, r.read(&file)
+	r.Header, r.Void = recorded.Header, void
+	if r.Digest, err = recorded.Digest(); err != nil {
+		return nil, err
+	}
+	return r, r.read(recorded)
 }
 
-// read reads what was recorded back, and judges it.
-func (r *Run) read(file io.Reader) error {
-	lines, err := histories.NewReader(file)
-	if err != nil {
+// read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
+func (r *Run) read(recorded *histories.Memory) (err error) {
+	if r.Verdict, err = checker.JudgeWith(r.Header, recorded.Source(), checker.Options{NoOracle: true}); err != nil {
 		return err
 	}
-	defer lines.Close()
-	r.Header = lines.Header
 	open := map[opened]histories.Op{} // by the last mark
-	r.Verdict, err = checker.Judge(r.Header, func() (histories.Line, error) {
-		line, err := lines.Next()
+	for _, line := range recorded.Lines {
 		switch {
-		case err != nil || line.Mark:
+		case line.Mark:
 		case line.Op.Return == histories.StillOpen:
 			open[openedBy(line.Op)] = line.Op
 		default:
 			delete(open, openedBy(line.Op))
 			r.Ops = append(r.Ops, line.Op)
 		}
-		return line, err
-	})
+	}
 	r.Ops = slices.AppendSeq(r.Ops, maps.Values(open))
 	slices.SortFunc(r.Ops, func(a, b histories.Op) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
 	})
-	return err
+	return nil
 }
 
 // opened is what tells operations apart that have not returned.

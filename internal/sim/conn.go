@@ -72,12 +72,12 @@ type pipe struct {
 	key            uint64
 	residue        time.Duration // it owns the instants that leave this when divided by the quantum
 	latency        time.Duration
-	wake           chan struct{} // tells the reader, of which there is one at a time, to look again
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
 
-	mu             sync.Mutex // guards what follows; never held across a wait
+	mu             sync.Mutex  // guards what follows; never held across a wait
+	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
 	held           held
 	void           bool // what is sent from now on goes nowhere
 	sent           uint64
@@ -114,11 +114,44 @@ func (p *pipe) put(b []byte) {
 	p.look()
 }
 
-func (p *pipe) look() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
+// never is longer than any trial.
+const never = 1000 * time.Hour
+
+// silent is a bell that does not ring.
+func silent() *time.Timer {
+	bell := time.NewTimer(never)
+	bell.Stop()
+	return bell
+}
+
+// ring has the reader look again at that time; zero: when it is told to.
+func (p *pipe) ring(at time.Time) {
+	if at.IsZero() {
+		p.bell.Stop()
+		return
 	}
+	p.bell.Reset(time.Until(at))
+}
+
+// look has the reader look as soon as there is anything for it, since that has changed.
+func (p *pipe) look() {
+	if p.abandoned {
+		p.bell.Reset(0)
+		return
+	}
+	p.ring(p.next())
+}
+
+// next is when there is something for the reader; zero: it has to be told.
+func (p *pipe) next() time.Time {
+	if p.reader.still() {
+		return time.Time{}
+	}
+	next := p.readBy
+	if len(p.queue) > 0 && (next.IsZero() || p.queue[0].at.Before(next)) {
+		next = p.queue[0].at
+	}
+	return next
 }
 
 func (p *pipe) send(b []byte) (int, error) {
@@ -152,6 +185,9 @@ func (p *pipe) end() {
 func (p *pipe) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.abandoned {
+		return
+	}
 	p.abandoned, p.queue = true, nil
 	p.look()
 }
@@ -166,19 +202,23 @@ func (p *pipe) until(deadline *time.Time, t time.Time) error {
 
 // receive waits for bytes, the end, the deadline or the closing of this end.
 func (p *pipe) receive(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for {
 		n, next, err := p.take(b)
 		if n > 0 || err != nil || len(b) == 0 {
 			return n, err
 		}
-		wait(next, p.wake)
+		p.ring(next)
+		bell := p.bell.C
+		p.mu.Unlock()
+		<-bell // timer and channel belong to the bubble, so virtual time goes on meanwhile
+		p.mu.Lock()
 	}
 }
 
-// take returns what is there, or else when to look again (zero: when told to).
+// take returns what is there, or else when to look again (zero: when told to). The mutex is held.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	found := p.peek()
 	switch {
 	case !p.abandoned && p.reader.still():
@@ -195,11 +235,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	case found != nil:
 		return 0, next, found
 	}
-	next = p.readBy
-	if len(p.queue) > 0 && (next.IsZero() || p.queue[0].at.Before(next)) {
-		next = p.queue[0].at
-	}
-	return 0, next, nil
+	return 0, p.next(), nil
 }
 
 // peek says what a reader would find now: nothing (nil), bytes (errUnread), the end (io.EOF), or that it
@@ -214,21 +250,6 @@ func (p *pipe) peek() error {
 		return io.EOF
 	}
 	return errUnread
-}
-
-// wait returns at that time, or when woken. Timer and channel belong to the bubble, so virtual time goes
-// on meanwhile.
-func wait(until time.Time, wake <-chan struct{}) {
-	var due <-chan time.Time
-	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-due:
-	case <-wake:
-	}
 }
 
 // passed says whether a deadline has passed.

@@ -85,7 +85,7 @@ func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string
 			}
 			if server := node.running(); server != nil {
 				here, there := n.connect(process, i)
-				server.Server().ServeConn(there)
+				node.accept(serve(server, there))
 				return here, nil
 			}
 		}
@@ -117,7 +117,7 @@ const often = 8
 
 func (n *Net) pipe(c *pair, d proxy.Direction, key uint64, own int) *pipe {
 	residue := time.Duration(Reserved + own%(int(quantum)-Reserved))
-	return &pipe{key: key, residue: residue, latency: n.latency, wake: make(chan struct{}, 1), pair: c, direction: d}
+	return &pipe{key: key, residue: residue, latency: n.latency, bell: silent(), pair: c, direction: d}
 }
 
 func (n *Net) linkLocked(r route) *link {

@@ -19,6 +19,8 @@ type node struct {
 	server *miniredis.Miniredis // nil: it is dead
 	gains  time.Duration        // of its clock, in each second
 	since  time.Time            // when that was last reckoned
+	serves []*served            // its connections so far
+	lua    bool                 // scripts are run, rather than their twins
 }
 
 // begin starts an emulator for the node.
@@ -30,7 +32,11 @@ func (n *node) begin() *miniredis.Miniredis {
 		panic(err) // impossible: nothing outside this process is touched
 	}
 	c.Close()
-	m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { n.catchUp(); return false })
+	known := new(sync.Map)
+	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		n.catchUp()
+		return !n.lua && scripted(m, known, peer, command, args)
+	})
 	return m
 }
 
@@ -41,13 +47,23 @@ func (n *node) running() *miniredis.Miniredis {
 	return n.server
 }
 
+// accept keeps a connection, to close it when the server is killed.
+func (n *node) accept(s *served) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.serves = append(n.serves, s)
+}
+
 // kill ends it, and with it its connections and all that it knew.
 func (n *node) kill() {
 	n.start()
 	n.mu.Lock()
-	server := n.server
-	n.server = nil
+	server, serves := n.server, n.serves
+	n.server, n.serves = nil, nil
 	n.mu.Unlock()
+	for _, s := range serves {
+		s.Close()
+	}
 	if server != nil {
 		server.Close()
 	}

@@ -30,6 +30,7 @@ type Trial struct {
 	Fault      string // what the history calls it; expectations are of this name
 	Plan       faults.Plan
 	Claims     []histories.Claim // what is expected; nil: what is said of the fault
+	Scripts    bool              // the locks' scripts are run in Lua, rather than what does the same in Go and costs less
 }
 
 // oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
@@ -46,10 +47,26 @@ const connectWithin = 10 * time.Second
 // says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
 // running.
 func (t Trial) Run(w io.Writer) (void string, err error) {
+	return t.record(func(h histories.Header) (*histories.Recorder, error) {
+		return histories.NewRecorder(w, h, t.Params.Logs())
+	})
+}
+
+// Record is Run, and keeps the history in memory, which costs less: the same lines as in a file.
+func (t Trial) Record() (m *histories.Memory, void string, err error) {
+	void, err = t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
+		rec, m = histories.NewMemory(h, t.Params.Logs())
+		return rec, nil
+	})
+	return m, void, err
+}
+
+// record runs the trial with the recorder that begin makes.
+func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
 	if err := t.Refused(); err != nil {
 		return "", err
 	}
-	bubbleErr := inBubble(func() { void, err = t.run(w) })
+	bubbleErr := inBubble(func() { void, err = t.run(begin) })
 	return void, errors.Join(err, bubbleErr)
 }
 
@@ -145,7 +162,7 @@ func inBubble(f func()) (err error) {
 }
 
 // run brings everything up, drives, and takes everything down.
-func (t Trial) run(w io.Writer) (void string, err error) {
+func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
 	watch := workloads.NewWatch()
 	world, err := t.up(watch)
 	defer func() { err = errors.Join(err, world.close()) }()
@@ -156,7 +173,7 @@ func (t Trial) run(w io.Writer) (void string, err error) {
 		return "", err
 	}
 	header := t.header()
-	rec, err := histories.NewRecorder(w, header, t.Params.Logs())
+	rec, err := begin(header)
 	if err != nil {
 		return "", err
 	}
@@ -183,6 +200,9 @@ func (t Trial) run(w io.Writer) (void string, err error) {
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: New(servers[t.On()], oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
+	for _, n := range w.net.nodes {
+		n.lua = t.Scripts
+	}
 	register := t.Workload.Register()
 	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })
 	for i := range t.Params.Processes + 1 {

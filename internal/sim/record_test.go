@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/faults"
+)
+
+// TestRecordIsRun records trials into memory and into a file: the lines are the same.
+func TestRecordIsRun(t *testing.T) {
+	if raced {
+		t.Skip("the race detector shuffles")
+	}
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	for _, l := range impls.All() {
+		if l.Name != "set-px" && l.Name != "redlock" && l.Name != "fenced" {
+			continue
+		}
+		for _, f := range faults.All() {
+			trial := faultTrial(l, f, counter(t), l.Deployment)
+			if trial.Refused() != nil {
+				continue
+			}
+			var file bytes.Buffer
+			void, err := trial.Run(&file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := histories.NewReader(&file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []histories.Line
+			for line, err := r.Next(); err != io.EOF; line, err = r.Next() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines = append(lines, line)
+			}
+			r.Close()
+			m, again, err := trial.Record()
+			if err != nil || again != void {
+				t.Errorf("%s under %s: %v, void %q and %q", l.Name, f.Name, err, void, again)
+			}
+			if diff := cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines); diff != "" {
+				t.Errorf("%s under %s: file and memory differ: %s", l.Name, f.Name, diff)
+			}
+		}
+	}
+}

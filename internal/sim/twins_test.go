@@ -1,0 +1,269 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockbench/impls"
+	"lockbench/internal/faults"
+)
+
+// TestTwins runs every script and its twin on stores in some thousands of states, and compares what is answered, what
+// the store is left with, and what was published.
+func TestTwins(t *testing.T) {
+	for _, s := range impls.Scripts() {
+		t.Run(s.Name, func(t *testing.T) {
+			twin, known := twinsOf()[s.Source]
+			if !known {
+				t.Fatal("it has no twin")
+			}
+			difference, sure := compared(t, twin, 3000)
+			if difference != "" {
+				t.Error(difference)
+			}
+			if sure < 1000 {
+				t.Errorf("the twin was sure in %d of 3000 states", sure)
+			}
+		})
+	}
+	if len(twins) != len(impls.Scripts()) {
+		t.Errorf("%d twins of %d scripts", len(twins), len(impls.Scripts()))
+	}
+}
+
+// TestAWrongTwinIsToldApart gives scripts twins that are nearly right.
+func TestAWrongTwinIsToldApart(t *testing.T) {
+	wrong := map[string]func(*call) bool{
+		"compare_and_delete": func(c *call) bool { c.db.Del(c.keys[0]); return c.said(1) },
+		"redisson_acquire": func(c *call) bool { // it gives no new lease
+			defer c.db.SetTTL(c.keys[0], c.db.TTL(c.keys[0]))
+			return c.redissonAcquire()
+		},
+		"redisson_release": func(c *call) bool { // it tells nobody
+			c.keys = []string{c.keys[0], "elsewhere"}
+			return c.redissonRelease()
+		},
+		"fenced_release": func(c *call) bool { // it changes something and then leaves it to the script
+			_, _ = c.db.Lpop(c.keys[2])
+			return c.fencedRelease()
+		},
+		"fenced_renew": func(c *call) bool { return c.said(1) },
+	}
+	for _, s := range impls.Scripts() {
+		twin := twinsOf()[s.Source]
+		if twin.do = wrong[s.Name]; twin.do == nil {
+			continue
+		}
+		if difference, _ := compared(t, twin, 3000); difference == "" {
+			t.Errorf("nothing tells a wrong %s from the right one", s.Name)
+		}
+	}
+}
+
+// compared runs a script on one emulator and its twin on another, each time from the same state, and tells the first
+// difference; sure is how often the twin did not leave it to the script.
+func compared(t *testing.T, twin twin, states int) (difference string, sure int) {
+	t.Helper()
+	script, other := newStore(), newStore()
+	defer script.close()
+	defer other.close()
+	for seed := range uint64(states) {
+		args := script.arrange(rand.New(rand.NewPCG(seed, 1)), twin)
+		other.arrange(rand.New(rand.NewPCG(seed, 1)), twin)
+		before := script.contents()
+		want := script.asks(func(p *server.Peer) { script.Server().Dispatch(p, append([]string{"EVAL", twin.source}, args...)) })
+		got := other.asks(func(p *server.Peer) {
+			if twin.answers(other.Miniredis, p, args) {
+				sure++
+				return
+			}
+			other.Server().Dispatch(p, append([]string{"EVAL", twin.source}, args...))
+		})
+		want, got = want+script.contents(), got+other.contents()
+		if want != got {
+			return fmt.Sprintf("of %q after\n%sthe script says and leaves\n%sand its twin\n%s", args, before, want, got), sure
+		}
+	}
+	return "", sure
+}
+
+// store is an emulator whose clock stands still and of which somebody hears what is published.
+type store struct {
+	*miniredis.Miniredis
+	hears *miniredis.Subscriber
+	all   sync.WaitGroup
+
+	mu    sync.Mutex
+	heard []string
+}
+
+func newStore() *store {
+	s := &store{Miniredis: (&node{lua: true}).begin()}
+	s.SetTime(time.Unix(1e9, 0))
+	s.hears = s.NewSubscriber()
+	s.hears.Subscribe("a1:channel")
+	s.hears.Subscribe("fe")
+	s.all.Go(func() {
+		for m := range s.hears.Messages() {
+			s.mu.Lock()
+			s.heard = append(s.heard, m.Channel+" "+m.Message)
+			s.mu.Unlock()
+		}
+	})
+	return s
+}
+
+func (s *store) close() {
+	s.hears.Close()
+	s.all.Wait()
+	s.Close()
+}
+
+// asks returns the answer as it is sent, and what was heard.
+func (s *store) asks(do func(*server.Peer)) string {
+	var answer bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&answer))
+	do(peer)
+	peer.Flush()
+	s.Publish("fe", "that was all") // it is taken when all before it was kept
+	s.Publish("fe", "that was all")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heard := slices.DeleteFunc(s.heard, func(m string) bool { return m == "fe that was all" })
+	s.heard = nil
+	return fmt.Sprintf("%q heard %q\n", answer.String(), heard)
+}
+
+// contents are all keys with what is left of them.
+func (s *store) contents() string {
+	var all strings.Builder
+	for _, key := range s.Keys() {
+		fmt.Fprintf(&all, "%s, left %v\n", key, s.TTL(key))
+	}
+	return all.String() + s.Dump()
+}
+
+// Those who hold, ask and wait in the states, and what they may write in the queue.
+var (
+	names   = []string{"aa", "bb", "cc"}
+	leases  = []string{"1000", "1", "250", "0", "-5", "007", "x"}
+	entries = []string{"aa fe 300 aa", "bb 0123 300 bb", "cc fe 0 cc c", "bb fe 20 b\nb", "nonsense", "aa zz 3 x", "fe fe  5 x"}
+)
+
+// arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
+func (s *store) arrange(r *rand.Rand, t twin) []string {
+	s.FlushAll()
+	some := func(of ...string) string { return of[r.IntN(len(of))] }
+	often := func(usual string, of ...string) string {
+		if r.IntN(12) > 0 {
+			return usual
+		}
+		return some(of...)
+	}
+	s.arrangeLock(r, t, some, often)
+	if r.IntN(2) == 0 {
+		_ = s.Set("counter", often(strconv.Itoa(r.IntN(1000)), "x", "-1", "07", "9007199254740993"))
+	}
+	if r.IntN(20) == 0 {
+		s.HSet("counter", "a", "b")
+	}
+	for range r.IntN(4) {
+		_, _ = s.Push("queue", often(some(entries[:4]...), entries...))
+	}
+	if r.IntN(20) == 0 {
+		s.Del("queue")
+		_ = s.Set("queue", "no list")
+	}
+	if r.IntN(2) == 0 && s.Exists("queue") {
+		s.SetTTL("queue", 30*time.Second)
+	}
+	keys := []string{"lock", "counter", "queue"}[:t.keys]
+	if t.keys == 2 {
+		keys[1] = "a1:channel"
+	}
+	lease := often(some(leases[:3]...), leases...)
+	args := map[string][]string{
+		"compare_and_delete":  {some(names...)},
+		"compare_and_pexpire": {some(names...), lease},
+		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1")},
+		"fenced_release":      {some(names...), some("", "", entries[0], entries[1]), ""},
+		"fenced_renew":        {some(names...), lease},
+	}[nameOf(t)]
+	if args == nil {
+		args = []string{lease, some(names...)}
+	}
+	return slices.Concat([]string{often(strconv.Itoa(t.keys), "0", "9", "x")}, keys, args)
+}
+
+// arrangeLock leaves the lock free, held in one of several ways, or of another type.
+func (s *store) arrangeLock(r *rand.Rand, t twin, some func(...string) string, often func(string, ...string) string) {
+	switch kind := r.IntN(20); {
+	case kind < 5:
+		return
+	case kind == 5:
+		_, _ = s.Push("lock", "a list")
+	case strings.HasPrefix(nameOf(t), "compare"), kind == 6:
+		_ = s.Set("lock", some(names...))
+	case strings.HasPrefix(nameOf(t), "redisson"):
+		s.HSet("lock", some(names...), often(some("1", "1", "2", "3"), "0", "-1", "x", "", "01", "9007199254740993"))
+	default:
+		s.HSet("lock", "token", often(some(names...), ""), "owner", often(some(names...), ""),
+			"depth", often(some("1", "1", "2"), "0", "x", "-1"), "fence", often("7", "x", "12"))
+		if r.IntN(20) == 0 {
+			s.HDel("lock", some("token", "owner", "depth", "fence"))
+		}
+	}
+	if r.IntN(4) > 0 {
+		s.SetTTL("lock", time.Duration(1+r.IntN(3_000_000))*time.Microsecond)
+	}
+}
+
+// nameOf is the script's name.
+func nameOf(t twin) string {
+	all := impls.Scripts()
+	return all[slices.IndexFunc(all, func(s impls.Script) bool { return s.Source == t.source })].Name
+}
+
+// TestTwinsRecordTheSame runs trials of every lock with scripts and with their twins: not a byte differs.
+func TestTwinsRecordTheSame(t *testing.T) {
+	if raced {
+		t.Skip("the race detector shuffles")
+	}
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	for _, l := range impls.All() {
+		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
+		if l.Store == "" || trial.Refused() != nil {
+			continue
+		}
+		trial.Fault = "any"
+		for seed := range uint64(6) {
+			trial.Params.Seed = seed
+			if trial.Plan = (faults.Plan{}); seed > 0 {
+				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 7)), trial.Params, servers[trial.On()])
+			}
+			var files [2]bytes.Buffer
+			for i := range files {
+				trial.Scripts = i > 0
+				if _, err := trial.Run(&files[i]); err != nil {
+					t.Fatalf("%s, seed %d: %v", l.Name, seed, err)
+				}
+			}
+			if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
+				t.Errorf("%s, seed %d, %+v: twins and scripts recorded different histories", l.Name, seed, trial.Plan)
+			}
+		}
+	}
+}
