@@ -1,0 +1,319 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/histories"
+)
+
+// at is a time since the trial began, in ms.
+func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
+
+// lasting is a duration for people: three digits or so.
+func lasting(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case d%time.Second == 0 && d != 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case ms >= 1000:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	case ms >= 100 || d%time.Millisecond == 0:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f ms", ms)
+}
+
+// counted is a number and its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// listed joins words as people do.
+func listed(words []string, and string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + and + " " + words[last]
+}
+
+// client names a client, the first time with its process, if there are several.
+func (s *teller) client(c int32) string {
+	switch {
+	case c == histories.Harness:
+		return "lockbench"
+	case s.fresh(c):
+		return "a fresh client, when all others are done,"
+	case s.Params.Processes > 1 && !s.named[c]:
+		s.named[c] = true
+		return fmt.Sprintf("client %d (process %d)", c, int(c)%s.Params.Processes)
+	}
+	return fmt.Sprintf("client %d", c)
+}
+
+// patient is how long an acquire takes that had to wait.
+const patient = 10 * time.Millisecond
+
+// parted is how a moment is told beside the others: an acquire or a release at its call, if nothing else happens until
+// it returns; in two parts, if a fault befalls its own client meanwhile; else an acquire is told as it returns.
+func (s *teller) parted(m *moment, all []*moment) []*moment {
+	if m.fault != nil || len(m.ops) != 1 {
+		return []*moment{m}
+	}
+	op := m.ops[0]
+	if op.Kind != histories.Acquire && op.Kind != histories.Release {
+		return []*moment{m}
+	}
+	own, others := s.meanwhile(m, all)
+	others = others || op.Return-op.Call > patient && len(s.others(op, op.Return)) > 0
+	switch {
+	case own:
+		return s.halves(m, op)
+	case others && op.Kind == histories.Acquire && !op.Open() && op.Outcome != histories.Refused:
+		m.at, m.rank = op.Return, ends
+		m.tell = func() string { return s.answered(op) }
+	}
+	return []*moment{m}
+}
+
+// meanwhile tells whether faults of its own client, or anything else that is told, happen while an operation is under way.
+func (s *teller) meanwhile(m *moment, all []*moment) (own, others bool) {
+	op := m.ops[0]
+	inside := func(t time.Duration) bool { return t > op.Call && (op.Open() || t < op.Return) }
+	hits := func(o *moment) bool { return o.fault != nil && (inside(o.at) || o.rank == strikes && o.at == op.Call) }
+	for _, o := range all {
+		if o == m {
+			continue
+		}
+		if hits(o) && slices.Contains(o.fault.victims, op.Client) {
+			own = true
+		}
+		if hits(o) || inside(o.at) && (o.fault != nil || o.ops[0].Kind != histories.Acquire) {
+			others = true
+		}
+		others = others || len(o.ops) > 0 && o.ops[0].Kind == histories.Acquire && inside(o.ops[0].Return)
+	}
+	return own, others
+}
+
+// halves are the call and the return of an operation.
+func (s *teller) halves(m *moment, op *histories.Op) []*moment {
+	first := &moment{at: op.Call, rank: begins, ops: m.ops, tell: func() string { return fmt.Sprintf("%s asks for %s", s.client(op.Client), op.Key) }}
+	second := &moment{at: op.Return, rank: ends, ops: m.ops, tell: func() string { return s.answered(op) }}
+	if op.Kind == histories.Release {
+		first.tell = func() string {
+			return fmt.Sprintf("%s is done and begins to give %s back", s.client(op.Client), op.Key)
+		}
+		second.tell = func() string { return s.gave(op) }
+	}
+	if op.Open() || s.gone(op) || op.Return > s.until && !s.inWitness(op) {
+		return []*moment{first}
+	}
+	return []*moment{first, second}
+}
+
+// askingWhole tells an acquire, or several that were refused, in one sentence, from its call.
+func (s *teller) askingWhole(m *moment) string {
+	op, who := m.ops[0], s.client(m.ops[0].Client)
+	if n := len(m.ops); n > 1 {
+		return fmt.Sprintf("%s asks for %s %d times until %s, and is refused each time (%s)", who, op.Key, n, at(m.ops[n-1].Return), op.Error)
+	}
+	asks := fmt.Sprintf("%s asks for %s", who, op.Key)
+	switch {
+	case op.Open() && s.gone(op):
+		return asks
+	case op.Open():
+		return asks + " and has no answer yet when the record ends"
+	case op.Outcome == histories.Refused:
+		return fmt.Sprintf("%s and is refused at %s (%s)", asks, at(op.Return), op.Error)
+	case op.Outcome == histories.Unknown:
+		return fmt.Sprintf("%s and does not learn whether it has it (at %s: %s)", asks, at(op.Return), op.Error)
+	}
+	return fmt.Sprintf("%s and is granted it at %s%s", asks, at(op.Return), s.terms(op))
+}
+
+// answered tells the return of an acquire that began before what was told last.
+func (s *teller) answered(op *histories.Op) string {
+	who := fmt.Sprintf("%s, having asked at %s,", s.client(op.Client), at(op.Call))
+	if op.Return-op.Call > patient {
+		who = fmt.Sprintf("%s, waiting since %s,", s.client(op.Client), at(op.Call))
+	}
+	switch op.Outcome {
+	case histories.Refused:
+		return fmt.Sprintf("%s is refused %s (%s)", who, op.Key, op.Error)
+	case histories.Unknown:
+		return fmt.Sprintf("%s does not learn whether it has %s (%s)", who, op.Key, op.Error)
+	}
+	return fmt.Sprintf("%s is granted %s%s", who, op.Key, s.terms(op))
+}
+
+// terms are what a grant says, and how the holds of others stand then.
+func (s *teller) terms(op *histories.Op) string {
+	text := ""
+	if op.Fence != 0 && slices.Contains([]string{"fencing", "resource-integrity"}, s.property) {
+		text = fmt.Sprintf(", with token %d", op.Fence)
+	}
+	until, ok := op.Until(0)
+	although := ", although"
+	switch {
+	case !ok:
+	case op.Validity == histories.Unbounded:
+		text += ", for as long as it likes"
+	case until <= op.Return:
+		text += fmt.Sprintf(", on a lease that was over at %s", at(until))
+		although = ";"
+	case !s.dated:
+		s.dated = true
+		text += fmt.Sprintf(": until %s, says the lock", at(until))
+	default:
+		text += ", until " + at(until)
+	}
+	var late []string
+	for _, h := range s.others(op, op.Return) {
+		who := s.client(h.acquire.Client)
+		until, ok := h.promise(op.Return)
+		switch {
+		case ok && until <= op.Return:
+			late = append(late, fmt.Sprintf("%s still believes that it holds %s: its lease was over at %s", upper(who), op.Key, at(until)))
+		case ok && until < histories.Forever:
+			text += fmt.Sprintf("%s %s holds it until %s", although, who, at(until))
+		default:
+			text += fmt.Sprintf("%s %s holds it", although, who)
+		}
+	}
+	return strings.Join(append([]string{text}, late...), ". ")
+}
+
+// upper begins a sentence.
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// giving tells a release in one sentence.
+func (s *teller) giving(op *histories.Op) string {
+	text := fmt.Sprintf("%s gives %s back and %s", s.client(op.Client), op.Key, outcome(op))
+	entitled := slices.ContainsFunc(s.holds, func(h *tenure) bool {
+		until, ok := h.promise(op.Call)
+		return h.release == op && ok && op.Call < until
+	})
+	var who []string
+	for _, h := range s.others(op, op.Call) {
+		if entitled && op.Outcome == histories.OK {
+			who = append(who, fmt.Sprintf("%s was granted it meanwhile, at %s", s.client(h.acquire.Client), at(h.acquire.Return)))
+			continue
+		}
+		who = append(who, fmt.Sprintf("%s holds it since %s", s.client(h.acquire.Client), at(h.acquire.Return)))
+	}
+	switch {
+	case who == nil:
+		return text
+	case op.Outcome == histories.OK && entitled:
+		return text + "; " + listed(who, "and")
+	case op.Outcome == histories.OK:
+		return text + ", though " + listed(who, "and")
+	}
+	return text + ": " + listed(who, "and")
+}
+
+// gave tells the end of a release that began before what was told last.
+func (s *teller) gave(op *histories.Op) string {
+	text := fmt.Sprintf("%s, giving %s back since %s, %s", s.client(op.Client), op.Key, at(op.Call), outcome(op))
+	var who []string
+	for _, h := range s.others(op, op.Return) {
+		who = append(who, fmt.Sprintf("by now %s holds it, since %s", s.client(h.acquire.Client), at(h.acquire.Return)))
+	}
+	if who != nil {
+		text += "; " + listed(who, "and")
+	}
+	return text
+}
+
+// outcome is how a release came out.
+func outcome(op *histories.Op) string {
+	switch {
+	case op.Open():
+		return "has no answer when the record ends"
+	case op.Outcome == histories.OK:
+		return "is answered ok"
+	case op.Outcome == histories.Refused:
+		return fmt.Sprintf("is answered %q", op.Error)
+	}
+	return fmt.Sprintf("does not learn what became of that (%s)", op.Error)
+}
+
+func (s *teller) renewing(op *histories.Op) string {
+	client := s.client(op.Client)
+	who := fmt.Sprintf("the lock of %s extends its hold of %s", client, op.Key)
+	until, _ := op.Until(0)
+	switch op.Outcome {
+	case histories.OK:
+		return fmt.Sprintf("%s, asked for at %s, until %s", who, at(op.Call), at(until))
+	case histories.Refused:
+		return fmt.Sprintf("the lock of %s cannot extend its hold of %s (%s)", client, op.Key, op.Error)
+	}
+	return fmt.Sprintf("%s, or does not: it is not told (%s)", who, op.Error)
+}
+
+func (s *teller) using(op *histories.Op) string {
+	who, what := s.client(op.Client), ""
+	switch op.Kind {
+	case histories.Read:
+		what = fmt.Sprintf("reads what %s guards: %d", op.Key, op.Value)
+	case histories.Write:
+		what = fmt.Sprintf("writes %d", op.Value)
+	default:
+		what = "adds one"
+	}
+	if op.Fence != 0 {
+		what += fmt.Sprintf(", with token %d", op.Fence)
+	}
+	switch {
+	case op.Outcome == histories.Refused:
+		what += fmt.Sprintf(", and is refused (%s)", op.Error)
+	case op.Outcome == histories.Unknown:
+		what += ", and does not learn what became of that"
+	}
+	return who + " " + what
+}
+
+func (s *teller) probing(op *histories.Op) string {
+	says := "somebody else's"
+	switch {
+	case op.Outcome != histories.OK:
+		says = "nothing"
+	case op.Value == histories.ProbeFree:
+		says = "free"
+	case op.Value == histories.ProbeMine:
+		says = "its own"
+	}
+	return fmt.Sprintf("%s asks the store whose %s is: %s", s.client(op.Client), op.Key, says)
+}
+
+// quietly tells holds that went as they should.
+func (s *teller) quietly(m *moment) string {
+	var who []string
+	for _, op := range m.ops {
+		if name := fmt.Sprintf("client %d", op.Client); !slices.Contains(who, name) {
+			who = append(who, name)
+		}
+	}
+	last := at(m.ops[len(m.ops)-1].Call)
+	n := 0
+	for _, op := range m.ops {
+		if op.Kind == histories.Acquire {
+			n++
+		}
+	}
+	switch {
+	case n == 1:
+		return fmt.Sprintf("%s is granted %s and gives it back at %s, as it should", s.client(m.ops[0].Client), m.ops[0].Key, last)
+	case len(who) == 1:
+		return fmt.Sprintf("%s is granted %s and gives it back, %d times until %s, as it should", s.client(m.ops[0].Client), m.ops[0].Key, n, last)
+	default:
+		return fmt.Sprintf("%s are granted %s in turn and give it back, %d times in all until %s, as they should", listed(who, "and"), m.ops[0].Key, n, last)
+	}
+}
