@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Condition:           condition,
 		Setup: func(env *testscript.Env) error {
 			corpus, err := filepath.Abs("../../histories/corpus")
 			env.Setenv("CORPUS", corpus)

@@ -43,6 +43,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench report DIR   make the page of a run again
   lockbench list         the locks, workloads, faults, properties and scenarios there are
   lockbench verify       hold a lock of your own to what it claims
+  lockbench replay FILE  run a case that was found again, in simulation and on real servers
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -53,7 +54,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), workerCommand(), verifyCommand())
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), replayCommand(), workerCommand(), verifyCommand())
 	return root
 }
 

@@ -1,0 +1,129 @@
+package explore
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/format"
+	"io"
+	"slices"
+	"strings"
+	"text/template"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// testFile is the test that a case becomes. It has the case in it, so that it needs no other file.
+var testFile = template.Must(template.New("test").Parse(`package explored_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"lockbench/internal/explore"
+)
+
+// {{.Name}} runs a trial in virtual time in which {{.Lock}} violates {{.Property}}.{{with .Found}}
+// {{.}}{{end}}
+//
+// It fails once that is no longer so.
+func {{.Name}}(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // on one processor the same trial records the same
+	f, err := explore.Decode([]byte({{.Const}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := f.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(run.Violated(), f.Property) {
+		t.Errorf("%s is not violated any more: %q is", f.Property, run.Violated())
+	}
+}
+
+const {{.Const}} = ` + "`{{.Text}}`\n"))
+
+// EmitTest writes a case as a Go test file of this module, in a package explored_test: the test passes for as long as
+// the case shows its property violated in virtual time.
+func EmitTest(w io.Writer, f File) error {
+	text, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	name := camel(f.Lock) + camel(f.Property) + camel(f.how()) // the same case has the same name
+	var source bytes.Buffer
+	err = testFile.Execute(&source, map[string]string{"Name": "Test" + name, "Const": "case" + name, "Lock": f.Lock, "Property": f.Property,
+		"Found": strings.Join(strings.Fields(f.Found), " "), "Text": strings.ReplaceAll(string(text), "`", `\u0060`)})
+	if err != nil {
+		return err
+	}
+	formatted, err := format.Source(source.Bytes())
+	if err != nil {
+		return fmt.Errorf("the test of the case is no Go: %w", err)
+	}
+	_, err = w.Write(formatted)
+	return err
+}
+
+// how are the things that go wrong in a case, each once: stall-pause.
+func (c Case) how() string {
+	var verbs []string
+	for _, s := range c.Plan.Steps {
+		if verb := strings.ReplaceAll(string(s.Do.Verb), " ", "-"); !slices.Contains(verbs, verb) {
+			verbs = append(verbs, verb)
+		}
+	}
+	return cmp.Or(strings.Join(verbs, "-"), "nothing")
+}
+
+// camel is a name with dashes as Go has names.
+func camel(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "-") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return b.String()
+}
+
+// HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of.
+func HistoryName(r *Run) string {
+	slug := r.Lock + "-under-" + r.how()
+	if violated := r.Violated(); len(violated) > 0 {
+		return "violates-" + strings.Join(violated, "+") + "--" + slug + ".jsonl"
+	}
+	var open []string
+	for _, f := range r.Verdict.Findings {
+		if f.Observed == checker.Undecided {
+			open = append(open, f.Property)
+		}
+	}
+	if len(open) > 0 {
+		return "undecided-" + strings.Join(open, "+") + "--" + slug + ".jsonl"
+	}
+	return "holds--" + slug + ".jsonl"
+}
+
+// EmitHistory writes what a run recorded as JSON lines, which lockbench check judges as the run was judged.
+func EmitHistory(w io.Writer, r *Run) error {
+	if r.Verdict == nil {
+		return errors.New("the run was not judged, and has no history")
+	}
+	text, err := json.Marshal(r.Header)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	for i := range r.Ops {
+		text = append(histories.AppendOp(text, &r.Ops[i]), '\n')
+	}
+	text = fmt.Appendf(text, "{\"mark\":%d}\n", r.Verdict.Until.Nanoseconds())
+	_, err = w.Write(text)
+	return err
+}

@@ -1,0 +1,108 @@
+package explore
+
+import (
+	"bytes"
+	"errors"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/checker"
+)
+
+// TestEmittedTest: what is emitted is Go that this module compiles; it passes while the case shows, and fails once it
+// does not.
+func TestEmittedTest(t *testing.T) {
+	shows, silent := stalled(t), stalled(t)
+	silent.Lock = "set-px-lua"
+	for _, c := range []struct {
+		file   File
+		passes bool
+	}{{shows, true}, {silent, false}} {
+		var source bytes.Buffer
+		if err := EmitTest(&source, c.file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "x.go", source.Bytes(), 0); err != nil {
+			t.Fatal(err)
+		}
+		out, err := runTest(t, source.Bytes())
+		var failed *exec.ExitError
+		if err != nil && !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+		if (err == nil) != c.passes || !c.passes && !strings.Contains(out, "lease-exclusion is not violated any more") {
+			t.Errorf("%s: %v\n%s\n%s", c.file.Lock, err, out, &source)
+		}
+	}
+}
+
+// runTest runs a test file in a package of this module, whose folder is made for it and goes again.
+func runTest(t *testing.T, source []byte) (output string, err error) {
+	t.Helper()
+	const parent = "testdata" // which no pattern of packages looks into
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(parent, "emitted-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		os.RemoveAll(dir)
+		os.Remove(parent) // unless there is something else in it
+	})
+	if err := os.WriteFile(filepath.Join(dir, "case_test.go"), source, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=2m", "./"+dir).CombinedOutput()
+	return string(out), err
+}
+
+// TestEmittedHistory: the history is judged as the run was, and its name says so.
+func TestEmittedHistory(t *testing.T) {
+	for _, fault := range []string{"holder-stall", "holder-kill", "process-pause", "server-restart"} {
+		for _, lock := range []string{"set-px", "setnx", "redisson"} {
+			f, err := tableCase(lock, fault, "counter", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := f.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), HistoryName(r))
+			var text bytes.Buffer
+			if err := errors.Join(EmitHistory(&text, r), os.WriteFile(path, text.Bytes(), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			v, header, err := checker.File(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if header.Lock != lock || v.Until != r.Verdict.Until || v.Counts != r.Verdict.Counts {
+				t.Errorf("%s: %+v until %v, was %+v until %v", filepath.Base(path), v.Counts, v.Until, r.Verdict.Counts, r.Verdict.Until)
+			}
+			var violated []string
+			for i, found := range v.Findings {
+				if was := r.Verdict.Findings[i]; found.Observed != was.Observed || found.Why != was.Why {
+					t.Errorf("%s: %s is %v (%s), and was %v (%s)", filepath.Base(path), found.Property, found.Observed, found.Why, was.Observed, was.Why)
+				}
+				if found.Observed == checker.Violated {
+					violated = append(violated, found.Property)
+				}
+			}
+			if name := filepath.Base(path); len(violated) > 0 && !strings.HasPrefix(name, "violates-"+strings.Join(violated, "+")+"--"+lock+"-under-") {
+				t.Errorf("%s violates %v", name, violated)
+			}
+			if !slices.Equal(violated, r.Violated()) {
+				t.Errorf("%v, was %v", violated, r.Violated())
+			}
+		}
+	}
+}

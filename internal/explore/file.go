@@ -1,0 +1,181 @@
+package explore
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"lockbench/checker"
+	"lockbench/impls"
+	"lockbench/workloads"
+)
+
+// Version is the version of the case files that are written here, and the only one that is read.
+const Version = 1
+
+// File is a case that was found to violate a property, as it is kept: docs/case.schema.json has its shape.
+type File struct {
+	Version  int      `json:"lockbench_case"`
+	Found    string   `json:"found,omitempty"`    // how, or what it shows: one sentence
+	Property string   `json:"property"`           // the one that it is kept for
+	Violated []string `json:"violated,omitempty"` // all that were, in the order of the judge's table
+	Seed     uint64   `json:"seed,omitempty"`     // what it was found from, before it was made small
+	Strategy string   `json:"strategy,omitempty"`
+	Digest   string   `json:"digest,omitempty"` // of what was recorded; another one means another build, or chance
+	Case
+}
+
+// Unknown is a name that is in no table: the error says which, and Known what there is.
+type Unknown struct {
+	What, Name string
+	Known      []string
+}
+
+func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
+
+// ReadFile reads a case file. The error is one sentence that names the file and what is wrong with it.
+func ReadFile(path string) (File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return File{}, err
+	}
+	f, err := Decode(text)
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// WriteFile writes a case file, which ReadFile reads as the same.
+func WriteFile(path string, f File) error {
+	text, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// Encode is the case as text: indented, its fields always in the same order.
+func (f File) Encode() ([]byte, error) {
+	f.Version = Version
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(f)
+	return text.Bytes(), err
+}
+
+// Decode reads a case, and finds out what is wrong with it before anything is run.
+func Decode(text []byte) (File, error) {
+	var kind struct {
+		Version *int `json:"lockbench_case"`
+	}
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return File{}, asSentence(text, err)
+	}
+	switch {
+	case kind.Version == nil:
+		return File{}, fmt.Errorf(`it is no case: want an object with "lockbench_case":%d`, Version)
+	case *kind.Version != Version:
+		return File{}, fmt.Errorf("the case has version %d, and this lockbench reads version %d", *kind.Version, Version)
+	}
+	var f File
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return File{}, asSentence(text, err)
+	}
+	return f, f.check()
+}
+
+// asSentence says what is wrong with text that is no JSON, or of another shape.
+func asSentence(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var shape *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte{'\n'})
+		return fmt.Errorf("line %d is not JSON: %w", line, err)
+	case errors.As(err, &shape):
+		return fmt.Errorf("%s is of the kind %s, want %s", cmp.Or(shape.Field, "the file"), shape.Value, kindOf(shape.Type))
+	}
+	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		return &Unknown{"field", strings.Trim(name, `"`), fieldNames(reflect.TypeFor[File]())}
+	}
+	return err
+}
+
+// kindOf is what JSON calls a type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	}
+	return "a whole number that fits"
+}
+
+// fieldNames are the fields that a type has in JSON, and those of what is in it.
+func fieldNames(t reflect.Type) []string {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Pointer:
+		return fieldNames(t.Elem())
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	var names []string
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+		names = append(names, fieldNames(t.Field(i).Type)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// check holds names to the tables, and what the plan speaks of to what there is.
+func (f File) check() error {
+	var locks, loads, properties []string
+	for _, l := range impls.All() {
+		locks = append(locks, l.Name)
+	}
+	for _, w := range workloads.All() {
+		loads = append(loads, w.Name)
+	}
+	for _, p := range checker.Properties() {
+		properties = append(properties, p.Name)
+	}
+	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, properties))
+	for _, p := range f.Violated {
+		err = cmp.Or(err, known("property", p, properties))
+	}
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan()); err != nil {
+		return err
+	}
+	_, err = f.Trial()
+	return err
+}
+
+func known(what, name string, all []string) error {
+	if slices.Contains(all, name) {
+		return nil
+	}
+	return &Unknown{what, name, all}
+}
