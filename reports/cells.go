@@ -38,7 +38,7 @@ func latencyLines(m Measurement) []latencyLine {
 }
 
 func lineOf(name string, d Distribution) latencyLine {
-	l := latencyLine{Class: name, N: count(int(d.N))}
+	l := latencyLine{Class: name, N: Count(int(d.N))}
 	for _, rank := range ranks() {
 		l.Ranks = append(l.Ranks, rankCell(d, rank))
 	}
@@ -49,7 +49,7 @@ func rankCell(d Distribution, rank float64) cell {
 	if ns, ok := d.At(rank); ok {
 		return cell{Text: milliseconds(ns), Title: duration(ns)}
 	}
-	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(samplesFor(rank)), "sample"), count(int(d.N)))}
+	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(samplesFor(rank)), "sample"), Count(int(d.N)))}
 }
 
 // figures are the columns of a measurement that its lines share.
@@ -109,7 +109,7 @@ func others(m Measurement) string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
-			parts = append(parts, count(n)+" "+what)
+			parts = append(parts, Count(n)+" "+what)
 		}
 	}
 	add(int(m.Refused.N), "refused")

@@ -155,7 +155,7 @@ func millisecondTicks(low, high float64) []plot.Tick {
 
 func axisNumber(v float64) string {
 	if v >= 1 {
-		return count(int(math.Round(v)))
+		return Count(int(math.Round(v)))
 	}
 	return fmt.Sprintf("%.*f", int(math.Ceil(-math.Log10(v)-1e-9)), v)
 }

@@ -14,8 +14,8 @@ import (
 // none stands where there is no figure.
 const none = "–"
 
-// count writes 1234567 as "1,234,567".
-func count(n int) string {
+// Count writes 1234567 as "1,234,567".
+func Count(n int) string {
 	s := strconv.Itoa(n)
 	digits := strings.TrimPrefix(s, "-")
 	sign := s[:len(s)-len(digits)]
@@ -30,11 +30,11 @@ func plural(n int, noun string) string {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "s"):
-		return count(n) + " " + noun + "es"
+		return Count(n) + " " + noun + "es"
 	case strings.HasSuffix(noun, "y"):
-		return count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+		return Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
-	return count(n) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
 // significant writes three significant digits without an exponent.
@@ -45,7 +45,7 @@ func significant(v float64) string {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 has become 10.0 by now
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
-		return count(int(math.Round(v)))
+		return Count(int(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }

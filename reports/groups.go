@@ -110,7 +110,7 @@ func (r *Results) groups() []group {
 			i = len(all)
 			at[key] = i
 			all = append(all, r.groupOf(&o, label))
-			all[i].ID += count(i + 1)
+			all[i].ID += Count(i + 1)
 			main = append(main, nil)
 		}
 		switch {

@@ -43,6 +43,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench report DIR   make the page of a run again
   lockbench list         the locks, workloads, faults, properties and scenarios there are
   lockbench verify       hold a lock of your own to what it claims
+  lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
   lockbench replay FILE  run a case that was found again, in simulation and on real servers
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
@@ -54,7 +55,8 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), replayCommand(), workerCommand(), verifyCommand())
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), exploreCommand(), replayCommand(), workerCommand(),
+		verifyCommand(), explorerCommand())
 	return root
 }
 

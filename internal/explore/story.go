@@ -79,7 +79,7 @@ const (
 
 	trifle  = 1
 	ending  = 2 // of a fault that said how long it lasts
-	context = 3
+	scenery = 3
 	crux    = 4
 )
 
@@ -253,7 +253,7 @@ func (s *teller) fresh(client int32) bool { return int(client) >= s.Params.Clien
 
 // moment is what is to be told of an operation; nil: nothing.
 func (s *teller) moment(op *histories.Op) *moment {
-	m := &moment{at: op.Call, rank: begins, weight: context, ops: []*histories.Op{op}}
+	m := &moment{at: op.Call, rank: begins, weight: scenery, ops: []*histories.Op{op}}
 	witness := s.inWitness(op)
 	switch {
 	case witness || s.holdInWitness(op):

@@ -51,7 +51,7 @@ const mostShrunk = 16
 // faults the smallest, what the lock claims first. What fewer faults show as well is not told again. A seed that
 // records something else when it is run again is reported, and never told.
 func (s Subject) Tell(seeds []Seed, most int, within time.Duration) (Told, error) {
-	t := teller{subject: s, until: time.Now().Add(within)}
+	t := telling{subject: s, until: time.Now().Add(within)}
 	for _, seed := range seeds {
 		if t.shrunk >= mostShrunk || !time.Now().Before(t.until) {
 			break
@@ -65,7 +65,7 @@ func (s Subject) Tell(seeds []Seed, most int, within time.Duration) (Told, error
 	return t.Told, nil
 }
 
-type teller struct {
+type telling struct {
 	Told
 	subject Subject
 	until   time.Time
@@ -73,7 +73,7 @@ type teller struct {
 }
 
 // take makes the strongest violation of a seed small that no story explains.
-func (t *teller) take(seed Seed) error {
+func (t *telling) take(seed Seed) error {
 	c, strategy, err := t.subject.Choose(seed.Seed)
 	if err != nil {
 		return err
@@ -108,14 +108,14 @@ func (t *teller) take(seed Seed) error {
 
 // explained tells whether a violation under these faults may be one that is told already. A broken claim is explained
 // by a broken claim only.
-func (t *teller) explained(property string, faults []string, broken bool) bool {
+func (t *telling) explained(property string, faults []string, broken bool) bool {
 	return slices.ContainsFunc(t.Stories, func(s Story) bool {
 		return slices.Contains(s.Violated, property) && subset(names(s.Case.Plan), faults) && (s.Broken || !broken)
 	})
 }
 
 // add keeps a story, and those that it does not make superfluous.
-func (t *teller) add(s Story) {
+func (t *telling) add(s Story) {
 	says := func(a, b Story) bool { // a says what b does, and more plainly
 		return slices.Contains(a.Violated, b.Property) && subset(names(a.Case.Plan), names(b.Case.Plan)) && (a.Broken || !b.Broken) && a.To.compare(b.To) <= 0
 	}
