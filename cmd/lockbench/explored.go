@@ -106,14 +106,7 @@ func storyFile(dir string, l *explore.LockResult, n int) string {
 func keepStory(path string, s explore.Story) error {
 	f := explore.File{Found: fmt.Sprintf("in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
-	if err := explore.WriteFile(path+".json", f); err != nil {
-		return err
-	}
-	svg, err := os.Create(path + ".svg")
-	if err != nil {
-		return err
-	}
-	return cmp.Or(reports.WriteLanes(svg, s.Property, &s.Witness, s.Faults), svg.Close())
+	return explore.WriteFile(path+".json", f)
 }
 
 // printExplored prints what was found: the stories first, then the counts.

@@ -219,7 +219,7 @@ func (r *running) tell(ctx context.Context, start time.Time, result *Result) err
 // within is how long one subject may be told of, when so many are left.
 func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return time.Hour // the number of trials bounds it
+		return mostShrunk * mostTime // the number of trials bounds it before
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.Size()) / time.Duration(left)
 	return max(share, leastTelling)

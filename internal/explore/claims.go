@@ -14,13 +14,13 @@ import (
 // the step. A step that is more than any of them is of none, and nothing is expected under it.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if d <= t.Params.TTL/4 {
-			return names
-		}
 		if t.Workload.Reentrant { // who asks while it holds waits for the answer, whatever becomes of its hold
 			names = append(names, "process-pause")
 		}
-		return append(names, "pause-before-answer") // a grant may be read when its lease is over
+		if d > t.Params.TTL/4 { // a grant may be read when its lease is over
+			names = append(names, "pause-before-answer")
+		}
+		return names
 	}
 	several := t.On() == "five" || t.On() == "five-delayed"
 	switch s.Do.Verb {

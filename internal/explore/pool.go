@@ -28,8 +28,8 @@ type explorer struct {
 	said    *tail // on its standard error
 }
 
-// answerWithin bounds the wait for a whole answer: what takes longer hangs.
-const answerWithin = 3 * time.Minute
+// answerWithin bounds the wait for what comes of one seed, some ms as a rule: a trial that takes longer hangs.
+const answerWithin = 30 * time.Second
 
 // NewPool starts so many processes. They end with Close, and when this process does, since nobody asks them any more.
 func NewPool(program []string, size int) (*Pool, error) {
@@ -77,15 +77,23 @@ func (e *explorer) end() {
 	_ = e.cmd.Wait()
 }
 
-// Search tries seeds and says what came of each, in order.
+// Search tries seeds and says what came of each, in order. One with which a process hangs, or dies, has failed.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
 	var all []Seed
-	err := p.ask(ctx, request{Subject: s, From: from, Count: count}, func(r reply) {
-		if r.Seed != nil {
-			all = append(all, *r.Seed)
+	for done := uint64(0); done < count; done = uint64(len(all)) {
+		err := p.ask(ctx, request{Subject: s, From: from + done, Count: count - done}, func(r reply) {
+			if r.Seed != nil {
+				all = append(all, *r.Seed)
+			}
+		})
+		switch {
+		case errors.As(err, new(died)) && ctx.Err() == nil:
+			all = append(all, Seed{Seed: from + uint64(len(all)), Failed: err.Error()})
+		case err != nil:
+			return all, err
 		}
-	})
-	return all, err
+	}
+	return all, nil
 }
 
 // Tell is Subject.Tell in one of the processes.
@@ -107,11 +115,15 @@ func (p *Pool) ask(ctx context.Context, q request, each func(reply)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	bounded, cancel := context.WithTimeout(ctx, answerWithin+q.Within)
-	defer cancel()
-	stop := context.AfterFunc(bounded, func() { _ = e.cmd.Process.Kill() })
-	err := e.ask(q, each)
-	if stop() && !errors.As(err, new(died)) {
+	kill := func() { _ = e.cmd.Process.Kill() }
+	hangs := time.AfterFunc(answerWithin+q.Within, kill)
+	stop := context.AfterFunc(ctx, kill)
+	err := e.ask(q, func(r reply) {
+		hangs.Reset(answerWithin + q.Within)
+		each(r)
+	})
+	inTime := hangs.Stop()
+	if stop() && inTime && !errors.As(err, new(died)) {
 		p.idle <- e
 		return err
 	}
@@ -119,16 +131,18 @@ func (p *Pool) ask(ctx context.Context, q request, each func(reply)) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if fresh, startErr := p.start(); startErr == nil {
-		p.idle <- fresh
+	fresh, startErr := p.start()
+	if startErr != nil {
+		return startErr
 	}
-	if bounded.Err() != nil {
-		return fmt.Errorf("exploring %s from seed %d on: no answer within %v", q.Subject.Lock, q.From, answerWithin)
+	p.idle <- fresh
+	if !inTime {
+		err = fmt.Errorf("no answer within %v", answerWithin+q.Within)
 	}
-	return fmt.Errorf("exploring %s from seed %d on: %w%s", q.Subject.Lock, q.From, err, e.said)
+	return died{fmt.Errorf("the process that explored %s: %w%s", q.Subject.Lock, err, e.said)}
 }
 
-// died says that a process ended, or made no sense.
+// died says that a process ended, hung or made no sense.
 type died struct{ error }
 
 func (e *explorer) ask(q request, each func(reply)) error {

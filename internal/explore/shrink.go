@@ -166,7 +166,11 @@ func (s *shrinker) simplify() {
 		s.plainTrigger(i)
 		for len(s.Plan.Steps[i].Do.Nodes) > 1 && s.fewerNodes(i) {
 		}
-		s.try(func(c *Case) { c.Plan.Steps[i].Do.OneWay = false })
+		s.try(func(c *Case) {
+			if step := &c.Plan.Steps[i]; step.Do.OneWay {
+				step.Do.OneWay, step.Name = false, "partition"
+			}
+		})
 		s.try(func(c *Case) { c.Plan.Steps[i].Do.Silent = false })
 		s.try(func(c *Case) { c.Plan.Steps[i].Do.Keeps = false })
 	}

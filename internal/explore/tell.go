@@ -141,15 +141,18 @@ func (s Size) compare(o Size) int {
 }
 
 // compare puts the most telling story first: a claim that is broken; then what is the lock's own doing before what
-// happens to every lock on such a server; then the smaller one.
+// happens to every lock on such a server; then the stronger violation, and the smaller case.
 func compare(a, b Story) int {
 	rank := func(s Story) int {
-		if s.Broken {
-			return -1
+		switch {
+		case s.Broken:
+			return 0
+		case outside(s.Case.Plan) == 0:
+			return 1
 		}
-		return weight(s.Property)
+		return 2
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(outside(a.Case.Plan), outside(b.Case.Plan)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(weight(a.Property), weight(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
 }
 
 // weight is how little a violated property says of the algorithm: the views in which time itself is enough to break

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -28,10 +29,29 @@ func (e endpoint) String() string { return string(e) }
 
 func (c *conn) LocalAddr() net.Addr                   { return c.local }
 func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
-func (c *conn) Write(b []byte) (int, error)           { return c.out.send(b) }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.until(&c.out.sendBy, t) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
+
+// greeting is what the client library says first on a connection, and welcome what it is answered: that this server is
+// too old for that, which changes nothing.
+var (
+	greeting = []byte("*2\r\n$5\r\nhello\r\n")
+	welcome  = []byte("-ERR unknown command\r\n")
+)
+
+// Write sends. A handshake takes no time, like the dialling before it, and reaches nobody: while it lasts the client
+// library may have a mutex for which others wait, and while a mutex is waited for no virtual time passes.
+func (c *conn) Write(b []byte) (int, error) {
+	if !bytes.HasPrefix(b, greeting) {
+		return c.out.send(b)
+	}
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.in.welcome = welcome
+	c.in.look()
+	return len(b), nil
+}
 
 // SetReadDeadline takes an instant of the pipe's own: t is often derived from the deadline of a context,
 // and must not share that one's instant.
@@ -79,7 +99,8 @@ type pipe struct {
 	mu             sync.Mutex  // guards what follows; never held across a wait
 	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
 	held           held
-	void           bool // what is sent from now on goes nowhere
+	welcome        []byte // not yet read
+	void           bool   // what is sent from now on goes nowhere
 	sent           uint64
 	last           time.Time // the latest arrival
 	queue          []message // under way, or there and not yet read
@@ -221,6 +242,10 @@ func (p *pipe) receive(b []byte) (int, error) {
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
+	case len(p.welcome) > 0:
+		n = copy(b, p.welcome)
+		p.welcome = p.welcome[n:]
+		return n, next, nil
 	case !p.abandoned && p.reader.still():
 		return 0, next, nil // it does not even notice that its time is up
 	case !p.abandoned && passed(p.readBy): // even where there is something to read, as on a socket
