@@ -105,7 +105,7 @@ func (s *teller) meanwhile(m *moment, all []*moment) (own, others bool) {
 
 // halves are the call and the return of an operation.
 func (s *teller) halves(m *moment, op *histories.Op) []*moment {
-	first := &moment{at: op.Call, rank: begins, weight: m.weight, ops: m.ops, tell: func() string { return fmt.Sprintf("%s asks for %s", s.client(op.Client), op.Key) }}
+	first := &moment{at: op.Call, rank: begins, weight: m.weight, ops: m.ops, tell: func() string { return s.asks(op) }}
 	second := &moment{at: op.Return, rank: ends, weight: m.weight, ops: m.ops, tell: func() string { return s.answered(op) }}
 	if op.Kind == histories.Release {
 		first.tell = func() string {
@@ -121,11 +121,11 @@ func (s *teller) halves(m *moment, op *histories.Op) []*moment {
 
 // askingWhole tells an acquire, or several that were refused, in one sentence, from its call.
 func (s *teller) askingWhole(m *moment) string {
-	op, who := m.ops[0], s.client(m.ops[0].Client)
+	op := m.ops[0]
 	if len(m.ops) > 1 {
-		return who + inVain(m.ops)
+		return s.client(op.Client) + inVain(m.ops)
 	}
-	asks := fmt.Sprintf("%s asks for %s", who, op.Key)
+	asks := s.asks(op)
 	switch {
 	case op.Open() && s.gone(op):
 		return asks
@@ -137,6 +137,17 @@ func (s *teller) askingWhole(m *moment) string {
 		return fmt.Sprintf("%s and does not learn whether it has it (at %s: %s)", asks, at(op.Return), op.Error)
 	}
 	return fmt.Sprintf("%s and is granted it at %s%s", asks, at(op.Return), s.terms(op))
+}
+
+// asks tells the call of an acquire.
+func (s *teller) asks(op *histories.Op) string {
+	who := s.client(op.Client)
+	if slices.ContainsFunc(s.holds, func(h *tenure) bool {
+		return h.acquire.Client == op.Client && h.acquire.Key == op.Key && h.acquire.Return <= op.Call && op.Call < h.end
+	}) {
+		return fmt.Sprintf("%s, which holds %s, asks for it once more", who, op.Key)
+	}
+	return fmt.Sprintf("%s asks for %s", who, op.Key)
 }
 
 // inVain tells tries that were refused, or of which nobody knows what became.

@@ -247,7 +247,7 @@ func (s *teller) moment(op *histories.Op) *moment {
 	case histories.Renew:
 		m.at, m.rank = op.Return, ends
 		m.tell = func() string { return s.renewing(op) }
-		if op.Open() || op.Return > s.until || op.Outcome == histories.OK && !witness {
+		if op.Open() || op.Return > s.until || op.Outcome == histories.OK && !witness && s.property != "renewal" {
 			return nil
 		}
 	case histories.Read, histories.Write, histories.Append:
@@ -348,7 +348,7 @@ func (s *teller) leftOut() string {
 		n    int
 		noun string
 		tail string
-	}{{idle, "operation", " until then that play no part"}, {later, "operation", " later"}, {s.hidden, "fault", ""}} {
+	}{{idle, "operation", " until then without a part in it"}, {later, "operation", " later"}, {s.hidden, "fault", ""}} {
 		if p.n > 0 {
 			parts = append(parts, counted(p.n, p.noun)+p.tail)
 		}
