@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ const patient = 10 * time.Millisecond
 // parted is how a moment is told beside the others: an acquire or a release at its call, if nothing else happens until
 // it returns; in two parts, if a fault befalls its own client meanwhile; else an acquire is told as it returns.
 func (s *teller) parted(m *moment, all []*moment) []*moment {
-	if m.fault != nil || len(m.ops) != 1 {
+	if m.fault != nil || len(m.ops) != 1 || s.again(m.ops[0]) {
 		return []*moment{m}
 	}
 	op := m.ops[0]
@@ -97,15 +98,15 @@ func (s *teller) meanwhile(m *moment, all []*moment) (own, others bool) {
 		if hits(o) || inside(o.at) && (o.fault != nil || o.ops[0].Kind != histories.Acquire) {
 			others = true
 		}
-		others = others || len(o.ops) > 0 && o.ops[0].Kind == histories.Acquire && inside(o.ops[0].Return)
+		others = others || len(o.ops) > 0 && o.ops[0].Kind == histories.Acquire && (inside(o.ops[0].Return) || inside(o.ops[len(o.ops)-1].Return))
 	}
 	return own, others
 }
 
 // halves are the call and the return of an operation.
 func (s *teller) halves(m *moment, op *histories.Op) []*moment {
-	first := &moment{at: op.Call, rank: begins, ops: m.ops, tell: func() string { return fmt.Sprintf("%s asks for %s", s.client(op.Client), op.Key) }}
-	second := &moment{at: op.Return, rank: ends, ops: m.ops, tell: func() string { return s.answered(op) }}
+	first := &moment{at: op.Call, rank: begins, weight: m.weight, ops: m.ops, tell: func() string { return s.asks(op) }}
+	second := &moment{at: op.Return, rank: ends, weight: m.weight, ops: m.ops, tell: func() string { return s.answered(op) }}
 	if op.Kind == histories.Release {
 		first.tell = func() string {
 			return fmt.Sprintf("%s is done and begins to give %s back", s.client(op.Client), op.Key)
@@ -120,11 +121,11 @@ func (s *teller) halves(m *moment, op *histories.Op) []*moment {
 
 // askingWhole tells an acquire, or several that were refused, in one sentence, from its call.
 func (s *teller) askingWhole(m *moment) string {
-	op, who := m.ops[0], s.client(m.ops[0].Client)
-	if n := len(m.ops); n > 1 {
-		return fmt.Sprintf("%s asks for %s %d times until %s, and is refused each time (%s)", who, op.Key, n, at(m.ops[n-1].Return), op.Error)
+	op := m.ops[0]
+	if len(m.ops) > 1 {
+		return s.client(op.Client) + inVain(m.ops)
 	}
-	asks := fmt.Sprintf("%s asks for %s", who, op.Key)
+	asks := s.asks(op)
 	switch {
 	case op.Open() && s.gone(op):
 		return asks
@@ -136,6 +137,43 @@ func (s *teller) askingWhole(m *moment) string {
 		return fmt.Sprintf("%s and does not learn whether it has it (at %s: %s)", asks, at(op.Return), op.Error)
 	}
 	return fmt.Sprintf("%s and is granted it at %s%s", asks, at(op.Return), s.terms(op))
+}
+
+// asks tells the call of an acquire.
+func (s *teller) asks(op *histories.Op) string {
+	who := s.client(op.Client)
+	if slices.ContainsFunc(s.holds, func(h *tenure) bool {
+		return h.acquire.Client == op.Client && h.acquire.Key == op.Key && h.acquire.Return <= op.Call && op.Call < h.end
+	}) {
+		return fmt.Sprintf("%s, which holds %s, asks for it once more", who, op.Key)
+	}
+	return fmt.Sprintf("%s asks for %s", who, op.Key)
+}
+
+// inVain tells tries that were refused, or of which nobody knows what became.
+func inVain(tries []*histories.Op) string {
+	last := tries[len(tries)-1]
+	asks := fmt.Sprintf(" asks for %s %d times until %s", last.Key, len(tries), at(last.Return))
+	missing := 0
+	for _, op := range tries {
+		if op.Outcome == histories.Unknown {
+			missing++
+		}
+	}
+	switch missing {
+	case 0:
+		return fmt.Sprintf("%s, and is refused each time (%s)", asks, last.Error)
+	case len(tries):
+		return asks + ", and never learns whether it has it"
+	}
+	return fmt.Sprintf("%s, is refused %s, and does not learn %s whether it has it", asks, times(len(tries)-missing), times(missing))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // answered tells the return of an acquire that began before what was told last.
@@ -174,7 +212,7 @@ func (s *teller) terms(op *histories.Op) string {
 	default:
 		text += ", until " + at(until)
 	}
-	var late []string
+	var late, having []string
 	for _, h := range s.others(op, op.Return) {
 		who := s.client(h.acquire.Client)
 		until, ok := h.promise(op.Return)
@@ -182,10 +220,13 @@ func (s *teller) terms(op *histories.Op) string {
 		case ok && until <= op.Return:
 			late = append(late, fmt.Sprintf("%s still believes that it holds %s: its lease was over at %s", upper(who), op.Key, at(until)))
 		case ok && until < histories.Forever:
-			text += fmt.Sprintf("%s %s holds it until %s", although, who, at(until))
+			having = append(having, fmt.Sprintf("%s holds it until %s", who, at(until)))
 		default:
-			text += fmt.Sprintf("%s %s holds it", although, who)
+			having = append(having, who+" holds it")
 		}
+	}
+	if having != nil {
+		text += although + " " + listed(having, "and")
 	}
 	return strings.Join(append([]string{text}, late...), ". ")
 }
@@ -195,6 +236,9 @@ func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // giving tells a release in one sentence.
 func (s *teller) giving(op *histories.Op) string {
+	if s.again(op) {
+		return fmt.Sprintf("%s gives %s back once, having taken it more than once, and %s", s.client(op.Client), op.Key, outcome(op))
+	}
 	text := fmt.Sprintf("%s gives %s back and %s", s.client(op.Client), op.Key, outcome(op))
 	entitled := slices.ContainsFunc(s.holds, func(h *tenure) bool {
 		until, ok := h.promise(op.Call)
@@ -202,21 +246,31 @@ func (s *teller) giving(op *histories.Op) string {
 	})
 	var who []string
 	for _, h := range s.others(op, op.Call) {
-		if entitled && op.Outcome == histories.OK {
-			who = append(who, fmt.Sprintf("%s was granted it meanwhile, at %s", s.client(h.acquire.Client), at(h.acquire.Return)))
-			continue
+		until, ok := h.promise(op.Call)
+		name, since := s.client(h.acquire.Client), at(h.acquire.Return)
+		switch {
+		case ok && until <= op.Call:
+			who = append(who, name+" still believes that it holds it")
+		case entitled && op.Outcome == histories.OK && s.later(op, h):
+			who = append(who, fmt.Sprintf("%s was granted it meanwhile, at %s", name, since))
+		default:
+			who = append(who, fmt.Sprintf("%s holds it since %s", name, since))
 		}
-		who = append(who, fmt.Sprintf("%s holds it since %s", s.client(h.acquire.Client), at(h.acquire.Return)))
 	}
 	switch {
 	case who == nil:
 		return text
-	case op.Outcome == histories.OK && entitled:
+	case op.Outcome != histories.OK:
+		return text + ": " + listed(who, "and")
+	case entitled:
 		return text + "; " + listed(who, "and")
-	case op.Outcome == histories.OK:
-		return text + ", though " + listed(who, "and")
 	}
-	return text + ": " + listed(who, "and")
+	return text + ", though " + listed(who, "and")
+}
+
+// later tells whether a hold began after that which an operation ends.
+func (s *teller) later(release *histories.Op, than *tenure) bool {
+	return slices.ContainsFunc(s.holds, func(h *tenure) bool { return h.release == release && h.acquire.Return < than.acquire.Return })
 }
 
 // gave tells the end of a release that began before what was told last.
@@ -297,7 +351,7 @@ func (s *teller) probing(op *histories.Op) string {
 func (s *teller) quietly(m *moment) string {
 	var who []string
 	for _, op := range m.ops {
-		if name := fmt.Sprintf("client %d", op.Client); !slices.Contains(who, name) {
+		if name := strconv.Itoa(int(op.Client)); !slices.Contains(who, name) {
 			who = append(who, name)
 		}
 	}
@@ -314,6 +368,6 @@ func (s *teller) quietly(m *moment) string {
 	case len(who) == 1:
 		return fmt.Sprintf("%s is granted %s and gives it back, %d times until %s, as it should", s.client(m.ops[0].Client), m.ops[0].Key, n, last)
 	default:
-		return fmt.Sprintf("%s are granted %s in turn and give it back, %d times in all until %s, as they should", listed(who, "and"), m.ops[0].Key, n, last)
+		return fmt.Sprintf("clients %s are granted %s in turn and give it back, %d times in all until %s, as they should", listed(who, "and"), m.ops[0].Key, n, last)
 	}
 }

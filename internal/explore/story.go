@@ -38,6 +38,7 @@ type teller struct {
 	witness  *checker.Witness // never nil: empty where nothing was violated
 	holds    []*tenure
 	faults   []*befallen
+	inner    map[place]bool // by client and hold
 	until    time.Duration  // what is called later is of no interest
 	granted  time.Duration  // the last time that a hold of the witness was
 	cast     map[int32]bool // the clients of whom something is told
@@ -80,7 +81,8 @@ const (
 	trifle  = 1
 	ending  = 2 // of a fault that said how long it lasts
 	scenery = 3
-	crux    = 4
+	struck  = 4 // of a hold that a fault befell
+	crux    = 5
 )
 
 func (r *Run) teller(property string) *teller {
@@ -97,7 +99,7 @@ func (r *Run) teller(property string) *teller {
 			}
 		}
 	}
-	s.holds = holdsOf(r.Ops)
+	s.holds, s.inner = holdsOf(r.Ops)
 	for _, h := range s.holds {
 		if s.holdInWitness(h.acquire) {
 			s.granted = max(s.granted, h.acquire.Return)
@@ -127,70 +129,6 @@ func (s *teller) choose() {
 	delete(s.cast, histories.Harness)
 }
 
-// tenure is a hold, from its grant to its end.
-type tenure struct {
-	acquire  *histories.Op
-	release  *histories.Op // nil: there was none
-	renewals []*histories.Op
-	end      time.Duration // histories.Forever: it had none
-}
-
-func holdsOf(ops []histories.Op) []*tenure {
-	var all []*tenure
-	of := map[place]*tenure{}
-	for i := range ops {
-		op := &ops[i]
-		if op.Kind == histories.Acquire && op.Outcome == histories.OK && !op.Open() {
-			h := &tenure{acquire: op, end: histories.Forever}
-			all = append(all, h)
-			of[place{client: op.Client, hold: op.Hold}] = h
-		}
-	}
-	for i := range ops {
-		op := &ops[i]
-		for _, h := range all {
-			if op.EndsClient() && op.Client == h.acquire.Client && op.Call >= h.acquire.Return {
-				h.end = min(h.end, op.Call)
-			}
-		}
-		h := of[place{client: op.Client, hold: op.Hold}]
-		switch {
-		case h == nil:
-		case op.Kind == histories.Release && h.release == nil:
-			h.release, h.end = op, min(h.end, op.Call)
-		case op.Kind == histories.Lost:
-			h.end = min(h.end, op.Call)
-		case op.Kind == histories.Renew && op.Outcome == histories.OK:
-			h.renewals = append(h.renewals, op)
-		}
-	}
-	return all
-}
-
-// promise is until when a hold was promised to last, as far as was known at a time; ok is false where nothing was said.
-func (h *tenure) promise(at time.Duration) (until time.Duration, ok bool) {
-	until, ok = h.acquire.Until(0)
-	for _, renewal := range h.renewals {
-		if later, said := renewal.Until(0); said && renewal.Return <= at {
-			until, ok = max(until, later), true
-		}
-	}
-	return until, ok
-}
-
-// others are the holds of others on the key of an operation that last at a time, the last of each client.
-func (s *teller) others(op *histories.Op, at time.Duration) []*tenure {
-	var all []*tenure
-	for _, h := range s.holds {
-		if h.acquire.Client == op.Client || h.acquire.Key != op.Key || h.acquire.Return >= at || h.end <= at {
-			continue
-		}
-		all = slices.DeleteFunc(all, func(o *tenure) bool { return o.acquire.Client == h.acquire.Client })
-		all = append(all, h)
-	}
-	return all
-}
-
 // arranged are the moments to be told, in their order.
 func (s *teller) arranged() []*moment {
 	all := append(s.quiet(), s.misfortunes()...)
@@ -202,6 +140,9 @@ func (s *teller) arranged() []*moment {
 				s.told[placeOf(op)] = true
 			}
 		}
+	}
+	for len(all) > mostMoments {
+		all = s.without(all)
 	}
 	parts := s.parts(all)
 	for len(parts) > mostMoments {
@@ -224,13 +165,28 @@ func (s *teller) parts(all []*moment) []*moment {
 // without leaves out what weighs least, the oldest first.
 func (s *teller) without(all []*moment) []*moment {
 	least := slices.MinFunc(all, func(a, b *moment) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
-	for _, op := range least.ops {
-		delete(s.told, placeOf(op))
-	}
 	if least.fault != nil && least.weight == crux {
 		s.hidden++
 	}
-	return slices.DeleteFunc(all, func(m *moment) bool { return m == least })
+	return slices.DeleteFunc(all, func(m *moment) bool {
+		if m != least && (m.weight == crux || !m.sameHold(least)) {
+			return false
+		}
+		for _, op := range m.ops {
+			delete(s.told, placeOf(op))
+		}
+		return true
+	})
+}
+
+// sameHold tells whether two moments are the beginning and the end of one hold: one is not told without the other.
+func (m *moment) sameHold(o *moment) bool {
+	if m.fault != nil || o.fault != nil {
+		return false
+	}
+	a, b := m.ops[0], o.ops[0]
+	ends := b.Kind == histories.Acquire || b.Kind == histories.Release
+	return ends && a.Hold != 0 && a.Client == b.Client && a.Hold == b.Hold
 }
 
 // key tells whether an operation is on what the witness is about.
@@ -248,6 +204,21 @@ func (s *teller) holdInWitness(op *histories.Op) bool {
 	return op.Hold != 0 && slices.ContainsFunc(s.witness.Ops, func(w histories.Op) bool { return w.Client == op.Client && w.Hold == op.Hold })
 }
 
+// befell tells whether a fault befell the client of an operation in its hold.
+func (s *teller) befell(op *histories.Op) bool {
+	i := slices.IndexFunc(s.holds, func(h *tenure) bool { return h.acquire.Client == op.Client && h.acquire.Hold == op.Hold })
+	if i < 0 {
+		return false
+	}
+	from, to := s.holds[i].acquire.Call, s.holds[i].end
+	if r := s.holds[i].release; r != nil {
+		to = max(r.Call, r.Return)
+	}
+	return slices.ContainsFunc(s.faults, func(f *befallen) bool {
+		return slices.Contains(f.victims, op.Client) && from <= f.from && f.from <= to
+	})
+}
+
 // fresh tells whether a client is the epilogue's, which come after all others.
 func (s *teller) fresh(client int32) bool { return int(client) >= s.Params.Clients }
 
@@ -258,6 +229,8 @@ func (s *teller) moment(op *histories.Op) *moment {
 	switch {
 	case witness || s.holdInWitness(op):
 		m.weight = crux
+	case s.befell(op):
+		m.weight = struck
 	case op.Call > s.granted:
 		m.weight = trifle // what led up to it matters more
 	}
@@ -274,7 +247,7 @@ func (s *teller) moment(op *histories.Op) *moment {
 	case histories.Renew:
 		m.at, m.rank = op.Return, ends
 		m.tell = func() string { return s.renewing(op) }
-		if op.Open() || op.Return > s.until || op.Outcome == histories.OK && !witness {
+		if op.Open() || op.Return > s.until || op.Outcome == histories.OK && !witness && s.property != "renewal" {
 			return nil
 		}
 	case histories.Read, histories.Write, histories.Append:
@@ -294,22 +267,36 @@ func (s *teller) moment(op *histories.Op) *moment {
 	default:
 		return nil
 	}
-	if !witness && !s.cast[op.Client] {
+	if !witness && (!s.cast[op.Client] || s.again(op) && s.property != "reentrancy") {
 		return nil
 	}
 	return m
 }
 
-// asking is what is to be told of an acquire. Tries that were refused one after the other are one moment.
+// again tells whether an operation is of a lock that its client had already.
+func (s *teller) again(op *histories.Op) bool {
+	return s.inner[place{client: op.Client, hold: op.Hold}]
+}
+
+// asking is what is to be told of an acquire. Tries in vain one after the other are one moment.
 func (s *teller) asking(m *moment, op *histories.Op, witness bool) *moment {
+	if s.again(op) {
+		m.tell = func() string {
+			return fmt.Sprintf("%s, which holds %s, takes it once more", s.client(op.Client), op.Key)
+		}
+		if !witness && (!s.cast[op.Client] || s.property != "reentrancy") {
+			return nil
+		}
+		return m
+	}
 	granted := op.Outcome == histories.OK && !op.Open()
 	answered := !op.Open() && op.Return <= s.until
 	switch {
 	case granted && (answered && s.cast[op.Client] || witness):
-	case op.Outcome == histories.Refused && (s.waits || witness):
-		m.ops = s.refusals(op)
+	case !op.Open() && op.Outcome != histories.OK && (s.waits || witness || op.Outcome == histories.Unknown && s.property == "no-orphan"):
+		m.ops = s.tries(op)
 	case op.Open() && (s.waits || witness || s.gone(op)):
-	case !op.Open() && op.Outcome == histories.Unknown && (s.cast[op.Client] || s.waits || witness):
+	case !op.Open() && op.Outcome == histories.Unknown && s.cast[op.Client]:
 	default:
 		return nil
 	}
@@ -320,15 +307,15 @@ func (s *teller) asking(m *moment, op *histories.Op, witness bool) *moment {
 	return m
 }
 
-// refusals are the refused tries of one client from this on, until it does something else.
-func (s *teller) refusals(first *histories.Op) []*histories.Op {
+// tries are those of one client that got it nothing, from this on until it does something else.
+func (s *teller) tries(first *histories.Op) []*histories.Op {
 	var all []*histories.Op
 	for i := range s.Ops {
 		op := &s.Ops[i]
 		if op.Client != first.Client || op.Call < first.Call || op.Kind.SelfStarted() && !op.EndsClient() {
 			continue
 		}
-		if op.Kind != histories.Acquire || op.Outcome != histories.Refused || op.Key != first.Key || op.Call > s.until {
+		if op.Kind != histories.Acquire || op.Open() || op.Outcome == histories.OK || op.Key != first.Key || op.Call > s.until {
 			break
 		}
 		all = append(all, op)
@@ -340,65 +327,6 @@ func (s *teller) refusals(first *histories.Op) []*histories.Op {
 func (s *teller) gone(op *histories.Op) bool {
 	return slices.ContainsFunc(s.Ops, func(o histories.Op) bool {
 		return o.EndsClient() && o.Client == op.Client && o.Call+instant >= op.Call && (op.Open() || o.Call <= op.Return)
-	})
-}
-
-// quiet are the holds that went as they should, told together where nothing else happened between them.
-func (s *teller) quiet() []*moment {
-	var all []*moment
-	for _, h := range s.holds {
-		if !s.uneventful(h) {
-			continue
-		}
-		ops := s.under(h)
-		for _, op := range ops {
-			s.told[placeOf(op)] = true
-		}
-		if n := len(all); n > 0 && s.calm(all[n-1].at, h.release.Return) {
-			all[n-1].ops = append(all[n-1].ops, ops...)
-			continue
-		}
-		m := &moment{at: h.acquire.Return, rank: ends, weight: trifle, ops: ops}
-		m.tell = func() string { return s.quietly(m) }
-		all = append(all, m)
-	}
-	return all
-}
-
-// under are the operations of a hold, its acquire first and its release last.
-func (s *teller) under(h *tenure) []*histories.Op {
-	all := []*histories.Op{h.acquire}
-	for i := range s.Ops {
-		op := &s.Ops[i]
-		if op.Client == h.acquire.Client && op.Hold == h.acquire.Hold && op != h.acquire && op != h.release && !op.Kind.SelfStarted() {
-			all = append(all, op)
-		}
-	}
-	return append(all, h.release)
-}
-
-// uneventful tells whether a hold began and ended as it should while nothing went wrong and nobody else held.
-func (s *teller) uneventful(h *tenure) bool {
-	r := h.release
-	if r == nil || r.Open() || r.Outcome != histories.OK || r.Return > s.until || !s.key(r) || h.end < r.Call || s.fresh(r.Client) ||
-		slices.ContainsFunc(s.under(h), s.inWitness) {
-		return false
-	}
-	overlaps := slices.ContainsFunc(s.holds, func(o *tenure) bool {
-		return o.acquire.Client != r.Client && o.acquire.Key == r.Key && o.acquire.Return < h.end && h.acquire.Return < o.end
-	})
-	return !overlaps && s.calm(h.acquire.Return, r.Return)
-}
-
-// calm tells whether nothing goes wrong between two times, and no hold begins or ends of which more is to be told.
-func (s *teller) calm(from, to time.Duration) bool {
-	for _, f := range s.faults {
-		if from <= f.from && f.from <= to {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(s.witness.Ops, func(op histories.Op) bool {
-		return op.Kind == histories.Acquire && from <= op.Return && op.Return <= to
 	})
 }
 
@@ -420,7 +348,7 @@ func (s *teller) leftOut() string {
 		n    int
 		noun string
 		tail string
-	}{{idle, "operation", " until then that play no part"}, {later, "operation", " later"}, {s.hidden, "fault", ""}} {
+	}{{idle, "operation", " until then without a part in it"}, {later, "operation", " later"}, {s.hidden, "fault", ""}} {
 		if p.n > 0 {
 			parts = append(parts, counted(p.n, p.noun)+p.tail)
 		}

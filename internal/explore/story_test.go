@@ -34,7 +34,6 @@ var told = []struct{ lock, fault, property string }{
 	{"set-px", "holder-stall", "mutual-exclusion"},
 	{"set-px", "holder-stall", "lease-exclusion"},
 	{"set-px", "holder-stall", "owner-release"},
-	{"set-px", "holder-stall", "renewal"}, // not applicable: nothing is renewed
 	{"set-px", "delayed-release", "resource-integrity"},
 	{"redlock", "node-restart", "lease-exclusion"},
 	{"redlock", "clock-forward", "resource-integrity"},
@@ -125,7 +124,7 @@ func TestEveryStory(t *testing.T) {
 	told := 0
 	for _, l := range impls.All() {
 		for _, f := range faults.All() {
-			if f.Plan == nil || testing.Short() && len(l.Name)%3 != 0 {
+			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
 				continue
 			}
 			c, err := faulty(l, f)

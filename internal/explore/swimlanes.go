@@ -46,8 +46,8 @@ func (r *Run) Picture(property string, width int) string {
 	s := r.teller(property)
 	moments := s.arranged()
 	p := &picture{teller: s, width: max(width, narrowest)}
-	p.casting(moments)
 	p.span(moments)
+	p.casting(moments)
 	var lines []string
 	lines = append(lines, p.misfortunes()...)
 	for _, c := range p.clients {
@@ -78,7 +78,9 @@ func (p *picture) casting(moments []*moment) {
 	all := map[int32]bool{}
 	for _, m := range moments {
 		for _, op := range m.ops {
-			all[op.Client] = true
+			if p.shown(op) {
+				all[op.Client] = true
+			}
 		}
 		if m.fault != nil {
 			for _, c := range m.fault.victims {
@@ -101,17 +103,27 @@ func (p *picture) name(c int32) string {
 	return fmt.Sprintf("client %d", c)
 }
 
-// span is the time that is shown: from the first moment told to a little after the last.
+// span is the time that is shown: from a little before the first thing that matters to a little after the last.
 func (p *picture) span(moments []*moment) {
 	p.from, p.to = p.until, p.until
 	for _, m := range moments {
-		p.from = min(p.from, m.at)
+		if m.fault != nil || m.weight >= struck || p.finding.Witness == nil {
+			p.from = min(p.from, m.at)
+		}
 		for _, op := range m.ops {
-			p.from, p.to = min(p.from, op.Call), max(p.to, op.Call, min(op.Return, p.until))
+			p.to = max(p.to, op.Call, min(op.Return, p.until))
 		}
 	}
-	p.to = max(p.to, p.witness.To)
-	p.to += max((p.to-p.from)/25, time.Microsecond)
+	if p.finding.Witness != nil {
+		p.from, p.to = min(p.from, p.witness.From), max(p.to, p.witness.To)
+	}
+	around := max((p.to-p.from)/25, time.Microsecond)
+	p.from, p.to = max(p.from-around, 0), p.to+around
+}
+
+// shown tells whether an operation is within the time that is shown.
+func (p *picture) shown(op *histories.Op) bool {
+	return op.Call <= p.to && (op.Open() || op.Return >= p.from)
 }
 
 func (p *picture) row() []rune { return []rune(strings.Repeat(" ", p.width-p.names)) }
@@ -138,7 +150,7 @@ func (p *picture) lane(c int32) []rune {
 	row := p.row()
 	var own []*histories.Op
 	for i := range p.Ops {
-		if op := &p.Ops[i]; op.Client == c && op.Call <= p.to && (p.key(op) || op.EndsClient()) {
+		if op := &p.Ops[i]; op.Client == c && p.shown(op) && (p.key(op) || op.EndsClient()) && !p.again(op) {
 			own = append(own, op)
 		}
 	}
@@ -153,7 +165,7 @@ func (p *picture) lane(c int32) []rune {
 		}
 	}
 	for _, h := range p.holds {
-		if h.acquire.Client == c && h.acquire.Return <= p.to && p.key(h.acquire) {
+		if h.acquire.Client == c && h.acquire.Return <= p.to && h.end >= p.from && p.key(h.acquire) {
 			p.hold(row, h)
 		}
 	}
@@ -243,11 +255,15 @@ func (p *picture) misfortunes() []string {
 		row := p.row()
 		first, last := p.cell(f.from), p.cell(f.from)+1
 		row[first] = '▼'
-		if f.to != histories.StillOpen && p.cell(f.to) > first {
-			last = p.cell(f.to) + 1
+		to := f.to
+		if to == histories.StillOpen && f.lasts() {
+			to = histories.Forever
+		}
+		if p.cell(to) > first {
+			last = p.cell(to) + 1
 			fill(row, first, last, '─')
 			row[first], row[last-1] = '├', '┤'
-			if f.to > p.to {
+			if to > p.to {
 				row[last-1] = '─'
 			}
 		}
@@ -255,13 +271,19 @@ func (p *picture) misfortunes() []string {
 		of.clients = nil                             // the lanes show whose it is
 		step.For, step.Until = 0, workloads.Moment{} // and the line how long it lasts
 		text := done(step, of)
-		if named := f.Name + ": " + text; f.Name != "" && len([]rune(named)) <= len(row) {
+		if named := f.Name + ": " + text; f.Name != "" && p.fits(named, first, last) {
 			text = named
 		}
 		lines = append(lines, p.labelled(name, row, first, last, text)...)
 		name = ""
 	}
 	return lines
+}
+
+// fits tells whether there is room for words in the row of what stands in some of its cells.
+func (p *picture) fits(text string, first, last int) bool {
+	n := len([]rune(text))
+	return last+1+n <= p.width-p.names || first-1-n >= 0 || last-first >= n+4
 }
 
 // labelled is a row with words beside what stands in some of its cells: after it where there is room, or before it, or
