@@ -78,6 +78,7 @@ type pipe struct {
 
 	mu             sync.Mutex  // guards what follows; never held across a wait
 	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
+	waits          bool        // the reader does, for the bell
 	held           held
 	void           bool // what is sent from now on goes nowhere
 	sent           uint64
@@ -133,13 +134,15 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look has the reader look as soon as there is anything for it, since that has changed.
+// look has the reader, if it waits, look as soon as there is anything for it, since that has changed.
 func (p *pipe) look() {
-	if p.abandoned {
+	switch {
+	case !p.waits:
+	case p.abandoned:
 		p.bell.Reset(0)
-		return
+	default:
+		p.ring(p.next())
 	}
-	p.ring(p.next())
 }
 
 // next is when there is something for the reader; zero: it has to be told.
@@ -163,10 +166,19 @@ func (p *pipe) send(b []byte) (int, error) {
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
 	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
-		p.held.chunks = append(p.held.chunks, slices.Clone(b))
-		p.advance()
+		p.offer(b)
 	}
 	return len(b), nil
+}
+
+// offer sends bytes, or keeps a copy where they cannot go at once.
+func (p *pipe) offer(b []byte) {
+	if p.held.deciding || len(p.held.chunks)+len(p.held.parts) > 0 || p.writer.still() {
+		p.held.chunks = append(p.held.chunks, slices.Clone(b))
+		return
+	}
+	p.held.parts = p.cut(b)
+	p.advance()
 }
 
 func (p *pipe) end() {
@@ -210,10 +222,12 @@ func (p *pipe) receive(b []byte) (int, error) {
 			return n, err
 		}
 		p.ring(next)
+		p.waits = true
 		bell := p.bell.C
 		p.mu.Unlock()
 		<-bell // timer and channel belong to the bubble, so virtual time goes on meanwhile
 		p.mu.Lock()
+		p.waits = false
 	}
 }
 

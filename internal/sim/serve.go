@@ -21,6 +21,7 @@ type served struct {
 	peer     *server.Peer
 	at       bool   // somebody is at it; the pipe's mutex guards it
 	unread   []byte // what has come of a command that is not whole
+	room     [512]byte
 }
 
 // serve has an emulator answer on its end of a new connection.
@@ -30,6 +31,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
+	c.in.waits = true // all the time
 	return s
 }
 
@@ -43,15 +45,14 @@ func (s *served) answer() {
 	}
 	s.at = true
 	defer func() { s.at = false }()
-	var b [1024]byte
 	for {
-		n, next, err := p.take(b[:])
+		n, next, err := p.take(s.room[:])
 		if n == 0 && err == nil {
 			p.ring(next)
 			return
 		}
 		p.mu.Unlock()
-		goesOn := err == nil && s.take(b[:n])
+		goesOn := err == nil && s.take(s.room[:n])
 		if err != nil {
 			s.Close()
 		}
@@ -65,6 +66,7 @@ func (s *served) answer() {
 // take does the commands that are whole by now; false: there is nothing more to do here.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
+	kept := s.unread[:0] // its room is used again
 	for len(s.unread) > 0 {
 		args, rest, whole := command(s.unread)
 		if !whole {
@@ -82,6 +84,7 @@ func (s *served) take(b []byte) bool {
 			return false
 		}
 	}
+	s.unread = append(kept, s.unread...)
 	return true
 }
 
@@ -91,7 +94,7 @@ func (s *served) handOver() {
 	p.mu.Lock()
 	p.queue = slices.Insert(p.queue, 0, message{time.Now(), s.unread})
 	p.bell.Stop()
-	p.bell = silent()
+	p.bell, p.waits = silent(), false
 	p.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
