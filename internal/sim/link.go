@@ -134,11 +134,20 @@ func (p *pipe) cut(chunk []byte) []proxy.Part {
 	if chunk == nil {
 		return []proxy.Part{{}}
 	}
-	parts, count := p.pair.talk.Said, &p.pair.link.sent
-	if p.direction == proxy.ToClient {
-		parts, count = p.pair.talk.Answered, &p.pair.link.received
+	talk, count := p.pair.talk, &p.pair.link.sent
+	said := p.direction == proxy.ToServer
+	if !said {
+		count = &p.pair.link.received
 	}
 	count.Add(int64(len(chunk)))
+	if part, whole := talk.Whole(chunk, said); whole {
+		part.Bytes = slices.Clone(chunk)
+		return []proxy.Part{part}
+	}
+	parts := talk.Said
+	if !said {
+		parts = talk.Answered
+	}
 	var all []proxy.Part
 	for part := range parts(chunk) {
 		part.Bytes = slices.Clone(part.Bytes)
