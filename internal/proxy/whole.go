@@ -1,9 +1,6 @@
 package proxy
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // Whole is Said or Answered, for a chunk that is one command or reply of the usual kind and no more, as nearly all are
 // where nothing cuts what was written: the same part for less. Where ok is false nothing was taken, and the
@@ -34,63 +31,65 @@ func (s *scanner) whole(chunk []byte) (f frame, ok bool) {
 	if midway || len(chunk) == 0 || len(chunk) > maxLine || s.requests && chunk[0] != '*' {
 		return f, false
 	}
-	f.kind = chunk[0]
-	rest := chunk
+	text := string(chunk) // of which all arguments are parts
+	f.kind = text[0]
+	rest := text
 	if f.kind != '*' {
-		_, rest, ok = s.plain(chunk)
-		return f, ok && len(rest) == 0
+		_, rest, ok = s.plain(text)
+		return f, ok && rest == ""
 	}
-	f.count, rest, ok = size(chunk)
+	f.count, rest, ok = size(text)
 	if !ok || f.count < 1 || f.count > len(chunk) {
 		return f, false
 	}
 	f.args = make([]string, 0, min(f.count, maxArgs))
 	for range f.count {
-		var value []byte
+		var value string
 		if value, rest, ok = s.plain(rest); !ok {
 			return f, false
 		}
 		if len(f.args) < maxArgs {
-			f.args = append(f.args, cut(value))
+			f.args = append(f.args, value[:min(len(value), maxArg)])
 		}
 	}
-	return f, len(rest) == 0
+	return f, rest == ""
 }
 
 // plain reads a value that is no array; of a client a string that there is.
-func (s *scanner) plain(b []byte) (value, rest []byte, ok bool) {
-	if len(b) == 0 || s.requests && b[0] != '$' {
-		return nil, nil, false
+func (s *scanner) plain(text string) (value, rest string, ok bool) {
+	if text == "" || s.requests && text[0] != '$' {
+		return "", "", false
 	}
-	switch b[0] {
+	switch text[0] {
 	case '+', '-', ':':
-		line, rest, ok := bytes.Cut(b[1:], []byte("\n"))
-		if !ok || !bytes.HasSuffix(line, []byte("\r")) {
-			return nil, nil, false
-		}
-		return line[:len(line)-1], rest, true
+		line, rest, ok := strings.Cut(text[1:], "\n")
+		value, ended := strings.CutSuffix(line, "\r")
+		return value, rest, ok && ended
 	case '$':
 	default:
-		return nil, nil, false
+		return "", "", false
 	}
-	n, rest, ok := size(b)
-	if !ok || n+len("\r\n") > len(rest) || rest[n] != '\r' || rest[n+1] != '\n' {
-		return nil, nil, false
+	if rest, null := strings.CutPrefix(text, "$-1\r\n"); null {
+		return "", rest, !s.requests
+	}
+	n, rest, ok := size(text)
+	if !ok || n+len("\r\n") > len(rest) || rest[n:n+len("\r\n")] != "\r\n" {
+		return "", "", false
 	}
 	return rest[:n], rest[n+len("\r\n"):], true
 }
 
-// size reads the line that says how long an array or a string is; a null one is not of the usual kind.
-func size(b []byte) (n int, rest []byte, ok bool) {
-	for i, c := range b[1:] {
-		switch {
-		case c >= '0' && c <= '9' && i < 9:
+// size reads the line that says how long an array or a string is.
+func size(text string) (n int, rest string, ok bool) {
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9' && i < 10:
 			n = 10*n + int(c-'0')
-		case c == '\r' && i > 0 && len(b) > i+2 && b[i+2] == '\n':
-			return n, b[i+3:], true
+		case c == '\r' && i > 1 && strings.HasPrefix(text[i:], "\r\n"):
+			return n, text[i+len("\r\n"):], true
 		default:
-			return 0, nil, false
+			return 0, "", false
 		}
 	}
-	return 0, nil, false
+	return 0, "", false
 }

@@ -177,6 +177,10 @@ func (p *pipe) offer(b []byte) {
 		p.held.chunks = append(p.held.chunks, slices.Clone(b))
 		return
 	}
+	if part, ok := p.whole(b); ok {
+		p.meet(part)
+		return
+	}
 	p.held.parts = p.cut(b)
 	p.advance()
 }
@@ -242,7 +246,11 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	case found == errUnread:
 		first := &p.queue[0]
 		n = copy(b, first.bytes)
-		if first.bytes = first.bytes[n:]; len(first.bytes) == 0 {
+		switch first.bytes = first.bytes[n:]; {
+		case len(first.bytes) > 0:
+		case len(p.queue) == 1:
+			p.queue = p.queue[:0] // its room is used again
+		default:
 			p.queue = p.queue[1:]
 		}
 		return n, next, nil

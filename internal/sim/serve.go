@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bufio"
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,41 +101,42 @@ func (s *served) handOver() {
 // command reads a command from the beginning of bytes, and returns what follows it. Without arguments it is one that
 // nobody here understands.
 func command(b []byte) (args []string, rest []byte, whole bool) {
-	n, rest, whole := count(b, '*')
+	text := string(b) // of which all arguments are parts
+	n, text, whole := count(text, '*')
 	if !whole {
 		return nil, b, false
 	}
 	if n < 1 {
 		return nil, b, true
 	}
-	args = make([]string, 0, n)
+	args = make([]string, 0, min(n, 16))
 	for range n {
 		var size int
-		size, rest, whole = count(rest, '$')
+		size, text, whole = count(text, '$')
 		switch {
 		case !whole:
 			return nil, b, false
 		case size < 0:
 			return nil, b, true
-		case len(rest) < size+2:
+		case len(text) < size+len("\r\n"):
 			return nil, b, false
 		}
-		args = append(args, string(rest[:size]))
-		rest = rest[size+2:]
+		args = append(args, text[:size])
+		text = text[size+len("\r\n"):]
 	}
-	return args, rest, true
+	return args, b[len(b)-len(text):], true
 }
 
 // count reads a line that consists of a sign and a number; -1 where it does not.
-func count(b []byte, sign byte) (n int, rest []byte, whole bool) {
-	line, rest, whole := bytes.Cut(b, []byte("\r\n"))
+func count(text string, sign byte) (n int, rest string, whole bool) {
+	line, rest, whole := strings.Cut(text, "\r\n")
 	if !whole {
-		return 0, b, false
+		return 0, text, false
 	}
 	if len(line) < 2 || line[0] != sign {
 		return -1, rest, true
 	}
-	n, err := strconv.Atoi(string(line[1:]))
+	n, err := strconv.Atoi(line[1:])
 	if err != nil || n > 1<<20 {
 		return -1, rest, true
 	}
