@@ -30,7 +30,7 @@ func (c *conn) LocalAddr() net.Addr                   { return c.local }
 func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Write(b []byte) (int, error)           { return c.out.send(b) }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
-func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.until(&c.out.sendBy, t) }
+func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.sendUntil(t) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
 // SetReadDeadline takes an instant of the pipe's own: t is often derived from the deadline of a context,
@@ -39,7 +39,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() {
 		t = c.in.own(t.Add(1))
 	}
-	return c.in.until(&c.in.readBy, t)
+	return c.in.readUntil(t)
 }
 
 func (c *conn) SetDeadline(t time.Time) error {
@@ -78,6 +78,7 @@ type pipe struct {
 
 	mu             sync.Mutex  // guards what follows; never held across a wait
 	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
+	rings          time.Time   // when the bell will; zero: not, or at once
 	waits          bool        // the reader does, for the bell
 	held           held
 	void           bool // what is sent from now on goes nowhere
@@ -127,6 +128,10 @@ func silent() *time.Timer {
 
 // ring has the reader look again at that time; zero: when it is told to.
 func (p *pipe) ring(at time.Time) {
+	if at.Equal(p.rings) {
+		return
+	}
+	p.rings = at
 	if at.IsZero() {
 		p.bell.Stop()
 		return
@@ -139,6 +144,7 @@ func (p *pipe) look() {
 	switch {
 	case !p.waits:
 	case p.abandoned:
+		p.rings = time.Time{}
 		p.bell.Reset(0)
 	default:
 		p.ring(p.next())
@@ -208,11 +214,18 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-func (p *pipe) until(deadline *time.Time, t time.Time) error {
+func (p *pipe) readUntil(t time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*deadline = t
+	p.readBy = t
 	p.look()
+	return nil
+}
+
+func (p *pipe) sendUntil(t time.Time) error { // the reader has nothing to do with it
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sendBy = t
 	return nil
 }
 
@@ -231,7 +244,7 @@ func (p *pipe) receive(b []byte) (int, error) {
 		p.mu.Unlock()
 		<-bell // timer and channel belong to the bubble, so virtual time goes on meanwhile
 		p.mu.Lock()
-		p.waits = false
+		p.waits, p.rings = false, time.Time{}
 	}
 }
 

@@ -39,6 +39,7 @@ func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.rings = time.Time{}
 	if s.at {
 		return
 	}
@@ -93,7 +94,7 @@ func (s *served) handOver() {
 	p.mu.Lock()
 	p.queue = slices.Insert(p.queue, 0, message{time.Now(), s.unread})
 	p.bell.Stop()
-	p.bell, p.waits = silent(), false
+	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
