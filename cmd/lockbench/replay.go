@@ -103,6 +103,8 @@ type simulated struct {
 	AsFound  bool     `json:"digest_as_found"`
 	Story    []string `json:"story,omitempty"`
 	Void     string   `json:"void,omitempty"` // what did not come about
+
+	disagree bool // the judge and its oracle
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {
@@ -133,7 +135,6 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if !f.asJSON {
 		said.print(stdout, kept)
 	}
-	found := codes{exitBroken: !said.Simulation.Shows, exitInternal: len(run.Verdict.Oracle.Disagreements) > 0}
 	if err := f.emit(stderr, run, kept, said.Simulation.Shows); err != nil {
 		return err
 	}
@@ -143,13 +144,13 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 		if !f.asJSON {
 			said.Servers.print(stdout, kept.Property)
 		}
-		found[exitUndecided], found[exitInternal] = !said.Servers.Shows, found[exitInternal] || said.Servers.disagree
 	}
 	if f.asJSON {
 		if err := printJSON(stdout, said); err != nil {
 			return err
 		}
 	}
+	found := said.codes()
 	found[exitInterrupted] = cmd.Context().Err() != nil
 	if failed != nil && !found[exitInterrupted] && !found[exitInternal] {
 		return failed
@@ -157,10 +158,20 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	return found.exit()
 }
 
+// codes are the exit codes that apply to what was seen.
+func (r replayed) codes() codes {
+	c := codes{exitBroken: !r.Simulation.Shows, exitInternal: r.Simulation.disagree}
+	if s := r.Servers; s != nil {
+		c[exitUndecided] = !s.Shows
+		c[exitInternal] = c[exitInternal] || s.disagree
+	}
+	return c
+}
+
 // simulate is what came of a run, against what its file says.
 func simulate(run *explore.Run, kept explore.File) simulated {
 	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
-		AsFound: run.Digest == kept.Digest, Story: run.Story(kept.Property), Void: run.Void}
+		AsFound: run.Digest == kept.Digest, Story: run.Story(kept.Property), Void: run.Void, disagree: len(run.Verdict.Oracle.Disagreements) > 0}
 }
 
 // badCase is the error of a file that cannot be used.

@@ -66,6 +66,44 @@ func TestReplayInterrupted(t *testing.T) {
 	}
 }
 
+// TestReplayCodes: 0 is for what showed everywhere it was asked to.
+func TestReplayCodes(t *testing.T) {
+	shows, silent := simulated{Shows: true}, simulated{}
+	for _, c := range []struct {
+		simulation simulated
+		servers    *onServers
+		want       int
+	}{
+		{shows, nil, 0}, {silent, nil, exitBroken}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, exitUndecided},
+		{silent, &onServers{}, exitBroken}, {silent, &onServers{Shows: true}, exitBroken}, {shows, &onServers{Shows: true, disagree: true}, exitInternal},
+		{simulated{Shows: true, disagree: true}, nil, exitInternal},
+	} {
+		got := 0
+		var e *exit
+		if err := (replayed{Simulation: c.simulation, Servers: c.servers}).codes().exit(); errors.As(err, &e) {
+			got = e.code
+		}
+		if got != c.want {
+			t.Errorf("%+v, %+v: exit code %d, want %d", c.simulation, c.servers, got, c.want)
+		}
+	}
+}
+
+// TestServersSaid: what was not seen is not said to hold.
+func TestServersSaid(t *testing.T) {
+	for want, s := range map[string]onServers{
+		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                                 {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Story: "who held", History: "h"},
+		"on redis 7: fencing not seen to be violated in 5 trials\n  in 3 of them not all of the plan came about\n  histories: d\n": {Server: "redis 7", Trials: 5, Of: 5, Missed: 3, Folder: "d"},
+		"on real servers: fencing not seen to be violated in 0 trials, and no more were made: void\n":                              {Of: 5, GaveUp: "void"},
+	} {
+		var said strings.Builder
+		s.print(&said, "fencing")
+		if said.String() != want {
+			t.Errorf("got  %q\nwant %q", said.String(), want)
+		}
+	}
+}
+
 // TestInterruptIsHandedOn: a program that was started again hears of an interrupt, and is waited for.
 func TestInterruptIsHandedOn(t *testing.T) {
 	keeper, err := children.New()
