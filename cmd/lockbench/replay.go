@@ -129,8 +129,13 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return environment(fmt.Errorf("%s cannot be run in virtual time: %w", path, err), "it may be of another build of lockbench")
 	}
+	again, err := run.Rejudge()
+	if err != nil {
+		return environment(fmt.Errorf("what %s records cannot be judged: %w", path, err), "it may be of another build of lockbench")
+	}
 	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
 		Simulation: simulate(run, kept)}
+	said.Simulation.disagree = len(again.Oracle.Disagreements) > 0
 	said.picture = run.Picture(kept.Property, width(stdout))
 	if !f.asJSON {
 		said.print(stdout, kept)
@@ -171,7 +176,7 @@ func (r replayed) codes() codes {
 // simulate is what came of a run, against what its file says.
 func simulate(run *explore.Run, kept explore.File) simulated {
 	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
-		AsFound: run.Digest == kept.Digest, Story: run.Story(kept.Property), Void: run.Void, disagree: len(run.Verdict.Oracle.Disagreements) > 0}
+		AsFound: run.Digest == kept.Digest, Story: run.Story(kept.Property), Void: run.Void}
 }
 
 // badCase is the error of a file that cannot be used.
