@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,18 @@ func onOne(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	t.Setenv("GOMAXPROCS", "1") // put back at the end
+}
+
+// onOneAgain is a program that starts itself again on one processor, and ends with 7.
+func onOneAgain() {
+	done, err := onOneProcessor(context.Background(), os.Stdout, os.Stderr)
+	if done {
+		os.Exit(report(os.Stderr, err))
+	}
+	fmt.Printf("%d processor, asked for %q\n", runtime.GOMAXPROCS(0), os.Args[1:])
+	onAllProcessors()
+	fmt.Printf("then GOMAXPROCS=%q\n", os.Getenv("GOMAXPROCS"))
+	os.Exit(7)
 }
 
 // TestReplayWithoutServers: what was seen in simulation is said all the same.
