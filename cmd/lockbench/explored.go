@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -106,7 +107,14 @@ func storyFile(dir string, l *explore.LockResult, n int) string {
 func keepStory(path string, s explore.Story) error {
 	f := explore.File{Found: fmt.Sprintf("in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
-	return explore.WriteFile(path+".json", f)
+	if err := explore.WriteFile(path+".json", f); err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if err := reports.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".svg", svg.Bytes(), 0o644)
 }
 
 // printExplored prints what was found: the stories first, then the counts.
