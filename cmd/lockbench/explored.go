@@ -69,28 +69,24 @@ func (e *exploring) close() {
 }
 
 // keep writes the folder: a case and a picture for each story, and all that was found.
-func (x *exploration) keep(result *explore.Result) (dir string, err error) {
-	r := &runner{runFlags: &runFlags{out: x.out}}
-	if err := r.makeFolder(time.Now().Format("20060102-150405") + "-explore"); err != nil {
-		return "", err
-	}
-	var told strings.Builder
+func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
 		for i, s := range l.Stories {
-			if err := keepStory(storyFile(r.dir, l, i), s); err != nil {
-				return r.dir, err
+			if err := keepStory(storyFile(x.dir, l, i), s); err != nil {
+				return err
 			}
 		}
 	}
-	if err := printExplored(&told, result, r.dir); err != nil {
-		return r.dir, err
+	var told strings.Builder
+	if err := printExplored(&told, result, x.dir); err != nil {
+		return err
 	}
 	text, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
-		return r.dir, err
+		return err
 	}
-	return r.dir, cmp.Or(os.WriteFile(filepath.Join(r.dir, "explored.json"), append(text, '\n'), 0o644),
-		os.WriteFile(filepath.Join(r.dir, "explored.txt"), []byte(told.String()), 0o644))
+	return cmp.Or(os.WriteFile(filepath.Join(x.dir, "explored.json"), append(text, '\n'), 0o644),
+		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
 }
 
 // storyFile is what the nth story of a lock is kept as, without the ending.
