@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"lockbench/checker"
@@ -58,8 +59,11 @@ func (c Case) Trial() (sim.Trial, error) {
 	return t, t.Refused()
 }
 
+// locks is the table of locks, made once: a search asks for one each time.
+var locks = sync.OnceValue(impls.All)
+
 func lockNamed(name string) (impls.Impl, error) {
-	all := impls.All()
+	all := locks()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
 		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)

@@ -30,7 +30,7 @@ func (e endpoint) String() string { return string(e) }
 func (c *conn) LocalAddr() net.Addr                   { return c.local }
 func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
-func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.until(&c.out.sendBy, t) }
+func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.sendUntil(t) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
 // greeting is what the client library says first on a connection, and welcome what it is answered: that this server is
@@ -59,7 +59,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() {
 		t = c.in.own(t.Add(1))
 	}
-	return c.in.until(&c.in.readBy, t)
+	return c.in.readUntil(t)
 }
 
 func (c *conn) SetDeadline(t time.Time) error {
@@ -98,6 +98,8 @@ type pipe struct {
 
 	mu             sync.Mutex  // guards what follows; never held across a wait
 	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
+	rings          time.Time   // when the bell will; zero: not, or at once
+	waits          bool        // the reader does, for the bell
 	held           held
 	welcome        []byte // not yet read
 	void           bool   // what is sent from now on goes nowhere
@@ -147,6 +149,10 @@ func silent() *time.Timer {
 
 // ring has the reader look again at that time; zero: when it is told to.
 func (p *pipe) ring(at time.Time) {
+	if at.Equal(p.rings) {
+		return
+	}
+	p.rings = at
 	if at.IsZero() {
 		p.bell.Stop()
 		return
@@ -154,13 +160,16 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look has the reader look as soon as there is anything for it, since that has changed.
+// look has the reader, if it waits, look as soon as there is anything for it, since that has changed.
 func (p *pipe) look() {
-	if p.abandoned {
+	switch {
+	case !p.waits:
+	case p.abandoned:
+		p.rings = time.Time{}
 		p.bell.Reset(0)
-		return
+	default:
+		p.ring(p.next())
 	}
-	p.ring(p.next())
 }
 
 // next is when there is something for the reader; zero: it has to be told.
@@ -184,10 +193,23 @@ func (p *pipe) send(b []byte) (int, error) {
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
 	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
-		p.held.chunks = append(p.held.chunks, slices.Clone(b))
-		p.advance()
+		p.offer(b)
 	}
 	return len(b), nil
+}
+
+// offer sends bytes, or keeps a copy where they cannot go at once.
+func (p *pipe) offer(b []byte) {
+	if p.held.deciding || len(p.held.chunks)+len(p.held.parts) > 0 || p.writer.still() {
+		p.held.chunks = append(p.held.chunks, slices.Clone(b))
+		return
+	}
+	if part, ok := p.whole(b); ok {
+		p.meet(part)
+		return
+	}
+	p.held.parts = p.cut(b)
+	p.advance()
 }
 
 func (p *pipe) end() {
@@ -213,11 +235,18 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-func (p *pipe) until(deadline *time.Time, t time.Time) error {
+func (p *pipe) readUntil(t time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*deadline = t
+	p.readBy = t
 	p.look()
+	return nil
+}
+
+func (p *pipe) sendUntil(t time.Time) error { // the reader has nothing to do with it
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sendBy = t
 	return nil
 }
 
@@ -231,10 +260,12 @@ func (p *pipe) receive(b []byte) (int, error) {
 			return n, err
 		}
 		p.ring(next)
+		p.waits = true
 		bell := p.bell.C
 		p.mu.Unlock()
 		<-bell // timer and channel belong to the bubble, so virtual time goes on meanwhile
 		p.mu.Lock()
+		p.waits, p.rings = false, time.Time{}
 	}
 }
 
@@ -253,7 +284,11 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	case found == errUnread:
 		first := &p.queue[0]
 		n = copy(b, first.bytes)
-		if first.bytes = first.bytes[n:]; len(first.bytes) == 0 {
+		switch first.bytes = first.bytes[n:]; {
+		case len(first.bytes) > 0:
+		case len(p.queue) == 1:
+			p.queue = p.queue[:0] // its room is used again
+		default:
 			p.queue = p.queue[1:]
 		}
 		return n, next, nil

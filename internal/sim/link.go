@@ -147,6 +147,20 @@ func (p *pipe) cut(chunk []byte) []proxy.Part {
 	return all
 }
 
+// whole is cut for what is one command or reply, as nearly all is, and costs less; false: it is something else.
+func (p *pipe) whole(chunk []byte) (proxy.Part, bool) {
+	count := &p.pair.link.sent
+	if p.direction == proxy.ToClient {
+		count = &p.pair.link.received
+	}
+	part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer)
+	if ok {
+		count.Add(int64(len(chunk)))
+		part.Bytes = slices.Clone(chunk)
+	}
+	return part, ok
+}
+
 // meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide.
 func (p *pipe) meet(part proxy.Part) {
 	link := p.pair.link

@@ -3,25 +3,25 @@ package sim
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // place is a process or a server, as far as it can stand still.
 type place struct {
+	stands atomic.Bool // it stands still: each message asks
+
 	mu     sync.Mutex
 	goesOn chan struct{} // closed when it goes on; nil: it runs
 }
 
-func (p *place) still() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.goesOn != nil
-}
+func (p *place) still() bool { return p.stands.Load() }
 
 func (p *place) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.goesOn == nil {
 		p.goesOn = make(chan struct{})
+		p.stands.Store(true)
 	}
 }
 
@@ -32,6 +32,7 @@ func (p *place) start() bool {
 	if p.goesOn == nil {
 		return false
 	}
+	p.stands.Store(false)
 	close(p.goesOn)
 	p.goesOn = nil
 	return true

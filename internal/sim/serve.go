@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bufio"
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ type served struct {
 	peer     *server.Peer
 	at       bool   // somebody is at it; the pipe's mutex guards it
 	unread   []byte // what has come of a command that is not whole
+	room     [512]byte
 }
 
 // serve has an emulator answer on its end of a new connection.
@@ -30,6 +30,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
+	c.in.waits = true // all the time
 	return s
 }
 
@@ -38,20 +39,20 @@ func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.rings = time.Time{}
 	if s.at {
 		return
 	}
 	s.at = true
 	defer func() { s.at = false }()
-	var b [1024]byte
 	for {
-		n, next, err := p.take(b[:])
+		n, next, err := p.take(s.room[:])
 		if n == 0 && err == nil {
 			p.ring(next)
 			return
 		}
 		p.mu.Unlock()
-		goesOn := err == nil && s.take(b[:n])
+		goesOn := err == nil && s.take(s.room[:n])
 		if err != nil {
 			s.Close()
 		}
@@ -65,6 +66,7 @@ func (s *served) answer() {
 // take does the commands that are whole by now; false: there is nothing more to do here.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
+	kept := s.unread[:0] // its room is used again
 	for len(s.unread) > 0 {
 		args, rest, whole := command(s.unread)
 		if !whole {
@@ -82,6 +84,7 @@ func (s *served) take(b []byte) bool {
 			return false
 		}
 	}
+	s.unread = append(kept, s.unread...)
 	return true
 }
 
@@ -91,7 +94,7 @@ func (s *served) handOver() {
 	p.mu.Lock()
 	p.queue = slices.Insert(p.queue, 0, message{time.Now(), s.unread})
 	p.bell.Stop()
-	p.bell = silent()
+	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
@@ -99,41 +102,42 @@ func (s *served) handOver() {
 // command reads a command from the beginning of bytes, and returns what follows it. Without arguments it is one that
 // nobody here understands.
 func command(b []byte) (args []string, rest []byte, whole bool) {
-	n, rest, whole := count(b, '*')
+	text := string(b) // of which all arguments are parts
+	n, text, whole := count(text, '*')
 	if !whole {
 		return nil, b, false
 	}
 	if n < 1 {
 		return nil, b, true
 	}
-	args = make([]string, 0, n)
+	args = make([]string, 0, min(n, 16))
 	for range n {
 		var size int
-		size, rest, whole = count(rest, '$')
+		size, text, whole = count(text, '$')
 		switch {
 		case !whole:
 			return nil, b, false
 		case size < 0:
 			return nil, b, true
-		case len(rest) < size+2:
+		case len(text) < size+len("\r\n"):
 			return nil, b, false
 		}
-		args = append(args, string(rest[:size]))
-		rest = rest[size+2:]
+		args = append(args, text[:size])
+		text = text[size+len("\r\n"):]
 	}
-	return args, rest, true
+	return args, b[len(b)-len(text):], true
 }
 
 // count reads a line that consists of a sign and a number; -1 where it does not.
-func count(b []byte, sign byte) (n int, rest []byte, whole bool) {
-	line, rest, whole := bytes.Cut(b, []byte("\r\n"))
+func count(text string, sign byte) (n int, rest string, whole bool) {
+	line, rest, whole := strings.Cut(text, "\r\n")
 	if !whole {
-		return 0, b, false
+		return 0, text, false
 	}
 	if len(line) < 2 || line[0] != sign {
 		return -1, rest, true
 	}
-	n, err := strconv.Atoi(string(line[1:]))
+	n, err := strconv.Atoi(line[1:])
 	if err != nil || n > 1<<20 {
 		return -1, rest, true
 	}

@@ -29,12 +29,12 @@ func TestTwins(t *testing.T) {
 			if !known {
 				t.Fatal("it has no twin")
 			}
-			difference, sure := compared(t, twin, 3000)
+			difference, sure := compared(t, twin, 2000)
 			if difference != "" {
 				t.Error(difference)
 			}
-			if sure < 1000 {
-				t.Errorf("the twin was sure in %d of 3000 states", sure)
+			if sure < 800 {
+				t.Errorf("the twin was sure in %d of 2000 states", sure)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestAWrongTwinIsToldApart(t *testing.T) {
 		if twin.do = wrong[s.Name]; twin.do == nil {
 			continue
 		}
-		if difference, _ := compared(t, twin, 3000); difference == "" {
+		if difference, _ := compared(t, twin, 2000); difference == "" {
 			t.Errorf("nothing tells a wrong %s from the right one", s.Name)
 		}
 	}
