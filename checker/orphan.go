@@ -60,7 +60,7 @@ func (x *orphans) orphan(k *key, u *used, op *histories.Op) {
 		return
 	}
 	x.refused.Ops = append([]histories.Op{u.last}, x.refused.Ops...)
-	x.refused.Story += fmt.Sprintf("; the last that was seen of the key was a %s by %s at %s (%s).",
+	x.refused.Story += fmt.Sprintf("; the last that was seen of the key was the %s by %s at %s (%s).",
 		u.last.Kind, x.client(&u.last), at(u.last.Call), u.last.Outcome)
 }
 

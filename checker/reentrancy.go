@@ -62,11 +62,16 @@ func (x *reentrant) event(k *key, ev histories.Event) {
 // returned judges the answer to a re-entry.
 func (x *reentrant) returned(k *key, e *entry, op *histories.Op) {
 	depth := int(op.Depth)
+	refused := op.Outcome == histories.Refused
+	counted := op.Outcome == histories.OK && depth != 0 && depth != e.hold.depth
 	switch {
-	case op.Outcome == histories.Refused && x.lasts(e.hold, op.Return):
+	case !x.lasts(e.hold, op.Return) || !refused && !counted:
+	case x.shaken:
+		x.unclear++
+	case refused:
 		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
 			x.who(e.hold), k.name, at(e.hold.granted), at(op.Return)))
-	case op.Outcome == histories.OK && depth != 0 && depth != e.hold.depth && x.lasts(e.hold, op.Return):
+	default:
 		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
 			x.who(e.hold), k.name, ordinal(e.hold.depth), at(op.Return), depth))
 	}
@@ -164,7 +169,7 @@ func (x *reentrant) finding() Finding {
 	case x.entries == 0:
 		f.Observed, f.Why = NotApplicable, "nobody took a lock again that it held"
 	case x.unclear > 0:
-		f.Observed, f.Why = Undecided, count(x.unclear, "hold")+" came to an end before the last release, and what was done to the servers may be why"
+		f.Observed, f.Why = Undecided, count(x.unclear, "answer")+" came as if the key had been free, and what was done to the servers may be why"
 	default:
 		f.Observed = Held
 	}

@@ -230,7 +230,7 @@ func (l *Log) Inject(op Op) (end func(outcome Outcome, problem string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	op.Kind, op.Client, op.Life = Inject, l.client, l.life
-	op.Call, op.Return = l.r.Since(), StillOpen
+	op.Call, op.Return = l.stamp(), StillOpen // after what its client did last, also where no time passed
 	op.Due, op.Outcome = op.Call, Unknown
 	l.faults = append(l.faults, &op)
 	return func(outcome Outcome, problem string) {

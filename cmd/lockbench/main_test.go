@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker})
+	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker, "on-one": onOneAgain})
 }
 
 // TestScripts runs the command as a user does: testdata/*.txtar, each verb and each exit code.

@@ -103,6 +103,8 @@ type simulated struct {
 	AsFound  bool     `json:"digest_as_found"`
 	Story    []string `json:"story,omitempty"`
 	Void     string   `json:"void,omitempty"` // what did not come about
+
+	disagree bool // the judge and its oracle
 }
 
 func (f replayFlags) replay(cmd *cobra.Command, path string) error {
@@ -127,13 +129,17 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return environment(fmt.Errorf("%s cannot be run in virtual time: %w", path, err), "it may be of another build of lockbench")
 	}
+	again, err := run.Rejudge()
+	if err != nil {
+		return environment(fmt.Errorf("what %s records cannot be judged: %w", path, err), "it may be of another build of lockbench")
+	}
 	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
 		Simulation: simulate(run, kept)}
+	said.Simulation.disagree = len(again.Oracle.Disagreements) > 0
 	said.picture = run.Picture(kept.Property, width(stdout))
 	if !f.asJSON {
 		said.print(stdout, kept)
 	}
-	found := codes{exitBroken: !said.Simulation.Shows, exitInternal: len(run.Verdict.Oracle.Disagreements) > 0}
 	if err := f.emit(stderr, run, kept, said.Simulation.Shows); err != nil {
 		return err
 	}
@@ -143,18 +149,28 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 		if !f.asJSON {
 			said.Servers.print(stdout, kept.Property)
 		}
-		found[exitUndecided], found[exitInternal] = !said.Servers.Shows, found[exitInternal] || said.Servers.disagree
 	}
 	if f.asJSON {
 		if err := printJSON(stdout, said); err != nil {
 			return err
 		}
 	}
+	found := said.codes()
 	found[exitInterrupted] = cmd.Context().Err() != nil
 	if failed != nil && !found[exitInterrupted] && !found[exitInternal] {
 		return failed
 	}
 	return found.exit()
+}
+
+// codes are the exit codes that apply to what was seen.
+func (r replayed) codes() codes {
+	c := codes{exitBroken: !r.Simulation.Shows, exitInternal: r.Simulation.disagree}
+	if s := r.Servers; s != nil {
+		c[exitUndecided] = !s.Shows
+		c[exitInternal] = c[exitInternal] || s.disagree
+	}
+	return c
 }
 
 // simulate is what came of a run, against what its file says.

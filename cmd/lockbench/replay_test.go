@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,18 @@ func onOne(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1") // put back at the end
 }
 
+// onOneAgain is a program that starts itself again on one processor, and ends with 7.
+func onOneAgain() {
+	done, err := onOneProcessor(context.Background(), os.Stdout, os.Stderr)
+	if done {
+		os.Exit(report(os.Stderr, err))
+	}
+	fmt.Printf("%d processor, asked for %q\n", runtime.GOMAXPROCS(0), os.Args[1:])
+	onAllProcessors()
+	fmt.Printf("then GOMAXPROCS=%q\n", os.Getenv("GOMAXPROCS"))
+	os.Exit(7)
+}
+
 // TestReplayWithoutServers: what was seen in simulation is said all the same.
 func TestReplayWithoutServers(t *testing.T) {
 	onOne(t)
@@ -63,6 +76,44 @@ func TestReplayInterrupted(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := run(ctx, &stdout, &stderr, []string{"replay", "--servers", "local", "--out", t.TempDir(), stalledCase(t)}); code != exitInterrupted {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
+	}
+}
+
+// TestReplayCodes: 0 is for what showed everywhere it was asked to.
+func TestReplayCodes(t *testing.T) {
+	shows, silent := simulated{Shows: true}, simulated{}
+	for _, c := range []struct {
+		simulation simulated
+		servers    *onServers
+		want       int
+	}{
+		{shows, nil, 0}, {silent, nil, exitBroken}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, exitUndecided},
+		{silent, &onServers{}, exitBroken}, {silent, &onServers{Shows: true}, exitBroken}, {shows, &onServers{Shows: true, disagree: true}, exitInternal},
+		{simulated{Shows: true, disagree: true}, nil, exitInternal},
+	} {
+		got := 0
+		var e *exit
+		if err := (replayed{Simulation: c.simulation, Servers: c.servers}).codes().exit(); errors.As(err, &e) {
+			got = e.code
+		}
+		if got != c.want {
+			t.Errorf("%+v, %+v: exit code %d, want %d", c.simulation, c.servers, got, c.want)
+		}
+	}
+}
+
+// TestServersSaid: what was not seen is not said to hold.
+func TestServersSaid(t *testing.T) {
+	for want, s := range map[string]onServers{
+		"on redis 7: fencing violated in trial 2 of 5\n  who held\n  history: h\n":                                                 {Server: "redis 7", Shows: true, Trials: 2, Of: 5, Story: "who held", History: "h"},
+		"on redis 7: fencing not seen to be violated in 5 trials\n  in 3 of them not all of the plan came about\n  histories: d\n": {Server: "redis 7", Trials: 5, Of: 5, Missed: 3, Folder: "d"},
+		"on real servers: fencing not seen to be violated in 0 trials, and no more were made: void\n":                              {Of: 5, GaveUp: "void"},
+	} {
+		var said strings.Builder
+		s.print(&said, "fencing")
+		if said.String() != want {
+			t.Errorf("got  %q\nwant %q", said.String(), want)
+		}
 	}
 }
 

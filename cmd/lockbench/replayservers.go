@@ -24,6 +24,7 @@ type onServers struct {
 	Shows   bool   `json:"shows"`
 	Trials  int    `json:"trials"`            // that counted; the last is the one in which it showed
 	Of      int    `json:"of"`                // how many there were to be
+	Missed  int    `json:"missed,omitempty"`  // of those that counted: not all of the plan came about
 	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, where it did not show
 	Story   string `json:"story,omitempty"`   // of the trial in which it showed
 	History string `json:"history,omitempty"` // of that trial
@@ -84,16 +85,16 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 			said.GaveUp = "it was interrupted"
 			return said, nil
 		case errors.Is(err, trial.ErrVoid):
-			said.GaveUp = err.Error()
+			said.GaveUp = scrub(err.Error())
 			return said, nil
 		case err != nil:
 			said.GaveUp = scrub(err.Error())
 			return said, environment(err, hintServers)
 		}
-		if said.take(out, kept.Property); said.Shows {
+		said.take(stderr, out, kept.Property)
+		if said.Shows {
 			break
 		}
-		fmt.Fprintf(stderr, "  not violated, %s\n", plural(out.Verdict.Counts.Grants, "grant"))
 	}
 	return said, nil
 }
@@ -108,12 +109,17 @@ func placed(err error) error {
 }
 
 // take takes in a trial that counts.
-func (s *onServers) take(out trial.Outcome, property string) {
+func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	s.Trials++
 	s.Server = out.Server
+	if out.Missed != "" {
+		s.Missed++
+		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", scrub(out.Missed))
+	}
 	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
 	i := slices.IndexFunc(out.Verdict.Findings, func(f checker.Finding) bool { return f.Property == property && f.Observed == checker.Violated })
 	if i < 0 {
+		fmt.Fprintf(stderr, "  %s is not violated in %s\n", property, plural(out.Verdict.Counts.Grants, "grant"))
 		return
 	}
 	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
@@ -133,6 +139,10 @@ func (s *onServers) print(w io.Writer, property string) {
 	case s.GaveUp != "":
 		fmt.Fprintf(w, "%s: %s not seen to be violated in %s, and no more were made: %s\n", on, property, plural(s.Trials, "trial"), s.GaveUp)
 	default:
-		fmt.Fprintf(w, "%s: %s not seen to be violated in %s\n  histories: %s\n", on, property, plural(s.Trials, "trial"), s.Folder)
+		fmt.Fprintf(w, "%s: %s not seen to be violated in %s\n", on, property, plural(s.Trials, "trial"))
+		if s.Missed > 0 {
+			fmt.Fprintf(w, "  in %d of them not all of the plan came about\n", s.Missed)
+		}
+		fmt.Fprintf(w, "  histories: %s\n", s.Folder)
 	}
 }

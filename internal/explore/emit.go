@@ -92,22 +92,39 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of.
+// HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of. Unlike
+// Violated it has all that the judge finds, since the judge does not know of the plan.
 func HistoryName(r *Run) string {
-	slug := r.Lock + "-under-" + r.how()
-	if violated := r.Violated(); len(violated) > 0 {
-		return "violates-" + strings.Join(violated, "+") + "--" + slug + ".jsonl"
-	}
-	var open []string
-	for _, f := range r.Verdict.Findings {
-		if f.Observed == checker.Undecided {
-			open = append(open, f.Property)
+	slug := "--" + r.Lock + "-under-" + r.how() + ".jsonl"
+	for _, o := range []struct {
+		observed checker.Observed
+		word     string
+	}{{checker.Violated, "violates-"}, {checker.Undecided, "undecided-"}} {
+		var names []string
+		for _, f := range r.Verdict.Findings {
+			if f.Observed == o.observed {
+				names = append(names, f.Property)
+			}
+		}
+		if len(names) > 0 {
+			return o.word + strings.Join(names, "+") + slug
 		}
 	}
-	if len(open) > 0 {
-		return "undecided-" + strings.Join(open, "+") + "--" + slug + ".jsonl"
+	return "holds" + slug
+}
+
+// Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.
+func (r *Run) Rejudge() (*checker.Verdict, error) {
+	var file bytes.Buffer
+	if err := EmitHistory(&file, r); err != nil {
+		return nil, err
 	}
-	return "holds--" + slug + ".jsonl"
+	lines, err := histories.NewReader(&file)
+	if err != nil {
+		return nil, err
+	}
+	defer lines.Close()
+	return checker.Judge(lines.Header, lines.Next)
 }
 
 // EmitHistory writes what a run recorded as JSON lines, which lockbench check judges as the run was judged.

@@ -23,6 +23,7 @@ type Cell struct {
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // whose part it is, if any
+	Partly     bool   // a trial counts though not all of the plan came about: what is looked for is a violation, and no pass
 }
 
 // On is what the lock is deployed on; "" where it talks to nothing.

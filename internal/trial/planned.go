@@ -19,11 +19,11 @@ const (
 )
 
 // Planned is the cell of a plan that is no fault of the table: what goes wrong is the plan as it stands, and the
-// parameters are the ones given, whatever the run's are. The seed is the run's, so that each trial has its own. The
-// error says, in one sentence, what real processes and servers cannot do.
+// parameters are the ones given, whatever the run's are. The seed is the run's, so that each trial has its own. A trial
+// counts though a step did not come about: chance decides what a plan of several meets, and a violation is one. The error says, in one sentence, what real processes and servers cannot do.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
-	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Fault: faults.Fault{
+	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
 		Name: name, Kind: kindOf(plan),
 		Shape: func(of *workloads.Params, _ faults.Scene) {
 			seed := of.Seed

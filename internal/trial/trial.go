@@ -37,6 +37,7 @@ type Outcome struct {
 	Header  histories.Header
 	Verdict *checker.Verdict
 	Void    string // why it does not count
+	Missed  string // what of the plan did not come about, where it counts all the same
 }
 
 // ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
@@ -101,6 +102,7 @@ type trial struct {
 	fresh     workloads.Process
 	isolated  *isolated // the processes, where they are real ones
 	void      string
+	missed    string
 }
 
 func (t *trial) run(ctx context.Context) (Outcome, error) {
@@ -180,7 +182,11 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	d.Director = in
 	in.Begin()
 	d.Run(ctx)
-	t.void = cmp.Or(in.Finish(), w.stalls.end(t.mayBeLate()))
+	missed, late := in.Finish(), w.stalls.end(t.mayBeLate())
+	if t.Partly {
+		t.missed, missed = missed, ""
+	}
+	t.void = cmp.Or(missed, late)
 }
 
 // mayBeLate is how late a holder under a fault may be without outliving its lease by that alone.
@@ -205,7 +211,7 @@ func (t *trial) judge() (Outcome, error) {
 		return out, err
 	}
 	out.Verdict, out.Header = v, header
-	out.Void = t.void
+	out.Void, out.Missed = t.void, t.missed
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", stall, t.Params.TTL)
