@@ -228,7 +228,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		again = 1
 	}
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
 	if err != nil {
 		return Hold{}, err
 	}
@@ -240,6 +240,19 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		return Hold{}, ErrBusy
 	}
 	return l.hold(r, Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
+}
+
+// mine is the token of what an owner holds in this process, as far as that knows, or empty.
+func (l *fencedLock) mine(key, owner string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var last Grant
+	for _, h := range l.held {
+		if h.grant.Key == key && h.grant.Owner == owner && h.grant.Fence > last.Fence {
+			last = h.grant
+		}
+	}
+	return last.Token
 }
 
 const longestLook = time.Second

@@ -342,3 +342,23 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 		})
 	}
 }
+
+// TestATokenOfWhatWasGivenBack: a replica that takes over may have a hold still that its owner gave back before another
+// was granted the lock. Who enters it again has a token of its own.
+func TestATokenOfWhatWasGivenBack(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		server := raw(t, g.URLs()[0])
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
+		known := server.HGetAll(t.Context(), "k").Val()
+		mustRelease(t, a, first)
+		second := mustAcquire(t, b, "b", 10*time.Second, 0)
+		server.Del(t.Context(), "k")
+		server.HSet(t.Context(), "k", known)
+		server.PExpire(t.Context(), "k", 10*time.Second)
+		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
+			t.Errorf("after %d, what had %d was granted once more with %d", second.Fence, first.Fence, third.Fence)
+		}
+	})
+}

@@ -197,7 +197,7 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count")},
+		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", names[0], names[1])},
 		"fenced_release":      {some(names...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
 		"fenced_renew":        {some(names...), lease},
 	}[nameOf(t)]

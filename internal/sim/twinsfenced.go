@@ -114,7 +114,10 @@ func (c *call) fencedAcquire() bool {
 		c.grant(token, owner, fence, ms)
 		return c.said3(1, token, fence)
 	case f.owner == owner:
-		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth+1))
+		if f.token != c.args[6] {
+			f.fence = c.mint(c.args[5])
+		}
+		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth+1), "fence", strconv.Itoa(f.fence))
 		if c.left(c.keys[0]) < ms {
 			c.expire(c.keys[0], ms)
 		}
