@@ -20,29 +20,40 @@ import (
 // next one that quarter, and one whose process is gone costs nothing. After an ambiguous second acquire
 // by an owner that holds, the store may count one level too many; that ends with the lease.
 //
-// What it cannot do is what no lock on one server can: survive the loss of that server's memory. And a
-// holder that is frozen beyond its lease is stopped by the fence alone, where what it guards checks it.
+// A fence is one more than the last, or the server's time in microseconds if that is more. So a server that forgot
+// everything, and a replica that lags, mint higher ones than were given out, as long as their clocks are not behind
+// the one that gave them out. What is left is a counter that is lost where a clock is behind: set back, or another server's.
+//
+// What it cannot do is what no lock on one server can: survive the loss of that server's memory. Two hold
+// then, as they do where a holder is frozen beyond its lease: the fence alone stops the older one, where what it
+// guards checks it.
 func fenced() Impl {
 	return Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
-		Doc: "fencing tokens, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
-		Expect: together(
-			expect(Holds, "one script takes the lock, another frees it or hands it on, both only if it is free or its token is right",
-				"lease-exclusion", "mutual-exclusion", "resource-integrity"),
-			expect(Holds, "a release hands over to a waiter that listens; whoever is gone loses its lease, and waiters look again", "no-orphan", "progress"),
-			expect(Holds, "the owner and the depth are in the store, and only the last release frees", "reentrancy"),
-			expect(Holds, "the counter is raised in the script that grants, and never expires", "fencing"),
-			fencedUnderFaults(),
-			comparedRelease(),
-			in("long-hold", expect(Holds, "a third into each lease it is renewed, if it is still this hold's",
-				"lease-exclusion", "mutual-exclusion", "renewal"))),
-		Open: openFenced,
+		Doc:    "fencing tokens that follow the clock, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
+		Expect: together(fencedUsual(), fencedUnderFaults(), fencedForgotten(), fencedByClock()),
+		Open:   func(env Env) (Lock, error) { return openFenced(env, "clock") },
 	}
 }
 
-// fencedUnderFaults is what is expected of it when something goes wrong.
+// checked is why a holder that is late can do no harm to what it guards.
+const checked = "what is guarded has seen a higher token, and refuses the late one"
+
+// fencedUsual is what is expected of it, whatever mints its fences, when nothing goes wrong.
+func fencedUsual() []Expectation {
+	return together(
+		expect(Holds, "one script takes the lock, another frees it or hands it on, both only if it is free or its token is right",
+			"lease-exclusion", "mutual-exclusion", "resource-integrity"),
+		expect(Holds, "a release hands over to a waiter that listens; whoever is gone loses its lease, and waiters look again", "no-orphan", "progress"),
+		expect(Holds, "the owner and the depth are in the store, and only the last release frees", "reentrancy"),
+		expect(Holds, "the counter is raised in the script that grants, and never expires", "fencing"),
+		comparedRelease(),
+		in("long-hold", expect(Holds, "a third into each lease it is renewed, if it is still this hold's",
+			"lease-exclusion", "mutual-exclusion", "renewal")))
+}
+
+// fencedUnderFaults is what is expected of it when something goes wrong, but for a server that forgets its fences.
 func fencedUnderFaults() []Expectation {
-	const checked = "what is guarded has seen a higher token, and refuses the late one"
 	return together(
 		under("process-pause", together(
 			expect(Breaks, "nothing in a process that stands still can notice that its lease is over", "mutual-exclusion"),
@@ -51,21 +62,12 @@ func fencedUnderFaults() []Expectation {
 		in("write-fenced", under("process-pause", expect(Breaks, "the next one has read, which raised no mark, and the late one's write is still taken",
 			"resource-integrity"))),
 		under("holder-stall", together(threeViews(Holds, "while its process lives it is renewed in time"), expect(Holds, "a third into each lease", "renewal"))),
-		under("eviction", together(
-			expect(Breaks, "the server drops the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
-			expect(Open, "the counter may be dropped with it, and tokens begin again", "fencing", "resource-integrity"))),
+		under("eviction", expect(Breaks, "the server drops the key, and gives it to the next while the holder relies on its lease", "lease-exclusion")),
 		under("clock-forward", together(
 			expect(Breaks, "the server no longer has the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
 			expect(Holds, checked, "resource-integrity"),
 			expect(Holds, "the counter has no lease", "fencing"))),
-		under("server-restart", together(
-			expect(Breaks, "the key is gone, and the counter with it: tokens begin again below those that were seen", "lease-exclusion", "fencing"),
-			expect(Holds, checked, "resource-integrity"),
-			expect(Open, "the lock is granted, and nobody can use it until the tokens have caught up: see the stale operations", "progress"))),
-		under("failover", together(
-			expect(Breaks, "the replica that takes over has heard neither of the key nor of its token, and gives the same one out again", "lease-exclusion", "fencing"),
-			expect(Open, "two with one token may both write; a holder that renews before it writes learns in time that it lost", "resource-integrity"))),
-		on("durable", under("server-restart", together(threeViews(Holds, "every command is on disk before it is answered"), expect(Holds, "the counter is on disk", "fencing")))),
+		under("clock-back", expect(Breaks, "the lease ends by the server's clock, which was set back", "recovery")),
 		recovers("holder-kill", "nobody renews any more, and the lease ends"),
 		under("holder-abandon", expect(Breaks, "it is renewed for as long as its process lives", "recovery", "no-orphan")),
 		silence(),
@@ -74,11 +76,31 @@ func fencedUnderFaults() []Expectation {
 		survives("failover-synced", "the replica that takes over has the hold, the counter and the queue"))
 }
 
+// fencedForgotten is what is expected of it, whatever mints its fences, where a server forgets them with the hold.
+func fencedForgotten() []Expectation {
+	return together(
+		under("server-restart", expect(Breaks, "the key is gone, and the lock free while it is held", "lease-exclusion")),
+		under("failover", expect(Breaks, "the replica that takes over has not heard of the key", "lease-exclusion")),
+		on("durable", under("server-restart", together(threeViews(Holds, "every command is on disk before it is answered"), expect(Holds, "the counter is on disk", "fencing")))))
+}
+
+// fencedByClock is what is expected of fences that follow the server's clock, where a counter is lost.
+func fencedByClock() []Expectation {
+	return together(
+		under("server-restart eviction failover", together(
+			expect(Holds, "a counter that is lost, or lags, begins again at the server's time, beyond all that was given out", "fencing"),
+			expect(Holds, checked, "resource-integrity"))),
+		under("server-restart", expect(Holds, "what is guarded takes the new tokens, and the lock is granted and given back as before", "progress")))
+}
+
 // ErrExpired and ErrHeldByAnother are the two reasons for not held.
 var (
 	ErrExpired       = fmt.Errorf("%w: it was never acquired, is released or has expired", ErrNotHeld)
 	ErrHeldByAnother = fmt.Errorf("%w: it is another's by now", ErrNotHeld)
 )
+
+//go:embed lua/fenced_mint.lua
+var fencedMintLua string
 
 //go:embed lua/fenced_acquire.lua
 var fencedAcquireLua string
@@ -90,8 +112,8 @@ var fencedReleaseLua string
 var fencedRenewLua string
 
 var (
-	fencedAcquire = redis.NewScript(fencedAcquireLua)
-	fencedRelease = redis.NewScript(fencedReleaseLua)
+	fencedAcquire = redis.NewScript(fencedMintLua + fencedAcquireLua)
+	fencedRelease = redis.NewScript(fencedMintLua + fencedReleaseLua)
 	fencedRenew   = redis.NewScript(fencedRenewLua)
 )
 
@@ -99,6 +121,7 @@ type fencedLock struct {
 	node
 	*listener
 	env     Env
+	mint    string // what new fences follow: "clock" or "count"
 	running sync.WaitGroup
 
 	mu   sync.Mutex // guards what follows; never held across a command
@@ -110,7 +133,8 @@ var (
 	_ Prober = (*fencedLock)(nil)
 )
 
-func openFenced(env Env) (Lock, error) {
+// openFenced opens fenced, or what is fenced but for its fences: they follow the server's "clock", or "count".
+func openFenced(env Env, mint string) (Lock, error) {
 	if err := CheckParams(env.Params); err != nil {
 		return nil, err
 	}
@@ -118,7 +142,7 @@ func openFenced(env Env) (Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &fencedLock{node: n, env: env, held: map[string]*lease{}}
+	l := &fencedLock{node: n, env: env, mint: mint, held: map[string]*lease{}}
 	l.listener = newListener(n, token(env.Rand), l.unexpected)
 	return l, nil
 }
@@ -217,7 +241,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		again = 1
 	}
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
 	if err != nil {
 		return Hold{}, err
 	}
@@ -229,6 +253,19 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		return Hold{}, ErrBusy
 	}
 	return l.hold(r, Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
+}
+
+// mine is the token of what an owner holds in this process, as far as that knows, or empty.
+func (l *fencedLock) mine(key, owner string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var last Grant
+	for _, h := range l.held {
+		if h.grant.Key == key && h.grant.Owner == owner && h.grant.Fence > last.Fence {
+			last = h.grant
+		}
+	}
+	return last.Token
 }
 
 const longestLook = time.Second
@@ -327,7 +364,7 @@ func (l *fencedLock) letGo(token string) *lease {
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	return released(fencedRelease.Run(ctx, l.Client, l.keys(key), token, entry, l.channels()).Int64())
+	return released(fencedRelease.Run(ctx, l.Client, l.keys(key), token, entry, l.channels(), l.mint).Int64())
 }
 
 func released(code int64, err error) error {

@@ -291,3 +291,74 @@ func TestFencedManyWaiters(t *testing.T) {
 		inQueue(t, g, 0)
 	})
 }
+
+// TestTokensOfAServerThatForgot: those that follow the clock go on rising, whether an acquire mints them or a release that
+// hands over; those that are counted begin again.
+func TestTokensOfAServerThatForgot(t *testing.T) {
+	for _, c := range []struct {
+		lock  string
+		rises bool
+	}{{"fenced", true}, {"fenced-counter", false}} {
+		t.Run(c.lock, func(t *testing.T) {
+			bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+				a := open(t, c.lock, impls.Env{Nodes: g.Front()})
+				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
+				server := raw(t, g.URLs()[0])
+				last := int64(0)
+				third := func() impls.Hold { // of three, each higher than the one before
+					var h impls.Hold
+					for i := range 3 {
+						h = mustAcquire(t, a, "a", 10*time.Second, 0)
+						if h.Fence <= last {
+							t.Errorf("nothing was forgotten, and token %d follows %d", h.Fence, last)
+						}
+						if last = h.Fence; i < 2 {
+							mustRelease(t, a, h)
+						}
+					}
+					return h
+				}
+				third()
+				if err := server.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				next := mustAcquire(t, b, "b", 10*time.Second, 0)
+				if next.Fence > last != c.rises {
+					t.Errorf("an acquire minted %d after %d", next.Fence, last)
+				}
+				mustRelease(t, b, next)
+				last = next.Fence
+				h := third()
+				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+				inQueue(t, g, 1)
+				if err := server.Del(t.Context(), "k:fence").Err(); err != nil {
+					t.Fatal(err)
+				}
+				mustRelease(t, a, h)
+				if next = holdOf(t, waits); next.Fence > last != c.rises {
+					t.Errorf("a release minted %d after %d", next.Fence, last)
+				}
+			})
+		})
+	}
+}
+
+// TestATokenOfWhatWasGivenBack: a replica that takes over may have a hold still that its owner gave back before another
+// was granted the lock. Who enters it again has a token of its own.
+func TestATokenOfWhatWasGivenBack(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		server := raw(t, g.URLs()[0])
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
+		known := server.HGetAll(t.Context(), "k").Val()
+		mustRelease(t, a, first)
+		second := mustAcquire(t, b, "b", 10*time.Second, 0)
+		server.Del(t.Context(), "k")
+		server.HSet(t.Context(), "k", known)
+		server.PExpire(t.Context(), "k", 10*time.Second)
+		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
+			t.Errorf("after %d, what had %d was granted once more with %d", second.Fence, first.Fence, third.Fence)
+		}
+	})
+}

@@ -6,7 +6,7 @@ import "strings"
 func All() []Impl {
 	return []Impl{none(), localMutex(), setNX(), setNXExpire(), setPX(), setPXGetDel(), sharedToken(),
 		reentrantFlag(), reentrantCount(), reentrantCountFixed(), blindRenewal(), setPXLua(), setPXWait(),
-		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced()}
+		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced(), fencedCounter()}
 }
 
 // expect writes one expectation for several properties that hold or break for the same reason.

@@ -2,7 +2,8 @@
 -- between looking and queueing.
 -- KEYS[1] the lock, a hash; KEYS[2] the fence counter; KEYS[3] the queue of waiters.
 -- ARGV[1] the token of this request; ARGV[2] its owner; ARGV[3] its lease in ms; ARGV[4] its entry in the
--- queue, empty for one that does not wait; ARGV[5] 1 if it asked before.
+-- queue, empty for one that does not wait; ARGV[5] 1 if it asked before; ARGV[6] what fences follow: clock or count;
+-- ARGV[7] the token of what the owner holds already, as far as its process knows.
 -- Returns {depth, token, fence} if granted, {0, '', time left in ms} if not.
 local held = redis.call('HMGET', KEYS[1], 'token', 'owner', 'depth', 'fence')
 local waits, again = ARGV[4] ~= '', ARGV[5] == '1'
@@ -19,17 +20,22 @@ if waits and again and (not held[1] or held[2] == ARGV[2]) then
 	redis.call('LREM', KEYS[3], 0, ARGV[4])
 end
 
--- Free: a new holder, a new fence. The counter has no expiry: a fence that began again at 1 would be
--- refused by whoever remembers a higher one.
+-- Free: a new holder, a new fence.
 if not held[1] then
-	local fence = redis.call('INCR', KEYS[2])
+	local fence = mint(ARGV[6])
 	redis.call('HSET', KEYS[1], 'token', ARGV[1], 'owner', ARGV[2], 'depth', 1, 'fence', fence)
 	redis.call('PEXPIRE', KEYS[1], ARGV[3])
-	return {1, ARGV[1], fence}
+	return {1, ARGV[1], tonumber(fence)}
 end
 
--- The owner once more: one deeper, the token and the fence as they were, the lease never shorter.
+-- The owner once more: one deeper, the token and the fence as they were, the lease never shorter. But where its
+-- process knows of no such hold the fence is a new one: a replica that took over may still have a hold that was
+-- given back, and others were granted the lock since.
 if held[2] == ARGV[2] then
+	if held[1] ~= ARGV[7] then
+		held[4] = mint(ARGV[6])
+		redis.call('HSET', KEYS[1], 'fence', held[4])
+	end
 	local depth = redis.call('HINCRBY', KEYS[1], 'depth', 1)
 	if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
 		redis.call('PEXPIRE', KEYS[1], ARGV[3])

@@ -1,7 +1,7 @@
 -- Give the lock back, and hand it to whoever waits longest.
 -- KEYS[1] the lock; KEYS[2] the fence counter; KEYS[3] the queue of waiters.
 -- ARGV[1] the token; ARGV[2] an entry to take out of the queue, or empty; ARGV[3] what the names of the
--- processes' channels begin with.
+-- processes' channels begin with; ARGV[4] what fences follow: clock or count.
 -- Returns 1 if released, 0 if nobody holds it, -1 if another does.
 
 -- A waiter that goes away leaves the queue, and gives back what it may have been granted meanwhile.
@@ -29,7 +29,7 @@ local fence
 local entry = redis.call('LPOP', KEYS[3])
 while entry do
 	local token, process, lease, owner = string.match(entry, '^(%x+) (%x+) (%d+) (.*)$')
-	fence = fence or redis.call('INCR', KEYS[2])
+	fence = fence or mint(ARGV[4])
 	if redis.call('PUBLISH', ARGV[3] .. process, token .. ' ' .. fence .. ' ' .. KEYS[1]) > 0 then
 		redis.call('HSET', KEYS[1], 'token', token, 'owner', owner, 'depth', 1, 'fence', fence)
 		redis.call('PEXPIRE', KEYS[1], lease)

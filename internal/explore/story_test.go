@@ -36,7 +36,7 @@ var told = []struct{ lock, fault, property string }{
 	{"redisson", "process-pause", "resource-integrity"},
 	{"setnx", "holder-kill", "recovery"},
 	{"setnx", "holder-kill", "no-orphan"},
-	{"fenced", "failover", "fencing"},
+	{"fenced-counter", "failover", "fencing"},
 	{"fenced", "failover", "lease-exclusion"},
 	{"set-px-getdel", "pause-in-release", "mutual-exclusion"},
 	{"set-px-lua", "pause-before-answer", "mutual-exclusion"},

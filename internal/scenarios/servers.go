@@ -59,16 +59,18 @@ func ofServers() []Scenario {
 			Name:    "restarted-server-forgets",
 			Warning: "Redis without persistence comes back empty, and the lock is free while it is held",
 			Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
-				"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1.",
-			Parts: []Part{{Locks: "set-px-lua redisson fenced set-px-lua@durable fenced@durable", Fault: "server-restart"}},
+				"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1; " +
+				"those that follow the server's clock go on rising, and what is guarded refuses A.",
+			Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
 		},
 		{
 			Name:    "failover-loses-lock",
 			Warning: "replication is asynchronous: the replica that takes over may not know of the lock",
 			Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B asks " +
-				"there and is granted the lock while A holds it. Where the replica had heard of everything, nothing happens.",
+				"there and is granted the lock while A holds it, with A's fencing token once more where the tokens are counted and no " +
+				"more. Where the replica had heard of everything, nothing happens.",
 			Parts: []Part{
-				{Locks: "setnx set-px-lua redisson fenced", Fault: "failover"},
+				{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
 				{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
 			},
 		},
@@ -105,7 +107,7 @@ func ofTime() []Scenario {
 			Name:    "clock-steps-back",
 			Warning: "a clock that is set back makes a dead holder's lease last",
 			Doc:     "The server's clock is set back by a minute, and the holder dies. Its key stays for the minute and the lease.",
-			Parts:   []Part{{Locks: "set-px-lua", Fault: "clock-back"}},
+			Parts:   []Part{{Locks: "set-px-lua fenced", Fault: "clock-back"}},
 		},
 		{
 			Name:    "memory-pressure-evicts",

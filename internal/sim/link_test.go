@@ -219,6 +219,9 @@ func TestServers(t *testing.T) {
 		if err := node.jump(-time.Minute); err != nil || c.PTTL(ctx, "text").Val().Round(time.Second) != 100*time.Second {
 			t.Errorf("set back: %v, %v left", err, c.PTTL(ctx, "text").Val())
 		}
+		if ahead := time.Until(c.Time(ctx).Val()); ahead.Round(time.Second) != -time.Minute {
+			t.Errorf("a server whose clock was set back by a minute is %v ahead", ahead)
+		}
 		if err := node.jump(2 * time.Minute); err != nil || value(n, "text") != "" || c.TTL(ctx, "hash").Val() != -1 {
 			t.Errorf("set forward: %v, %q", err, value(n, "text"))
 		}

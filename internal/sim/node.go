@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type node struct {
 	server *miniredis.Miniredis // nil: it is dead
 	gains  time.Duration        // of its clock, in each second
 	since  time.Time            // when that was last reckoned
+	ahead  time.Duration        // of everybody's clock is this one, by what it jumped and gained
 	serves []*served            // its connections so far
 	lua    bool                 // scripts are run, rather than their twins
 }
@@ -35,9 +37,24 @@ func (n *node) begin() *miniredis.Miniredis {
 	known := new(sync.Map)
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return !n.lua && scripted(m, known, peer, command, args)
+		return n.tells(peer, command) || !n.lua && scripted(m, known, peer, command, args)
 	})
 	return m
+}
+
+// tells answers TIME where the clock is not the emulator's.
+func (n *node) tells(peer *server.Peer, command string) bool {
+	n.mu.Lock()
+	ahead := n.ahead
+	n.mu.Unlock()
+	if command != "TIME" || ahead == 0 {
+		return false
+	}
+	now := time.Now().Add(ahead).UnixMicro()
+	peer.WriteLen(2)
+	peer.WriteBulk(strconv.FormatInt(now/1e6, 10))
+	peer.WriteBulk(strconv.FormatInt(now%1e6, 10))
+	return true
 }
 
 // running is the emulator, nil where it is dead.
@@ -102,6 +119,13 @@ func (n *node) drift(by time.Duration) {
 	n.gains, n.since = by, time.Now()
 }
 
+// setRight sets the clock of a server that is dead right, and has it go as it should.
+func (n *node) setRight() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ahead, n.gains = 0, 0
+}
+
 // catchUp moves the clock by what it gained. Nobody can tell whether it does so all the time, or whenever a command
 // comes.
 func (n *node) catchUp() {
@@ -114,12 +138,16 @@ func (n *node) catchUp() {
 	}
 }
 
-// jump moves the clock: the leases that there are end so much earlier, or later where it is less than nothing.
+// jump moves the clock: the leases that there are end so much earlier, or later where it is less than nothing, and
+// the server says another time.
 func (n *node) jump(by time.Duration) error {
 	server := n.running()
 	if server == nil {
 		return errors.New("the server is dead")
 	}
+	n.mu.Lock()
+	n.ahead += by
+	n.mu.Unlock()
 	for _, key := range server.Keys() {
 		switch left := server.TTL(key); {
 		case left == 0: // for ever

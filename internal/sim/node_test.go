@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -154,4 +155,55 @@ func TestTurns(t *testing.T) {
 		}
 		return
 	}
+}
+
+// TestTokensFollowTheClock: a token is higher than the last whatever becomes of the clock, or of the counter; only where
+// both are lost it is not.
+func TestTokensFollowTheClock(t *testing.T) {
+	inWorld(t, "fenced", func(w *world) {
+		token := func() int64 {
+			l, ctx := w.processes[0].asWorkload().Lock, context.Background()
+			req := impls.Request{Key: "k", Owner: "o", TTL: time.Second}
+			h, err := l.Acquire(ctx, req)
+			for range 10 {
+				if err == nil {
+					break
+				}
+				h, err = l.Acquire(ctx, req) // its connection went with the server
+			}
+			if err := errors.Join(err, l.Release(ctx, h.Grant)); err != nil {
+				t.Error(err)
+			}
+			return h.Fence
+		}
+		first := token()
+		if now := time.Now().UnixMicro(); first > now || first < now-1e6 {
+			t.Errorf("the first is %d at %d", first, now)
+		}
+		jump := func(by time.Duration) { did(t, w, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: by}) }
+		jump(-time.Hour)
+		if second := token(); second != first+1 {
+			t.Errorf("with a clock that was set back %d follows %d", second, first)
+		}
+		jump(2 * time.Hour)
+		third := token()
+		if third < first+3600e6 {
+			t.Errorf("with a clock that was set forward %d follows %d", third, first)
+		}
+		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		fourth := token()
+		if fourth <= third {
+			t.Errorf("of a server that knows nothing %d follows %d", fourth, third)
+		}
+		if err := w.failover(0); err != nil { // of which nobody was left behind: it has the counter
+			t.Error(err)
+		}
+		if fifth := token(); fifth != fourth+1 {
+			t.Errorf("of a replica with the counter and a clock behind %d follows %d", fifth, fourth)
+		}
+		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		if sixth := token(); sixth >= fourth {
+			t.Errorf("with a clock behind and a counter that is lost %d follows %d", sixth, fourth)
+		}
+	})
 }

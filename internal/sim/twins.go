@@ -39,8 +39,8 @@ type call struct {
 var twins = map[string]twin{
 	"compare_and_delete":      {keys: 1, args: 1, do: (*call).compareAndDelete},
 	"compare_and_pexpire":     {keys: 1, args: 2, do: (*call).compareAndPExpire},
-	"fenced_acquire":          {keys: 3, args: 5, do: (*call).fencedAcquire},
-	"fenced_release":          {keys: 3, args: 3, do: (*call).fencedRelease},
+	"fenced_acquire":          {keys: 3, args: 7, do: (*call).fencedAcquire},
+	"fenced_release":          {keys: 3, args: 4, do: (*call).fencedRelease},
 	"fenced_renew":            {keys: 1, args: 2, do: (*call).fencedRenew},
 	"redisson_acquire":        {keys: 1, args: 2, do: (*call).redissonAcquire},
 	"redisson_release":        {keys: 2, args: 2, do: (*call).redissonRelease},

@@ -174,7 +174,7 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 	}
 	s.arrangeLock(r, t, some, often)
 	if r.IntN(2) == 0 {
-		_ = s.Set("counter", often(strconv.Itoa(r.IntN(1000)), "x", "-1", "07", "9007199254740993"))
+		_ = s.Set("counter", often(some(strconv.Itoa(r.IntN(1000)), "999999999999999", "1000000000000000"), "x", "-1", "07", "9007199254740993"))
 	}
 	if r.IntN(20) == 0 {
 		s.HSet("counter", "a", "b")
@@ -197,8 +197,8 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1")},
-		"fenced_release":      {some(names...), some("", "", entries[0], entries[1]), ""},
+		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", names[0], names[1])},
+		"fenced_release":      {some(names...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
 		"fenced_renew":        {some(names...), lease},
 	}[nameOf(t)]
 	if args == nil {
@@ -220,7 +220,7 @@ func (s *store) arrangeLock(r *rand.Rand, t twin, some func(...string) string, o
 		s.HSet("lock", some(names...), often(some("1", "1", "2", "3"), "0", "-1", "x", "", "01", "9007199254740993"))
 	default:
 		s.HSet("lock", "token", often(some(names...), ""), "owner", often(some(names...), ""),
-			"depth", often(some("1", "1", "2"), "0", "x", "-1"), "fence", often("7", "x", "12"))
+			"depth", often(some("1", "1", "2"), "0", "x", "-1"), "fence", often(some("7", "1000000000000001"), "x", "12"))
 		if r.IntN(20) == 0 {
 			s.HDel("lock", some("token", "owner", "depth", "fence"))
 		}

@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"bufio"
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // fence is what the store has of a hold of the lock fenced, if anything.
@@ -28,7 +31,7 @@ func (c *call) fence() (f fence, sure bool) {
 	var whole [2]bool
 	f.held, f.token, f.owner = true, c.db.HGet(key, "token"), c.db.HGet(key, "owner")
 	f.depth, whole[0] = number(c.db.HGet(key, "depth"))
-	f.fence, whole[1] = number(c.db.HGet(key, "fence"))
+	f.fence, whole[1] = fenceNumber(c.db.HGet(key, "fence"))
 	return f, f.token != "" && f.owner != "" && whole[0] && whole[1]
 }
 
@@ -41,14 +44,39 @@ func (c *call) queue() (entries []string, sure bool) {
 // counts tells whether the counter can be raised.
 func (c *call) counts() bool {
 	text, err := c.db.Get(c.keys[1])
-	n, whole := number(text)
+	n, whole := fenceNumber(text)
 	return whole && n >= 0 || err == miniredis.ErrKeyNotFound
 }
 
-// next raises the counter, which can be.
-func (c *call) next() int {
-	n, _ := c.db.Incr(c.keys[1], 1)
-	return n
+// fenceNumber is a number that may be as large as a time in microseconds, and that Lua does not round.
+func fenceNumber(text string) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && strconv.Itoa(n) == text && n < 1<<53 && n > -1<<53
+}
+
+// mint raises the counter, which can be; where it follows the clock, to the server's time at least.
+func (c *call) mint(follows string) int {
+	fence, _ := c.db.Incr(c.keys[1], 1)
+	if follows != "clock" {
+		return fence
+	}
+	if now := c.now(); now > fence {
+		_ = c.db.Set(c.keys[1], strconv.Itoa(now)) // it is no other type
+		return now
+	}
+	return fence
+}
+
+// now is the server's time in microseconds, as it tells a script.
+func (c *call) now() int {
+	var answer bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriterSize(&answer, 64))
+	c.server.Server().Dispatch(peer, []string{"TIME"})
+	peer.Flush()
+	lines := strings.Split(answer.String(), "\r\n") // two, each with its length before it
+	seconds, _ := strconv.Atoi(lines[2])
+	micros, _ := strconv.Atoi(lines[4])
+	return seconds*1_000_000 + micros
 }
 
 // grant lets the lock be held.
@@ -82,11 +110,14 @@ func (c *call) fencedAcquire() bool {
 		c.expire(c.keys[0], ms)
 		return c.said3(f.depth, f.token, f.fence)
 	case !f.held:
-		fence := c.next()
+		fence := c.mint(c.args[5])
 		c.grant(token, owner, fence, ms)
 		return c.said3(1, token, fence)
 	case f.owner == owner:
-		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth+1))
+		if f.token != c.args[6] {
+			f.fence = c.mint(c.args[5])
+		}
+		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth+1), "fence", strconv.Itoa(f.fence))
 		if c.left(c.keys[0]) < ms {
 			c.expire(c.keys[0], ms)
 		}
@@ -154,7 +185,7 @@ func (c *call) handOver(waiters []waiter) {
 	for _, w := range waiters {
 		_, _ = c.db.Lpop(c.keys[2]) // it is a list
 		if fence == 0 {
-			fence = c.next()
+			fence = c.mint(c.args[3])
 		}
 		if c.server.Publish(c.args[2]+w.process, w.token+" "+strconv.Itoa(fence)+" "+c.keys[0]) > 0 {
 			c.grant(w.token, w.owner, fence, w.ms)

@@ -138,6 +138,7 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
+	w.net.nodes[0].setRight() // the replica has a clock of its own
 	w.net.nodes[0].restart(knows)
 	return nil
 }
