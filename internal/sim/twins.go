@@ -35,18 +35,19 @@ type call struct {
 	keys, args []string
 }
 
-// twins are all of them, by the name of the script.
+// twins are all of them, by the name of the script. Each has the hash of the script that it was shown to be equal to:
+// one that was changed since is run itself.
 var twins = map[string]twin{
-	"compare_and_delete":      {keys: 1, args: 1, do: (*call).compareAndDelete},
-	"compare_and_pexpire":     {keys: 1, args: 2, do: (*call).compareAndPExpire},
-	"fenced_acquire":          {keys: 3, args: 7, do: (*call).fencedAcquire},
-	"fenced_release":          {keys: 3, args: 4, do: (*call).fencedRelease},
-	"fenced_renew":            {keys: 1, args: 2, do: (*call).fencedRenew},
-	"redisson_acquire":        {keys: 1, args: 2, do: (*call).redissonAcquire},
-	"redisson_release":        {keys: 2, args: 2, do: (*call).redissonRelease},
-	"redisson_extend":         {keys: 1, args: 2, do: (*call).redissonExtend},
-	"redisson_legacy_acquire": {keys: 1, args: 2, do: (*call).redissonAcquire}, // in two branches, that do the same
-	"redisson_legacy_release": {keys: 2, args: 2, do: (*call).redissonLegacyRelease},
+	"compare_and_delete":      {hash: "3139a18ad69728a188ca6e5cb94ba93a232956c1", keys: 1, args: 1, do: (*call).compareAndDelete},
+	"compare_and_pexpire":     {hash: "2cbc525d4eb5d56bd98202ec39816cbe56d797ce", keys: 1, args: 2, do: (*call).compareAndPExpire},
+	"fenced_acquire":          {hash: "a0fe6fffcf4880039239296b2841d0dbbe0adfe9", keys: 3, args: 7, do: (*call).fencedAcquire},
+	"fenced_release":          {hash: "436f0c1485e8a52b10a28a9c783efee0d10f70b2", keys: 3, args: 4, do: (*call).fencedRelease},
+	"fenced_renew":            {hash: "27799cf804355c30157df050a77dc9aa3c324a3f", keys: 1, args: 2, do: (*call).fencedRenew},
+	"redisson_acquire":        {hash: "99f84238272269adda2603e2f8fb56245325a82b", keys: 1, args: 2, do: (*call).redissonAcquire},
+	"redisson_release":        {hash: "fa4a9a6e6a79330583ffa7c2b87483f20a740d1a", keys: 2, args: 2, do: (*call).redissonRelease},
+	"redisson_extend":         {hash: "6f078136f3909d1fde95508c10612c8ef3566e49", keys: 1, args: 2, do: (*call).redissonExtend},
+	"redisson_legacy_acquire": {hash: "893c0628f238be084622ed18f10240f82445660c", keys: 1, args: 2, do: (*call).redissonAcquire}, // in two branches, that do the same
+	"redisson_legacy_release": {hash: "781931b07dbe292725524ee747a8088a6293d28a", keys: 2, args: 2, do: (*call).redissonLegacyRelease},
 }
 
 // twinsOf are the twins by what a client sends: the source of a script, or its hash.
@@ -54,15 +55,20 @@ var twinsOf = sync.OnceValue(func() map[string]twin {
 	all := map[string]twin{}
 	for _, s := range impls.Scripts() {
 		t, known := twins[s.Name]
-		if !known {
+		if !known || t.hash != hashOf(s.Source) {
 			continue
 		}
-		sum := sha1.Sum([]byte(s.Source))
-		t.source, t.hash = s.Source, hex.EncodeToString(sum[:])
+		t.source = s.Source
 		all[t.source], all[t.hash] = t, t
 	}
 	return all
 })
+
+// hashOf is what a script is called by, once a server knows it.
+func hashOf(source string) string {
+	sum := sha1.Sum([]byte(source))
+	return hex.EncodeToString(sum[:])
+}
 
 // scripted answers a command that runs a script by the script's twin; false: the emulator has to answer it. known are
 // the hashes of the scripts that the server was sent: any other has to be sent first, as on a real one.
