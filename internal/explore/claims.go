@@ -33,7 +33,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	case faults.Abandon:
 		return []string{"holder-abandon"}
 	case faults.GiveUp:
-		return []string{"cancelled-acquire"}
+		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which nobody gives up
 	case faults.Delay:
 		return late(s.Do.By, "delayed-release", "slow-network")
 	case faults.Slow:

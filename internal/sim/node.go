@@ -101,7 +101,9 @@ func (n *node) restart(with contents) {
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
-		knows, err = n.contents()
+		if knows, err = n.contents(); err != nil {
+			return nil, err // it is dead: whoever killed it says with what it comes back
+		}
 	}
 	n.kill()
 	if a.By > 0 {
