@@ -83,6 +83,10 @@ func (x *reentrant) probed(k *key, e *entry, op *histories.Op) {
 	if op.Value == histories.ProbeMine || h.inners == 0 || h.inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.end <= op.Call {
 		return
 	}
+	if x.shaken {
+		x.unclear++
+		return
+	}
 	says := "free"
 	if op.Value == histories.ProbeOther {
 		says = "held by another"

@@ -201,24 +201,37 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (Hold, error) {
 			}
 			return hold, err
 		}
-		timer := time.NewTimer(r.lookIn)
-		select {
-		case fence := <-r.granted:
-			// What is promised counts from the last question, and must not be nearly over.
-			if since := time.Since(r.start) - r.sent; since < r.handover*3/4 {
-				timer.Stop()
-				return l.hold(r, Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
-			}
-		case <-r.look:
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		// What is promised counts from the last question, and must not be nearly over.
+		fence, granted := r.await(ctx)
+		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
+			return l.hold(r, Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
+		}
+		if ctx.Err() != nil {
 			if err := l.withdraw(ctx, r); err != nil {
 				return Hold{}, fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
 			}
 			return Hold{}, ErrBusy
 		}
-		timer.Stop()
+	}
+}
+
+// await returns when the request is granted, when it is time to look, or when the context is over. Of several at once
+// the grant counts.
+func (r *request) await(ctx context.Context) (fence int64, granted bool) {
+	timer := time.NewTimer(r.lookIn)
+	defer timer.Stop()
+	select {
+	case fence = <-r.granted:
+		return fence, true
+	case <-r.look:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	select {
+	case fence = <-r.granted:
+		return fence, true
+	default:
+		return 0, false
 	}
 }
 

@@ -3,7 +3,9 @@ package impls
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,7 +175,8 @@ func (l *listener) hand(payload string) {
 func (l *listener) lookAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, w := range l.waiters {
+	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // in an order that is the same in virtual time
+		w := l.waiters[token]
 		select {
 		case w.look <- struct{}{}:
 		default:

@@ -77,7 +77,11 @@ func (n node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 	if err := checkTTL(ttl); err != nil {
 		return err
 	}
-	return busyIfNil(n.Do(ctx, "SET", n.key(key), value, "NX", "PX", ttl.Milliseconds()).Err())
+	set := redis.NewBoolCmd(ctx, "SET", n.key(key), value, "NX", "PX", ttl.Milliseconds())
+	if err := n.Process(ctx, set); err != nil || set.Val() {
+		return err
+	}
+	return ErrBusy
 }
 
 // checkTTL refuses what the server would round to nothing.

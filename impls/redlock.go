@@ -84,31 +84,38 @@ func perNode(ttl time.Duration) time.Duration {
 // votes are what the servers said: yes, no, or nothing that could be relied on.
 type votes struct {
 	yes, no, unknown int
-	err              error // of one that did not answer
+	left             []node // those that did not say no
+	err              error  // of one that did not answer
 }
 
-// ask has every server do something at once, each within a bound, and returns when enough says so or all
-// have answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
-func (l *redLockLock) ask(ctx context.Context, within time.Duration, do func(context.Context, node) error, enough func(votes) bool) votes {
-	answers := make(chan error, len(l.nodes))
-	for _, n := range l.nodes {
+// answer is what one server said.
+type answer struct {
+	from node
+	err  error
+}
+
+// ask has servers do something at once, each within a bound, and returns when enough says so or all have
+// answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
+func (l *redLockLock) ask(ctx context.Context, of []node, within time.Duration, do func(context.Context, node) error, enough func(votes) bool) votes {
+	answers := make(chan answer, len(of))
+	for _, n := range of {
 		l.rest.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
-			answers <- do(ctx, n)
+			answers <- answer{n, do(ctx, n)}
 		})
 	}
 	var v votes
-	for range l.nodes {
-		switch err := <-answers; {
-		case err == nil:
-			v.yes++
-		case errors.Is(err, ErrBusy), errors.Is(err, ErrNotHeld):
+	for range of {
+		switch a := <-answers; {
+		case a.err == nil:
+			v.yes, v.left = v.yes+1, append(v.left, a.from)
+		case errors.Is(a.err, ErrBusy), errors.Is(a.err, ErrNotHeld):
 			v.no++
-		case errors.Is(err, syscall.ECONNREFUSED):
-			v.no, v.err = v.no+1, err
+		case errors.Is(a.err, syscall.ECONNREFUSED):
+			v.no, v.err = v.no+1, a.err
 		default:
-			v.unknown, v.err = v.unknown+1, err
+			v.unknown, v.left, v.err = v.unknown+1, append(v.left, a.from), a.err
 		}
 		if enough(v) {
 			break
@@ -128,7 +135,7 @@ func (l *redLockLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 // what this one sets.
 func (l *redLockLock) attempt(ctx context.Context, req Request) (Grant, error) {
 	start, mine := time.Now(), token(l.env.Rand)
-	v := l.ask(ctx, perNode(req.TTL), func(ctx context.Context, n node) error {
+	v := l.ask(ctx, l.nodes, perNode(req.TTL), func(ctx context.Context, n node) error {
 		return n.setNXPX(ctx, req.Key, mine, req.TTL)
 	}, func(votes) bool { return false })
 	// The promise counts from the sending, so that it is the whole lease less the drift; what is left of it
@@ -137,9 +144,10 @@ func (l *redLockLock) attempt(ctx context.Context, req Request) (Grant, error) {
 	if v.yes >= l.majority() && time.Since(start) < validity {
 		return Grant{Key: req.Key, Owner: req.Owner, Token: mine, Validity: validity}, nil
 	}
-	cleaned := l.releaseAll(ctx, perNode(req.TTL), req.Key, mine)
+	// A server that said no does not have the token, and never will; the others are told to forget it.
+	cleaned := l.release(ctx, v.left, perNode(req.TTL), req.Key, mine, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
 	switch {
-	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || cleaned.yes+cleaned.no < l.majority()):
+	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
 		// What is still on its way may yet be set on a majority, for a lease.
 		return Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.nodes), v.unknown, errors.Join(v.err, cleaned.err))
 	case v.err != nil:
@@ -148,16 +156,16 @@ func (l *redLockLock) attempt(ctx context.Context, req Request) (Grant, error) {
 	return Grant{}, ErrBusy
 }
 
-// releaseAll deletes the token everywhere, also where it was refused or nothing was heard, whatever became
-// of the caller. It returns when a majority has answered.
-func (l *redLockLock) releaseAll(ctx context.Context, within time.Duration, key, token string) votes {
-	return l.ask(context.WithoutCancel(ctx), within, func(ctx context.Context, n node) error {
+// release deletes the token from servers, whatever became of the caller, and returns when enough says so.
+func (l *redLockLock) release(ctx context.Context, of []node, within time.Duration, key, token string, enough func(votes) bool) votes {
+	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n node) error {
 		return n.deleteIfMine(ctx, key, token)
-	}, func(v votes) bool { return v.yes >= l.majority() || v.no > len(l.nodes)-l.majority() })
+	}, enough)
 }
 
+// Release deletes the token everywhere, and returns when a majority has answered.
 func (l *redLockLock) Release(ctx context.Context, g Grant) error {
-	v := l.releaseAll(ctx, perNode(leaseOf(g)), g.Key, g.Token)
+	v := l.release(ctx, l.nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || v.no > len(l.nodes)-l.majority() })
 	switch {
 	case v.yes >= l.majority():
 		return nil
@@ -170,7 +178,7 @@ func (l *redLockLock) Release(ctx context.Context, g Grant) error {
 // Renew extends the lease where the token still is. One that is gone is not set again.
 func (l *redLockLock) Renew(ctx context.Context, g Grant) (Grant, error) {
 	start, ttl := time.Now(), leaseOf(g)
-	v := l.ask(ctx, perNode(ttl), func(ctx context.Context, n node) error {
+	v := l.ask(ctx, l.nodes, perNode(ttl), func(ctx context.Context, n node) error {
 		return notHeldIfNone(compareAndPExpire.Run(ctx, n.Client, []string{n.key(g.Key)}, g.Token, ttl.Milliseconds()).Int64())
 	}, func(v votes) bool { return v.yes >= l.majority() })
 	switch {

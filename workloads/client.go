@@ -141,16 +141,29 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	select {
 	case <-c.afterTime(d):
 	case <-ctx.Done():
-		return true
 	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
+	}
+	switch { // of several at once the loss counts
+	case isLost(h):
 		c.Lost(h)
 		c.checkLoss(ctx, *h)
 		return false
+	case ctx.Err() != nil:
+		return true
 	}
 	if !c.guarded && c.Running != nil {
 		c.after(c.Running(ctx))
 	}
 	return true
+}
+
+func isLost(h *Held) bool {
+	select {
+	case <-h.Hold.Lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // checkLoss asks the store whether a hold that was told to be lost really is: one that is told so too early

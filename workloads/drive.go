@@ -41,7 +41,7 @@ func (d *Drive) Run(ctx context.Context) {
 	d.writeInitial()
 	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
 	defer stopNow()
-	ops, cut := context.WithCancel(context.WithoutCancel(ctx))
+	ops, cut := each(context.WithoutCancel(ctx), d.Params.Clients)
 	defer cut()
 	over := make(chan any, 1)
 	go func() { over <- d.clients(stop, ops, stopNow); stopNow() }()
@@ -67,8 +67,23 @@ func (d *Drive) Run(ctx context.Context) {
 	}
 }
 
+// each is a context for each of n, and what ends them all, one after the other: those that end with a context that they
+// have in common end in any order, and in virtual time nothing is to come in an order that nobody decided.
+func each(parent context.Context, n int) (all []context.Context, cut func()) {
+	var ends []context.CancelFunc
+	for range n {
+		ctx, end := context.WithCancel(parent)
+		all, ends = append(all, ctx), append(ends, end)
+	}
+	return all, func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
 // clients runs them all, and returns what one of them panicked with: a lock under test may.
-func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
+func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
 	for n := range d.Params.Clients {
@@ -89,7 +104,7 @@ func (d *Drive) clients(stop, ops context.Context, stopNow func()) any {
 			}()
 			c.Sleep(stop, time.Duration(n+1)) // no two start at the same instant of a virtual clock
 			for i := uint64(0); stop.Err() == nil && !c.done; i++ {
-				c.iterate(stop, ops, i, d.Workload)
+				c.iterate(stop, ops[n], i, d.Workload)
 			}
 		})
 	}

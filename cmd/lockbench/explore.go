@@ -75,6 +75,7 @@ type exploration struct {
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
 	refused        []string // locks that cannot be explored, and why
+	dir            string
 }
 
 func (f *exploreFlags) plan(cmd *cobra.Command) (*exploration, error) {
@@ -151,6 +152,11 @@ func (x *exploration) run(ctx context.Context) error {
 	if err := sim.Supported(); err != nil {
 		return environment(err, "lockbench run --faults injects the same faults into real processes and servers")
 	}
+	kept := &runner{runFlags: &runFlags{out: x.out}}
+	if err := kept.makeFolder(time.Now().Format("20060102-150405") + "-explore"); err != nil {
+		return err
+	}
+	x.dir = kept.dir
 	self, err := os.Executable()
 	if err != nil {
 		return environment(err, "exploring processes are this program again")
@@ -175,14 +181,14 @@ func (x *exploration) run(ctx context.Context) error {
 
 // report writes the folder and prints.
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {
-	dir, err := x.keep(result)
+	err := x.keep(result)
 	if err != nil {
 		return environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
 		err = json.NewEncoder(x.stdout).Encode(result)
 	} else {
-		err = printExplored(x.stdout, result, dir)
+		err = printExplored(x.stdout, result, x.dir)
 	}
 	if err != nil {
 		return environment(err, "standard output cannot be written to")

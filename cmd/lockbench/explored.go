@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -68,28 +69,24 @@ func (e *exploring) close() {
 }
 
 // keep writes the folder: a case and a picture for each story, and all that was found.
-func (x *exploration) keep(result *explore.Result) (dir string, err error) {
-	r := &runner{runFlags: &runFlags{out: x.out}}
-	if err := r.makeFolder(time.Now().Format("20060102-150405") + "-explore"); err != nil {
-		return "", err
-	}
-	var told strings.Builder
+func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
 		for i, s := range l.Stories {
-			if err := keepStory(storyFile(r.dir, l, i), s); err != nil {
-				return r.dir, err
+			if err := keepStory(storyFile(x.dir, l, i), s); err != nil {
+				return err
 			}
 		}
 	}
-	if err := printExplored(&told, result, r.dir); err != nil {
-		return r.dir, err
+	var told strings.Builder
+	if err := printExplored(&told, result, x.dir); err != nil {
+		return err
 	}
 	text, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
-		return r.dir, err
+		return err
 	}
-	return r.dir, cmp.Or(os.WriteFile(filepath.Join(r.dir, "explored.json"), append(text, '\n'), 0o644),
-		os.WriteFile(filepath.Join(r.dir, "explored.txt"), []byte(told.String()), 0o644))
+	return cmp.Or(os.WriteFile(filepath.Join(x.dir, "explored.json"), append(text, '\n'), 0o644),
+		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
 }
 
 // storyFile is what the nth story of a lock is kept as, without the ending.
@@ -106,7 +103,14 @@ func storyFile(dir string, l *explore.LockResult, n int) string {
 func keepStory(path string, s explore.Story) error {
 	f := explore.File{Found: fmt.Sprintf("in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
-	return explore.WriteFile(path+".json", f)
+	if err := explore.WriteFile(path+".json", f); err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if err := reports.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".svg", svg.Bytes(), 0o644)
 }
 
 // printExplored prints what was found: the stories first, then the counts.

@@ -209,6 +209,10 @@ func (r *running) tell(ctx context.Context, start time.Time, result *Result) err
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Told = told
+			if errors.As(err, new(died)) && ctx.Err() == nil { // the others can be told all the same
+				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
+				err = nil
+			}
 			failed = errors.Join(failed, err)
 		})
 	}

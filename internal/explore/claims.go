@@ -88,7 +88,11 @@ func decides(p faults.Plan, property string) bool {
 			}
 		case "progress", "recovery":
 			switch s.Do.Verb {
-			case faults.Stall, faults.Kill, faults.Abandon, faults.GiveUp, faults.Mute, faults.Evict, faults.Failover:
+			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
+			case faults.GiveUp: // whose reply may keep a client that waits on
+				if s.Do.By > ttl/2 {
+					return false
+				}
 			case faults.Lose:
 				if s.Do.Silent {
 					return false

@@ -24,11 +24,6 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew")
 
-func TestMain(m *testing.M) {
-	impls.Quiet()
-	os.Exit(m.Run())
-}
-
 // told are the runs whose stories are kept in testdata.
 var told = []struct{ lock, fault, property string }{
 	{"set-px", "holder-stall", "mutual-exclusion"},

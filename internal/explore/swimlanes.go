@@ -361,7 +361,7 @@ func (p *picture) explained(lines []string) []string {
 	for _, l := range legend {
 		for _, line := range lines {
 			if strings.HasPrefix(line, "client") || strings.HasPrefix(line, "fresh") {
-				if lane := []rune(line)[p.names:]; slices.Contains(lane, l.mark) {
+				if lane := []rune(line); slices.Contains(lane[min(p.names, len(lane)):], l.mark) { // an empty lane was trimmed
 					says := string(l.mark) + " " + l.says
 					if len([]rune(text))+len([]rune(says))+2 > p.width-p.names {
 						all, text = append(all, text), ""

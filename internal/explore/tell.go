@@ -158,8 +158,8 @@ func compare(a, b Story) int {
 // weight is how little a violated property says of the algorithm: the views in which time itself is enough to break
 // every lease come last.
 func weight(property string) int {
-	order := []string{"lease-exclusion", "reentrancy", "renewal", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "fencing",
-		"mutual-exclusion", "resource-integrity"}
+	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
+		"resource-integrity", "fencing", "renewal"}
 	if i := slices.Index(order, property); i >= 0 {
 		return i
 	}
