@@ -23,6 +23,7 @@ import (
 // A fence is one more than the last, or the server's time in microseconds if that is more. So a server that forgot
 // everything, and a replica that lags, mint higher ones than were given out, as long as their clocks are not behind
 // the one that gave them out. What is left is a counter that is lost where a clock is behind: set back, or another server's.
+// An owner that enters once more has the fence that it has; one whose process knows of no such hold has a new one.
 //
 // What it cannot do is what no lock on one server can: survive the loss of that server's memory. Two hold
 // then, as they do where a holder is frozen beyond its lease: the fence alone stops the older one, where what it
