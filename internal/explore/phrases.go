@@ -111,7 +111,7 @@ func memory(do faults.Action, in setting, before string) string {
 	case in.durable:
 		return before + " with what it has on disk"
 	}
-	return before + " with nothing in its memory"
+	return before + " with an empty memory"
 }
 
 // healed tells the end of a step; "" where it has none worth telling.
