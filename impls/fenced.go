@@ -329,11 +329,12 @@ func (l *fencedLock) unexpected(key, token string) {
 }
 
 // Release ends the renewal before it asks the store. Where the connection broke it asks once more: if the
-// hold is gone by then, and its lease was not over, the first question did it.
+// hold is gone by then, and its lease was not over, the first question did it. An inner release is not asked again: the
+// first may have done it, and the second would take the outer hold away.
 func (l *fencedLock) Release(ctx context.Context, g Grant) error {
 	h := l.letGo(g.Token)
 	err := l.release(ctx, g.Key, g.Token, "")
-	if h == nil || err == nil || errors.Is(err, ErrNotHeld) || ctx.Err() != nil {
+	if h == nil || g.Depth > 1 || err == nil || errors.Is(err, ErrNotHeld) || ctx.Err() != nil {
 		return err
 	}
 	again := l.release(ctx, g.Key, g.Token, "")

@@ -96,6 +96,7 @@ func camel(name string) string {
 // Violated it has all that the judge finds, since the judge does not know of the plan.
 func HistoryName(r *Run) string {
 	slug := "--" + r.Lock + "-under-" + r.how() + ".jsonl"
+	var parts []string
 	for _, o := range []struct {
 		observed checker.Observed
 		word     string
@@ -107,10 +108,13 @@ func HistoryName(r *Run) string {
 			}
 		}
 		if len(names) > 0 {
-			return o.word + strings.Join(names, "+") + slug
+			parts = append(parts, o.word+strings.Join(names, "+"))
 		}
 	}
-	return "holds" + slug
+	if parts == nil {
+		parts = []string{"holds"}
+	}
+	return strings.Join(parts, ",") + slug
 }
 
 // Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.
