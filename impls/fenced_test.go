@@ -111,6 +111,7 @@ func TestFencedReleaseSaysWhy(t *testing.T) {
 }
 
 func TestFencedRenews(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var renewals atomic.Int64
 		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
@@ -213,6 +214,7 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 
 // TestFencedDeadWaiters: one whose process is gone costs nothing, one that is frozen a part of the lease.
 func TestFencedDeadWaiters(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		const ttl = 20 * time.Second
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})

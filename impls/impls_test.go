@@ -101,6 +101,7 @@ func request(owner string, wait time.Duration) impls.Request {
 }
 
 func TestTryWaitAndCancel(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
 		if impl.Name == "none" {
 			return // it refuses nobody

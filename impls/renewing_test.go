@@ -33,6 +33,7 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 
 // TestRenewal: a key outlives its lease while it is held, each renewal is told, and the release ends it.
 func TestRenewal(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	const ttl = 900 * time.Millisecond
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told

@@ -29,6 +29,8 @@ type exploreFlags struct {
 	jobs, stories int
 	out           string
 	asJSON        bool
+
+	emitTest, emitHistory string
 }
 
 const exploreHint = "see lockbench explore --help"
@@ -65,6 +67,8 @@ A lock is explored on its usual deployment, and on the others that it is at home
 	fl.IntVar(&f.stories, "stories", 0, "stories to tell of each lock at most (1; 4 of up to four locks)")
 	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
 	fl.StringVar(&f.out, "out", "", "folder for the stories (runs/<time>-explore)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each story")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each story, as a file of the corpus")
 	fl.BoolVar(&f.asJSON, "json", false, "print what was found as JSON; it is the same for the same seeds")
 	return cmd
 }

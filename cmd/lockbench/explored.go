@@ -71,10 +71,13 @@ func (e *exploring) close() {
 // keep writes the folder: a case and a picture for each story, and all that was found.
 func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
-		for i, s := range l.Stories {
-			if err := keepStory(storyFile(x.dir, l, i), s); err != nil {
+		for i := range l.Stories {
+			s := &l.Stories[i]
+			path := storyFile(x.dir, l, i)
+			if err := cmp.Or(keepStory(path, *s), x.emit(filepath.Base(path), *s)); err != nil {
 				return err
 			}
+			s.History = nil // it has been kept, if it was asked for
 		}
 	}
 	var told strings.Builder
@@ -100,10 +103,28 @@ func storyFile(dir string, l *explore.LockResult, n int) string {
 	return filepath.Join(dir, name)
 }
 
-func keepStory(path string, s explore.Story) error {
-	f := explore.File{Found: fmt.Sprintf("in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
+// caseOf is a story as a case file.
+func caseOf(s explore.Story) explore.File {
+	return explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
-	if err := explore.WriteFile(path+".json", f); err != nil {
+}
+
+// emit writes a story as a test, and as a history, where that is asked for.
+func (x *exploration) emit(name string, s explore.Story) error {
+	var test, history error
+	if x.emitTest != "" {
+		path := filepath.Join(x.emitTest, strings.ReplaceAll(name, "-", "_")+"_test.go")
+		test = emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, caseOf(s)) })
+	}
+	if x.emitHistory != "" && s.History != nil {
+		path := filepath.Join(x.emitHistory, s.History.Name)
+		history = emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, s.History.Text); return err })
+	}
+	return cmp.Or(test, history)
+}
+
+func keepStory(path string, s explore.Story) error {
+	if err := explore.WriteFile(path+".json", caseOf(s)); err != nil {
 		return err
 	}
 	var svg bytes.Buffer

@@ -3,6 +3,7 @@ package explore
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -27,6 +28,13 @@ type Story struct {
 	Picture  string          `json:"picture"`
 	Witness  checker.Witness `json:"witness"`
 	Faults   []checker.Band  `json:"faults,omitempty"`
+	History  *Recorded       `json:"history,omitempty"`
+}
+
+// Recorded is what was recorded of a case, as a file of the corpus.
+type Recorded struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // Size is how large a case is.
@@ -102,7 +110,13 @@ func (t *telling) take(seed Seed) error {
 		t.Nondeterministic = append(t.Nondeterministic, seed.Seed)
 		return err
 	}
-	t.add(story(found, small, seed.Seed, strategy))
+	told := story(found, small, seed.Seed, strategy)
+	var history strings.Builder
+	if err := EmitHistory(&history, again); err != nil {
+		return err
+	}
+	told.History = &Recorded{HistoryName(again), history.String()}
+	t.add(told)
 	return nil
 }
 
