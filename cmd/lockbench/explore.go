@@ -221,7 +221,7 @@ func explorerCommand() *cobra.Command {
 			}
 			signal.Ignore(os.Interrupt) // Ctrl-C is for who started it
 			debug.SetGCPercent(exploringGC)
-			return explore.Serve(cmd.InOrStdin(), cmd.OutOrStdout())
+			return explore.Serve(cmd.InOrStdin(), cmd.OutOrStdout(), func() { os.Exit(0) })
 		},
 	}
 }

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	impls.Quiet()
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
-		if err := Serve(os.Stdin, os.Stdout); err != nil {
+		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

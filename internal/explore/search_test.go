@@ -296,3 +296,22 @@ func TestMended(t *testing.T) {
 		}
 	}
 }
+
+// TestOrphanedExplorer: a process whose harness is gone ends at once, whatever it was doing.
+func TestOrphanedExplorer(t *testing.T) {
+	p := newPool(t, "explorer", 1)
+	e := <-p.idle
+	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // it is in the middle of it, or about to be
+	e.in.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- e.cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("it goes on")
+		e.end()
+	}
+}

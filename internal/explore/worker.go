@@ -27,16 +27,20 @@ type reply struct {
 
 // Serve answers requests, one after the other, until in ends. It is what an exploring process does: of those there is
 // one per processor, each with one processor only, because a trial in virtual time comes out the same there alone.
-func Serve(in io.Reader, out io.Writer) error {
-	requests := json.NewDecoder(in)
+// orphaned is called as soon as in has ended, also in the middle of an answer: nobody waits for it any more.
+func Serve(in io.Reader, out io.Writer, orphaned func()) error {
+	requests, ended := make(chan request), make(chan error, 1)
+	go func() {
+		ended <- read(in, requests)
+		orphaned()
+	}()
 	buffered := bufio.NewWriter(out)
 	replies := json.NewEncoder(buffered)
 	for {
 		var q request
-		switch err := requests.Decode(&q); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
+		select {
+		case q = <-requests:
+		case err := <-ended:
 			return err
 		}
 		last := reply{Last: true}
@@ -49,6 +53,21 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err := buffered.Flush(); err != nil {
 			return err
 		}
+	}
+}
+
+// read hands requests on until there are no more.
+func read(in io.Reader, requests chan<- request) error {
+	decoder := json.NewDecoder(in)
+	for {
+		var q request
+		switch err := decoder.Decode(&q); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		requests <- q
 	}
 }
 
