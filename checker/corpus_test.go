@@ -24,7 +24,7 @@ func corpus(t *testing.T) []string {
 }
 
 // TestCorpus judges histories whose file name is the expected verdict: holds--what, or
-// violates-PROPERTY+PROPERTY--what, or undecided-PROPERTY--what, or both with a comma between. Every other property must
+// violates-PROPERTY+PROPERTY--what, or undecided-PROPERTY--what, or both with an underscore between. Every other property must
 // not be violated.
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
@@ -38,7 +38,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			expected := map[string]string{}
-			for part := range strings.SplitSeq(want, ",") {
+			for part := range strings.SplitSeq(want, "_") {
 				word, properties, _ := strings.Cut(part, "-")
 				expected[word] = properties
 			}
@@ -78,7 +78,7 @@ func enough(t *testing.T, files []string) {
 	good, bad, broken := 0, 0, map[string]bool{}
 	for _, file := range files {
 		verdict, _, _ := strings.Cut(filepath.Base(file), "--")
-		verdict, _, _ = strings.Cut(verdict, ",")
+		verdict, _, _ = strings.Cut(verdict, "_")
 		if verdict == "holds" {
 			good++
 		} else if properties, ok := strings.CutPrefix(verdict, "violates-"); ok {

@@ -114,7 +114,7 @@ func HistoryName(r *Run) string {
 	if parts == nil {
 		parts = []string{"holds"}
 	}
-	return strings.Join(parts, ",") + slug
+	return strings.Join(parts, "_") + slug
 }
 
 // Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.

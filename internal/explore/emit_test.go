@@ -108,7 +108,7 @@ func TestEmittedHistory(t *testing.T) {
 			if len(undecided) > 0 {
 				parts = append(parts, "undecided-"+strings.Join(undecided, "+"))
 			}
-			if want := cmp.Or(strings.Join(parts, ","), "holds") + "--" + lock + "-under-"; !strings.HasPrefix(filepath.Base(path), want) {
+			if want := cmp.Or(strings.Join(parts, "_"), "holds") + "--" + lock + "-under-"; !strings.HasPrefix(filepath.Base(path), want) {
 				t.Errorf("%s, want %s", filepath.Base(path), want)
 			}
 			again, err := r.Rejudge()
