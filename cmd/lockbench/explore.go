@@ -156,11 +156,10 @@ func (x *exploration) run(ctx context.Context) error {
 	if err := sim.Supported(); err != nil {
 		return environment(err, "lockbench run --faults injects the same faults into real processes and servers")
 	}
-	kept := &runner{runFlags: &runFlags{out: x.out}}
-	if err := kept.makeFolder(time.Now().Format("20060102-150405") + "-explore"); err != nil {
+	var err error
+	if x.dir, err = makeFolder(x.out, time.Now(), "explore"); err != nil {
 		return err
 	}
-	x.dir = kept.dir
 	self, err := os.Executable()
 	if err != nil {
 		return environment(err, "exploring processes are this program again")
@@ -203,6 +202,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 		for _, p := range l.Properties {
 			found[exitBroken] = found[exitBroken] || p.Broken > 0
 		}
+		found[exitInternal] = found[exitInternal] || len(l.Disagreements) > 0
 		found[exitUndecided] = found[exitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not told
 	}
 	return found.exit()

@@ -274,6 +274,9 @@ func printTotals(w io.Writer, result *explore.Result) {
 		for _, f := range l.Failed {
 			fmt.Fprintf(w, "NO VERDICT: %s, seed %d: %s\n", subjectName(l), f.Seed, f.Failed)
 		}
+		for _, d := range l.Disagreements {
+			fmt.Fprintf(w, "MONITOR AND ORACLE DIFFER: %s: %s\n", subjectName(l), d)
+		}
 		for _, seed := range l.Nondeterministic {
 			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; nothing is told of it\n", subjectName(l), seed)
 		}

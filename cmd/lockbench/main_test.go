@@ -93,11 +93,10 @@ func TestNewFolder(t *testing.T) {
 	dirs := make([]string, 20)
 	for i := range dirs {
 		all.Go(func() {
-			var r runner
-			if err := r.newFolder("now"); err != nil {
+			var err error
+			if dirs[i], err = newFolder("now"); err != nil {
 				t.Error(err)
 			}
-			dirs[i] = r.dir
 		})
 	}
 	all.Wait()

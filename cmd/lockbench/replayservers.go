@@ -60,22 +60,16 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 	onAllProcessors()
 	said := &onServers{Of: f.attempts}
 	now := time.Now()
-	r := runner{runFlags: &runFlags{out: f.out}}
-	var err error
-	if f.out == "" {
-		err = r.newFolder(now.Format("20060102-150405") + "-replay")
-	} else {
-		err = r.makeFolder("")
-	}
+	dir, err := makeFolder(f.out, now, "replay")
 	if err != nil {
-		return said, placed(err)
+		return said, err
 	}
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return said, environment(err, "clients in processes of their own need to find this program")
 	}
 	setting := trial.Setting{Run: runID(now), Servers: servers.Local, Params: kept.Params, LockParams: kept.LockParams, Worker: own, Trials: f.attempts}
-	said.Folder = filepath.Join(r.dir, filepath.FromSlash(cell.Dir()))
+	said.Folder = filepath.Join(dir, filepath.FromSlash(cell.Dir()))
 	stderr := cmd.ErrOrStderr()
 	for n := range f.attempts {
 		fmt.Fprintf(stderr, "trial %d of %d on real servers\n", n+1, f.attempts)
@@ -97,15 +91,6 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 		}
 	}
 	return said, nil
-}
-
-// placed is the error of a folder that could not be made.
-func placed(err error) error {
-	var e *exit
-	if errors.As(err, &e) {
-		return err
-	}
-	return environment(err, "choose another folder with --out")
 }
 
 // take takes in a trial that counts.

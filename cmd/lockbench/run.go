@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,8 +159,14 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	case len(r.locks)+len(r.workloads)+len(r.faults)+len(r.worker) > 0:
 		name = "chosen"
 	}
-	if err := r.makeFolder(now.Format("20060102-150405") + "-" + name); err != nil {
+	var err error
+	if r.dir, err = makeFolder(r.out, now, name); err != nil {
 		return err
+	}
+	if r.out == "" {
+		link := filepath.Join("runs", "latest") // a convenience: where it cannot be made, nothing is lost
+		os.Remove(link)
+		os.Symlink(filepath.Base(r.dir), link)
 	}
 	own, err := trial.OwnWorker()
 	if err != nil {
@@ -189,44 +194,6 @@ func (r *runner) writeManifest() error {
 		return environment(err, "the folder of the run must be writable: choose another with --out")
 	}
 	return nil
-}
-
-// makeFolder makes the folder of the run: the one that was asked for, which must be empty, or a new one.
-func (r *runner) makeFolder(name string) error {
-	const elsewhere = "choose another folder with --out"
-	if r.out == "" {
-		if err := r.newFolder(name); err != nil {
-			return environment(err, elsewhere)
-		}
-		link := filepath.Join("runs", "latest") // a convenience: where it cannot be made, nothing is lost
-		os.Remove(link)
-		os.Symlink(filepath.Base(r.dir), link)
-		return nil
-	}
-	r.dir = r.out
-	if entries, err := os.ReadDir(r.dir); err == nil && len(entries) > 0 {
-		return usage(fmt.Errorf("the folder %s is not empty", r.dir), "a run never writes over another: choose a new folder with --out")
-	}
-	if err := os.MkdirAll(r.dir, 0o755); err != nil {
-		return environment(err, elsewhere)
-	}
-	return nil
-}
-
-// newFolder makes a folder that nobody else has, not even a run that begins at the same moment.
-func (r *runner) newFolder(name string) error {
-	if err := os.MkdirAll("runs", 0o755); err != nil {
-		return err
-	}
-	for n := 1; ; n++ {
-		r.dir = filepath.Join("runs", name)
-		if n > 1 {
-			r.dir += fmt.Sprintf("-%d", n)
-		}
-		if err := os.Mkdir(r.dir, 0o755); !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
 }
 
 // run drives every cell, reports, and returns the exit code as an error.

@@ -134,7 +134,7 @@ func claims(t sim.Trial) []histories.Claim {
 				}
 			}
 		}
-		if timeless(t.Plan) && (property == "fencing" || property == "resource-integrity") {
+		if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
 			worst.Verdict = impls.Open
 		}
 		switch worst.Verdict {
@@ -147,9 +147,9 @@ func claims(t sim.Trial) []histories.Claim {
 	return all
 }
 
-// timeless tells whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
+// forgetsAndSetsClocks tells whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
 // the two, since the clock stands in for a lost counter, may then not rise: safety adds up but for that.
-func timeless(p faults.Plan) bool {
+func forgetsAndSetsClocks(p faults.Plan) bool {
 	forgets, sets := false, false
 	for _, s := range p.Steps {
 		switch s.Do.Verb {

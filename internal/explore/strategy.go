@@ -101,7 +101,7 @@ func (s *scene) chooseWorkload() string {
 	return names[s.rand.IntN(len(names))]
 }
 
-// between is a time between two, short ones as likely as long ones, in whole milliseconds where that is possible.
+// between is a time between two, a short one more likely than a long one, in whole milliseconds where that is possible.
 func (s *scene) between(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))

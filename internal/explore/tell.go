@@ -47,6 +47,7 @@ type Size struct {
 type Told struct {
 	Stories          []Story  `json:"stories,omitempty"`
 	Nondeterministic []uint64 `json:"nondeterministic,omitempty"` // seeds that recorded something else when run again
+	Disagreements    []string `json:"disagreements,omitempty"`    // of the monitor with the oracle: a fault of lockbench
 }
 
 // pictureWidth is that of a story's picture, in characters.
@@ -109,6 +110,14 @@ func (t *telling) take(seed Seed) error {
 	if err != nil || again.Digest != small.Digest {
 		t.Nondeterministic = append(t.Nondeterministic, seed.Seed)
 		return err
+	}
+	verdict, err := again.Rejudge() // what is told is judged by the oracle too
+	if err != nil {
+		return err
+	}
+	if d := verdict.Oracle.Disagreements; len(d) > 0 {
+		t.Disagreements = append(t.Disagreements, d...)
+		return nil
 	}
 	told := story(found, small, seed.Seed, strategy)
 	var history strings.Builder
