@@ -110,10 +110,30 @@ func (f *forwarder) leave(p *passage) {
 	delete(f.passages, p)
 }
 
+// heard is a side to listen to. What it said is passed on when more is asked for: by then it has been understood, so
+// that no answer to it can come before.
+type heard struct {
+	from io.Reader
+	to   io.Writer
+	held []byte
+}
+
+func (h *heard) Read(b []byte) (int, error) {
+	if _, err := h.to.Write(h.held); err != nil {
+		return 0, err
+	}
+	n, err := h.from.Read(b)
+	h.held = append(h.held[:0], b[:n]...)
+	if err != nil {
+		_, _ = h.to.Write(h.held) // nobody asks for more
+	}
+	return n, err
+}
+
 // ask passes on what comes for the node, and listens until it has heard who follows. A follower says so and
 // waits for the answer before it asks for anything, so that nothing it asks for can overtake this.
 func (f *forwarder) ask(p *passage) {
-	r := bufio.NewReader(io.TeeReader(p.outer, p.inner)) // what is read here has been passed on
+	r := bufio.NewReader(&heard{from: p.outer, to: p.inner})
 	for {
 		words, err := readCommand(r)
 		if err != nil {
