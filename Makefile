@@ -2,15 +2,15 @@
 
 .PHONY: check test skipped fuzz differential scenarios soak explore bench run clean
 
-# The heaviest do without the race detector: the judge and virtual time run on one goroutine at a time, as good as, the
+# The heaviest do without the race detector: the judge, virtual time and the page run on one goroutine at a time, as good as, the
 # examples are other people's programs, and what the command puts together is raced in the packages beneath it.
-RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /examples -e /cmd/)
+RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /examples -e /reports$$ -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
-	go test -race -timeout 10m $(RACED)
+	go test -race -short -timeout 10m $(RACED)
 
 test: ## the tests, as the README has it
 	go test ./...

@@ -96,6 +96,7 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
+	now = r.told(now)
 	open := make([]Op, 0, len(r.logs))
 	for _, l := range r.logs {
 		open = r.drain(l, open)
@@ -167,6 +168,8 @@ type Log struct {
 	open Op
 	busy bool
 	done []Op
+
+	begun time.Duration // of what Tell will tell; 0: nothing
 
 	faults []*Op // injects that have not returned
 }

@@ -10,7 +10,7 @@ import (
 // its key unnoticed keeps its successor's alive, also after that one has died.
 func blindRenewal() Impl {
 	return Impl{
-		Name: "blind-renewal", Store: "redis", Deployment: "single", Renews: true, BackOff: longestPause,
+		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: longestPause,
 		Doc: "SET NX PX with a token, and a PEXPIRE each third of the lease that does not look whose key it is",
 		Expect: together(
 			expect(Holds, "SET NX is atomic, the script deletes nobody else's key, and nobody loses a key that is renewed",
@@ -73,7 +73,7 @@ func (l *blindRenewalLock) Release(ctx context.Context, g Grant) error {
 // Close stops the renewals and waits for them; the keys are left to expire.
 func (l *blindRenewalLock) Close() error {
 	l.renewals.closeAll()
-	err := l.Client.Close() // what is in flight ends with its connection
+	err := l.UniversalClient.Close() // what is in flight ends with its connection
 	if late := l.renewals.wait(); err == nil {
 		err = late
 	}

@@ -242,7 +242,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		again = 1
 	}
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.Client, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
 	if err != nil {
 		return Hold{}, err
 	}
@@ -292,10 +292,24 @@ func (l *fencedLock) hold(r *request, g Grant) Hold {
 		h = newLease(l.life, g, r.TTL, r.start)
 		h.confirm(sent, g.Validity)
 		l.held[g.Token] = h
-		l.running.Go(func() { l.lookAfter(h, sent.Add(g.Validity/3)) })
+		renew := func(ctx context.Context) error { return l.renew(ctx, h) }
+		l.running.Go(func() { h.lookAfter(l.env, sent.Add(g.Validity/3), renew, func() { l.forget(h) }) })
 	}
 	h.depth++
 	return Hold{Grant: g, Lost: h.lost}
+}
+
+func (l *fencedLock) renew(ctx context.Context, h *lease) error {
+	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key)[:1], h.grant.Token, h.ttl.Milliseconds()).Int64())
+}
+
+// forget drops a hold that is over and was not released: its release finds out from the store.
+func (l *fencedLock) forget(h *lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[h.grant.Token] == h {
+		delete(l.held, h.grant.Token)
+	}
 }
 
 // withdraw leaves the queue and gives back what was granted on the way, whatever became of the caller. Nil:
@@ -366,7 +380,7 @@ func (l *fencedLock) letGo(token string) *lease {
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	return released(fencedRelease.Run(ctx, l.Client, l.keys(key), token, entry, l.channels(), l.mint).Int64())
+	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.channels(), l.mint).Int64())
 }
 
 func released(code int64, err error) error {
@@ -402,5 +416,5 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 func (l *fencedLock) Close() error {
 	err := l.listener.close() // with which the life of every lease ends
 	l.running.Wait()
-	return errors.Join(err, l.Client.Close())
+	return errors.Join(err, l.UniversalClient.Close())
 }

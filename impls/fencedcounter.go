@@ -5,7 +5,7 @@ package impls
 // have caught up, and on the way one of them is the same as that of a holder from before, who may still write.
 func fencedCounter() Impl {
 	i := fenced()
-	i.Name = "fenced-counter"
+	i.Name, i.Control = "fenced-counter", true
 	i.Doc = "fenced with a plain counter for its tokens, as articles have it: where the server forgets, they begin again"
 	i.Expect = together(fencedUsual(), fencedForgotten(), fencedByCount())
 	i.Open = func(env Env) (Lock, error) { return openFenced(env, "count") }

@@ -36,12 +36,12 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 				needRedis(t)
 			}
 			groups := map[string]*servers.Group{}
-			for _, impl := range impls.All() {
+			for _, impl := range impls.OnRedis() {
 				for _, wait := range []string{"spin", "backoff"} {
 					if impl.Store == "" && wait == "backoff" {
 						continue
 					}
-					if why := (servers.Spec{How: how, Deployment: impl.Deployment}).Supported(); why != nil && impl.Store != "" {
+					if why := (servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}).Supported(); why != nil && impl.Store != "" {
 						t.Run(impl.Name, func(t *testing.T) { t.Skip(why) })
 						break
 					}
@@ -231,7 +231,7 @@ func TestReentry(t *testing.T) {
 // TestTable: every lock says what it is and what is expected of it, each expectation with its reason.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
-	for _, impl := range impls.All() {
+	for _, impl := range impls.OnRedis() {
 		if names[impl.Name] || impl.Doc == "" || len(impl.Expect) == 0 {
 			t.Errorf("%s: a name of its own, a sentence and expectations are wanted", impl.Name)
 		}

@@ -81,15 +81,17 @@ func (h *lease) end() {
 	<-h.done
 }
 
-// lookAfter renews a hold a third into each lease, and soon again where nobody answered.
-func (l *fencedLock) lookAfter(h *lease, next time.Time) {
+// lookAfter renews a hold a third into each lease, and soon again where nobody answered. It returns when the hold is
+// over, after forget, which takes back what is kept of it. What renew was not told of by the end of the lease it gives
+// up on; ErrNotHeld is its definite answer.
+func (h *lease) lookAfter(env Env, next time.Time, renew func(context.Context) error, forget func()) {
 	defer close(h.done)
 	for h.pauseUntil(next) {
-		sent, err := l.renew(h)
-		if h.ctx.Err() == nil && l.env.Renewed != nil {
+		sent, err := h.renew(renew)
+		if h.ctx.Err() == nil {
 			g := h.grant
 			g.Validity = h.ttl
-			l.env.Renewed(g, sent.Sub(h.start), err)
+			env.renewed(g, sent.Sub(h.start), err)
 		}
 		switch {
 		case err == nil:
@@ -102,7 +104,7 @@ func (l *fencedLock) lookAfter(h *lease, next time.Time) {
 		}
 	}
 	h.cancel()
-	l.forget(h)
+	forget()
 }
 
 // pauseUntil is false where the hold is over before.
@@ -118,21 +120,12 @@ func (h *lease) pauseUntil(t time.Time) bool {
 }
 
 // renew asks once, and not beyond the end of what it is to prolong.
-func (l *fencedLock) renew(h *lease) (sent time.Time, err error) {
+func (h *lease) renew(ask func(context.Context) error) (sent time.Time, err error) {
 	h.mu.Lock()
 	until := h.until
 	h.mu.Unlock()
 	ctx, cancel := context.WithDeadline(h.ctx, until)
 	defer cancel()
 	sent = time.Now()
-	return sent, released(fencedRenew.Run(ctx, l.Client, l.keys(h.grant.Key)[:1], h.grant.Token, h.ttl.Milliseconds()).Int64())
-}
-
-// forget drops a hold that is over and was not released: its release finds out from the store.
-func (l *fencedLock) forget(h *lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[h.grant.Token] == h {
-		delete(l.held, h.grant.Token)
-	}
+	return sent, ask(ctx)
 }

@@ -15,8 +15,8 @@ func localMutex() Impl {
 		exclusive[i].Processes = 2
 	}
 	return Impl{
-		Name: "local-mutex",
-		Doc:  "a mutex in each process: exclusive in one process only",
+		Name: "local-mutex", Control: true,
+		Doc: "a mutex in each process: exclusive in one process only",
 		Expect: together(exclusive,
 			expect(Holds, "a waiter is woken by the release within its process", "progress")),
 		Open: func(Env) (Lock, error) { return &mutexes{of: map[string]chan struct{}{}}, nil },

@@ -67,7 +67,7 @@ type Lock interface {
 
 // Renewer extends a grant when its client asks. A lock that renews by itself needs no Renewer.
 type Renewer interface {
-	// Renew returns the grant with the validity of the renewal. ErrNotHeld is definite.
+	// Renew returns the grant with the validity of the renewal, and SentAfter from its call on. ErrNotHeld is definite.
 	Renew(context.Context, Grant) (Grant, error)
 }
 
@@ -104,15 +104,19 @@ type Env struct {
 type Impl struct {
 	Name           string
 	Doc            string        // one sentence
-	Store          string        // what it talks to: "redis", or "" for nothing
-	Deployment     string        // the usual one: single, replica or five; "" without a store
+	Store          string        // what it talks to: "redis", "mysql", ..., or "" for nothing
+	Deployment     string        // the usual one: single, replica, five or three; "" without a store
+	Control        bool          // it is here for its defect, beside the lock that does without it
 	Reentrant      bool          // it is meant to grant again to the owner that holds
 	Renews         bool          // it renews by itself while it is held
+	Session        bool          // it is held by a session of its store, and gone when that ends
 	TwoSteps       bool          // its acquire is two commands
 	TwoStepRelease bool          // its release is a comparison and a deletion, one after the other
 	Notifies       bool          // its waiters are told by pub/sub
 	ExactTry       bool          // it claims to answer "busy" only while somebody holds
 	Lease          time.Duration // the longest lease that is asked of it; 0: any
+	Shortest       time.Duration // the shortest lease that is asked of it to show what it does; 0: any
+	Late           time.Duration // so much after a lease its store may still keep what it held; 0: nothing to speak of
 	BackOff        time.Duration // the longest pause between two tries of a waiter
 	Fences         bool          // it mints fencing tokens
 	Expect         []Expectation

@@ -6,8 +6,8 @@ import "context"
 // it break, nothing else that the suite says can be believed. It is also the floor of every latency.
 func none() Impl {
 	return Impl{
-		Name: "none",
-		Doc:  "no lock at all: everybody is granted at once",
+		Name: "none", Control: true,
+		Doc: "no lock at all: everybody is granted at once",
 		Expect: expect(Breaks, "nobody is ever kept out",
 			"lease-exclusion", "mutual-exclusion", "resource-integrity"),
 		Open: func(Env) (Lock, error) { return noLock{}, nil },

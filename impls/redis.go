@@ -22,18 +22,21 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// node is one Redis server and the keys that a lock has there.
+// node is one Redis server, or a cluster that is as one, and the keys that a lock has there.
 type node struct {
-	*redis.Client
+	redis.UniversalClient
 	prefix string
 }
 
-// openNode connects to the only server of a lock on the single deployment.
+// openNode connects to the only server of a lock on the single deployment. Several servers are a cluster.
 func openNode(env Env) (node, error) {
-	if len(env.Nodes) != 1 {
-		return node{}, fmt.Errorf("want 1 server, got %d", len(env.Nodes))
+	switch len(env.Nodes) {
+	case 0:
+		return node{}, errors.New("want a server, got none")
+	case 1:
+		return connect(env, env.Nodes[0])
 	}
-	return connect(env, env.Nodes[0])
+	return connectCluster(env)
 }
 
 // connect opens a client of one server; it dials when it is first used.
@@ -42,6 +45,11 @@ func connect(env Env, url string) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
+	return node{redis.NewClient(careful(opts)), env.Prefix}, nil
+}
+
+// careful sets a client up so that it does what a lock asks it, once, and nothing by itself.
+func careful(opts *redis.Options) *redis.Options {
 	opts.ContextTimeoutEnabled = true // off by default: a cancelled call would return after ReadTimeout
 	opts.MaxRetries = -1              // 3 by default: a SET NX resent after a lost reply answers "busy" to its own owner
 	opts.DialerRetries = 1
@@ -51,7 +59,7 @@ func connect(env Env, url string) (node, error) {
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	opts.ReadBufferSize, opts.WriteBufferSize = 4096, 4096
-	return node{redis.NewClient(opts), env.Prefix}, nil
+	return opts
 }
 
 // single is what locks on one Redis share that wait by asking again.
@@ -87,14 +95,14 @@ func (n node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 // checkTTL refuses what the server would round to nothing.
 func checkTTL(ttl time.Duration) error {
 	if ttl < time.Millisecond {
-		return fmt.Errorf("ttl %v: want at least 1ms, the unit of PX", ttl)
+		return fmt.Errorf("ttl %v: want at least 1ms", ttl)
 	}
 	return nil
 }
 
 // deleteIfMine compares and deletes in one script.
 func (n node) deleteIfMine(ctx context.Context, key, token string) error {
-	return notHeldIfNone(compareAndDelete.Run(ctx, n.Client, []string{n.key(key)}, token).Int64())
+	return notHeldIfNone(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.key(key)}, token).Int64())
 }
 
 // drift is how far clocks may run apart within a lease, the server's expiry being counted in milliseconds.

@@ -31,7 +31,8 @@ func redisson() Impl {
 			under("holder-abandon", expect(Breaks, "the watchdog renews for as long as its process lives", "recovery", "no-orphan")),
 			survives(badWeather, "what is not known to be granted expires, and what comes late frees nobody else's"),
 			survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
-			survives("failover-synced", "the replica that takes over has the hash and its lease")),
+			survives("failover-synced", "the replica that takes over has the hash and its lease"),
+			onCluster()),
 		Open: func(env Env) (Lock, error) {
 			return openRedisson(env, redissonScripts{redissonAcquire, redissonRelease}, true)
 		},
@@ -102,7 +103,7 @@ func openRedisson(env Env, scripts redissonScripts, watchdog bool) (Lock, error)
 		return nil, err
 	}
 	l := &redissonLock{node: n, env: env, id: token(env.Rand), scripts: scripts,
-		news: newSubscriptions(n.Client), held: map[string]*watchedHold{}}
+		news: newSubscriptions(n.UniversalClient), held: map[string]*watchedHold{}}
 	if watchdog {
 		l.renewals = newRenewals()
 	}
@@ -150,7 +151,7 @@ func (l *redissonLock) try(ctx context.Context, req Request, start time.Time) (H
 		return Hold{}, 0, err
 	}
 	g := Grant{Key: req.Key, Owner: req.Owner, Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
-	reply, err := l.scripts.acquire.Run(ctx, l.Client, []string{l.key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
+	reply, err := l.scripts.acquire.Run(ctx, l.UniversalClient, []string{l.key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
 	switch {
 	case err != nil:
 		return Hold{}, 0, err
@@ -201,7 +202,7 @@ func holdName(g Grant) string { return g.Token + " " + g.Key }
 // extend renews once; false where the hold is lost. An error that is not definite may be a passing one.
 func (l *redissonLock) extend(g Grant, h *watchedHold, start time.Time) bool {
 	sent := time.Since(start)
-	err := notHeldIfNone(redissonExtend.Run(context.Background(), l.Client, []string{l.key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
+	err := notHeldIfNone(redissonExtend.Run(context.Background(), l.UniversalClient, []string{l.key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
 	l.env.renewed(g, sent, err)
 	if !errors.Is(err, ErrNotHeld) {
 		return true
@@ -223,7 +224,7 @@ func (l *redissonLock) Release(ctx context.Context, g Grant) error {
 			return err
 		}
 	}
-	err := l.scripts.release.Run(ctx, l.Client, []string{l.key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
+	err := l.scripts.release.Run(ctx, l.UniversalClient, []string{l.key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
 	if errors.Is(err, redis.Nil) {
 		return ErrNotHeld
 	}
@@ -260,7 +261,7 @@ func (l *redissonLock) Close() error {
 		l.renewals.closeAll()
 	}
 	l.news.close()
-	errs := []error{l.Client.Close()} // what is in flight ends with its connection
+	errs := []error{l.UniversalClient.Close()} // what is in flight ends with its connection
 	if l.renewals != nil {
 		errs = append(errs, l.renewals.wait())
 	}

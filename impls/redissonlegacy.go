@@ -10,7 +10,7 @@ import (
 // is gone reports success, so that a holder does not learn that its lease had run out.
 func redissonLegacy() Impl {
 	return Impl{
-		Name: "redisson-legacy", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true,
+		Name: "redisson-legacy", Control: true, Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true,
 		Doc: "Redisson's lock with its older scripts: a release of what is gone reports success",
 		Expect: together(redissonUsual(), watched(),
 			in("misuse", expect(Breaks, "a release of a missing key reports success", "owner-release"))),

@@ -179,7 +179,7 @@ func (l *redLockLock) Release(ctx context.Context, g Grant) error {
 func (l *redLockLock) Renew(ctx context.Context, g Grant) (Grant, error) {
 	start, ttl := time.Now(), leaseOf(g)
 	v := l.ask(ctx, l.nodes, perNode(ttl), func(ctx context.Context, n node) error {
-		return notHeldIfNone(compareAndPExpire.Run(ctx, n.Client, []string{n.key(g.Key)}, g.Token, ttl.Milliseconds()).Int64())
+		return notHeldIfNone(compareAndPExpire.Run(ctx, n.UniversalClient, []string{n.key(g.Key)}, g.Token, ttl.Milliseconds()).Int64())
 	}, func(v votes) bool { return v.yes >= l.majority() })
 	switch {
 	case v.yes >= l.majority() && time.Since(start) < ttl-drift(ttl):
@@ -221,7 +221,7 @@ func (l *redLockLock) Close() error {
 	l.rest.Wait()
 	var errs []error
 	for _, n := range l.nodes {
-		errs = append(errs, n.Client.Close())
+		errs = append(errs, n.UniversalClient.Close())
 	}
 	return errors.Join(errs...)
 }

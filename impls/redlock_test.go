@@ -19,7 +19,7 @@ import (
 // open opens one lock of the table by name.
 func open(t *testing.T, name string, env impls.Env) impls.Lock {
 	t.Helper()
-	all := impls.All()
+	all := impls.OnRedis()
 	impl := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })]
 	if env.Rand == nil {
 		env.Rand = impls.NewRand(2, uint64(env.Process))
@@ -94,7 +94,7 @@ func TestRedLockWithDeadServers(t *testing.T) {
 }
 
 func TestRedLockWantsAnOddNumber(t *testing.T) {
-	all := impls.All()
+	all := impls.OnRedis()
 	impl := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "redlock" })]
 	for _, n := range []int{0, 1, 2, 4, 6} {
 		if l, err := impl.Open(impls.Env{Nodes: slices.Repeat([]string{"redis://127.0.0.1:1"}, n), Rand: impls.NewRand(1, 1)}); err == nil {

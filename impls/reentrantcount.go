@@ -16,7 +16,7 @@ import (
 // null pointer; here it is answered as ErrNotHeld, for it has no effect either.
 func reentrantCount() Impl {
 	return Impl{
-		Name: "reentrant-count", Store: "redis", Deployment: "single", Reentrant: true, BackOff: longestPause,
+		Name: "reentrant-count", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: longestPause,
 		Doc: "an article's re-entrant lock with a count that stays 0, and a marker that is never cleared",
 		Expect: together(
 			expect(Breaks, "a thread whose marker is set, be it by a refusal, is granted without asking the server",

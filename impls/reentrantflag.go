@@ -16,7 +16,7 @@ import (
 // release frees what the outer one holds.
 func reentrantFlag() Impl {
 	return Impl{
-		Name: "reentrant-flag", Store: "redis", Deployment: "single", Reentrant: true, BackOff: longestPause,
+		Name: "reentrant-flag", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: longestPause,
 		Doc: "an article's re-entrant lock: an owner marker that is never cleared, and no count",
 		Expect: together(
 			expect(Breaks, "a thread whose marker is set, be it by a refusal, is granted without asking the server",

@@ -9,7 +9,7 @@ import (
 // is that nothing frees the key of a holder that died.
 func setNX() Impl {
 	return Impl{
-		Name: "setnx", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Name: "setnx", Control: true, Store: "redis", Deployment: "single", BackOff: longestPause,
 		Doc: "SETNX and DEL: excludes, and stays locked for ever when its holder dies",
 		Expect: together(
 			expect(Holds, "SETNX is atomic and the key never expires: one holder until its DEL",

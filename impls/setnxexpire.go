@@ -10,7 +10,7 @@ import (
 // the two leaves a key that never expires, and the plain DEL deletes whoever's key is there.
 func setNXExpire() Impl {
 	return Impl{
-		Name: "setnx-expire", Store: "redis", Deployment: "single", BackOff: longestPause, TwoSteps: true,
+		Name: "setnx-expire", Control: true, Store: "redis", Deployment: "single", BackOff: longestPause, TwoSteps: true,
 		Doc: "SETNX, then PEXPIRE, then a plain DEL: a crash between the first two locks for ever",
 		Expect: together(
 			expect(Holds, "SETNX is atomic, and no hold of this workload outlives its lease",

@@ -6,7 +6,7 @@ import "context"
 // holder that comes back after its lease deletes the key of whoever holds it by then.
 func setPX() Impl {
 	return Impl{
-		Name: "set-px", Store: "redis", Deployment: "single", BackOff: longestPause,
+		Name: "set-px", Control: true, Store: "redis", Deployment: "single", BackOff: longestPause,
 		Doc: "SET NX PX with a fixed value and a plain DEL: an owner that is late deletes its successor's lock",
 		Expect: together(
 			expect(Holds, "SET NX is atomic, and no hold of this workload outlives its lease",

@@ -11,7 +11,7 @@ import (
 // comparison and the deletion are two steps, and the key may become another's between them.
 func setPXGetDel() Impl {
 	return Impl{
-		Name: "set-px-getdel", Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
+		Name: "set-px-getdel", Control: true, Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
 		Doc: "SET NX PX with a random token, released by GET, a comparison in the client, and DEL",
 		Expect: together(
 			expect(Holds, "SET NX is atomic, and no hold of this workload outlives its lease",

@@ -26,7 +26,7 @@ func setPXLua() Impl {
 			silence(),
 			survives("failover-synced", "the replica that takes over has the key and its lease"),
 			on("durable", under("server-restart", threeViews(Holds, "every command is on disk before it is answered"))),
-			comparedRelease(), promiseOutlived()),
+			onCluster(), comparedRelease(), promiseOutlived()),
 		Open: func(env Env) (Lock, error) {
 			s, err := openSingle(env)
 			return &setPXLuaLock{s}, err

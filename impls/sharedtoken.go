@@ -12,7 +12,7 @@ import (
 // key, which then stays until its lease is over; one whose process was granted last deletes for others too.
 func sharedToken() Impl {
 	return Impl{
-		Name: "shared-token", Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
+		Name: "shared-token", Control: true, Store: "redis", Deployment: "single", BackOff: longestPause, TwoStepRelease: true,
 		Lease: time.Second, // its users wait for most of them to run out
 		Doc:   "an article's lock: the token is a field that all threads share and every try overwrites",
 		Expect: together(

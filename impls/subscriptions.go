@@ -33,7 +33,7 @@ type subscription struct {
 	active  bool // so is this: ready is closed
 }
 
-func newSubscriptions(client *redis.Client) *subscriptions {
+func newSubscriptions(client redis.UniversalClient) *subscriptions {
 	return &subscriptions{pubsub: client.Subscribe(context.Background()), turn: make(chan struct{}, 1),
 		of: map[string]*subscription{}, closing: make(chan struct{}), listened: make(chan struct{})}
 }

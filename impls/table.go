@@ -1,12 +1,22 @@
 package impls
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // All is every lock, from the one that is none up the ladder.
 func All() []Impl {
 	return []Impl{none(), localMutex(), setNX(), setNXExpire(), setPX(), setPXGetDel(), sharedToken(),
 		reentrantFlag(), reentrantCount(), reentrantCountFixed(), blindRenewal(), setPXLua(), setPXWait(),
-		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced(), fencedCounter()}
+		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced(), fencedCounter(),
+		mysqlRow(), mysqlRowTTL(), mysqlGetLock(), postgresAdvisory(), postgresAdvisoryPool(),
+		mongoDB(), mongoDBPlain(), ferretDB(), zooKeeper(), zooKeeperHerd(), etcd()}
+}
+
+// OnRedis are the locks that talk to Redis or to nothing: there is virtual time for those, and an emulator.
+func OnRedis() []Impl {
+	return slices.DeleteFunc(All(), func(i Impl) bool { return i.Store != "" && i.Store != "redis" })
 }
 
 // expect writes one expectation for several properties that hold or break for the same reason.
@@ -132,4 +142,25 @@ func recovers(faults, because string) []Expectation {
 func promiseOutlived() []Expectation {
 	return in("long-hold", together(leaseRunsOut(),
 		expect(Holds, "the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion")))
+}
+
+// sessionHeld is what to expect of a lock that a session holds, which is asked for a sign of life three times in each
+// lease.
+func sessionHeld() []Expectation {
+	return together(
+		expect(Holds, "every holder gives its lock back, and a session that is not sure of itself is ended", "no-orphan", "progress"),
+		under("holder-stall process-pause slow-network partition partition-one-way server-pause",
+			threeViews(Holds, "the server keeps a session whose client is silent, and the lock with it")),
+		under("holder-kill", together(threeViews(Holds, "the server gives to the next what the session of the dead one held"),
+			expect(Holds, "the connection of a process that died is closed, and its session ends with it", "recovery", "no-orphan"))),
+		under("holder-abandon", expect(Breaks, "the process lives on, and its session with it", "recovery", "no-orphan")),
+		under("half-open",
+			expect(Breaks, "the server keeps the session of the dead one until its network gives up, which takes hours", "recovery")),
+		under("session-kill", together(
+			expect(Breaks, "the next is granted at once, and the holder notices when it asks for a sign of life", "lease-exclusion", "mutual-exclusion"),
+			expect(Holds, "the loss is noticed before the work is written", "resource-integrity"))),
+		under("server-restart", expect(Open, "sessions end with their server: whether the holder notices before the next is granted is a matter of milliseconds",
+			"lease-exclusion", "mutual-exclusion")),
+		in("misuse", expect(Holds, "a grant that has no session any more is refused here, and the server knows which session holds", "owner-release")),
+		in("long-hold", expect(Holds, "a session has no lease that could run out", "lease-exclusion", "mutual-exclusion")))
 }

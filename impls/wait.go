@@ -59,14 +59,8 @@ const answerGrace = 50 * time.Millisecond
 // attempt's own error, and indeterminate.
 func (p polling) acquire(ctx context.Context, req Request, attempt func(context.Context) (Grant, error)) (Hold, error) {
 	start := time.Now()
-	patience := ctx
-	if req.Wait > 0 {
-		var cancel, giveUp context.CancelFunc
-		patience, giveUp = context.WithTimeout(ctx, req.Wait)
-		defer giveUp()
-		ctx, cancel = context.WithTimeout(ctx, req.Wait+answerGrace)
-		defer cancel()
-	}
+	patient, ctx, done := patiently(ctx, req.Wait)
+	defer done()
 	for n := 0; ; n++ {
 		sent := time.Since(start)
 		grant, err := attempt(ctx)
@@ -74,10 +68,21 @@ func (p polling) acquire(ctx context.Context, req Request, attempt func(context.
 			grant.SentAfter = sent
 			return Hold{Grant: grant}, nil
 		}
-		if !errors.Is(err, ErrBusy) || req.Wait == 0 || !p.pause(patience, n) {
+		if !errors.Is(err, ErrBusy) || req.Wait == 0 || !p.pause(patient, n) {
 			return Hold{}, err
 		}
 	}
+}
+
+// patiently is for waiters: it ends when one is to give up, and the context that it comes with a little later, so that
+// the answer to what is under way is still read.
+func patiently(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
+	if wait <= 0 {
+		return ctx, ctx, func() {}
+	}
+	patient, giveUp := context.WithTimeout(ctx, wait)
+	limit, cancel := context.WithTimeout(ctx, wait+answerGrace)
+	return patient, limit, func() { giveUp(); cancel() }
 }
 
 // pause waits before the attempt after the nth refusal; false means that the context is over.

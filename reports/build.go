@@ -57,6 +57,7 @@ func (r *Results) readCell(dir string, c Cell) error {
 	r.Warnings = append(r.Warnings, differingClaims(c, judged)...)
 	r.Cells = append(r.Cells, observe(c, judged)...)
 	r.Measurements = append(r.Measurements, measure(c, judged))
+	r.addSales(c, judged)
 	return r.writeHistograms(dir, c, judged)
 }
 

@@ -214,7 +214,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	writeTrial(t, filepath.Join(dir, "x", "w+none", "002"), trialFiles{void: evil})
 	m := Manifest{
 		Name: evil, Command: evil + "```", Servers: evil, Notes: []string{evil}, Warnings: []string{evil},
-		Locks: []LockDoc{{evil, evil, evil}}, Parameters: []Parameter{{evil, evil, evil}},
+		Locks: []LockDoc{{evil, evil, evil, true}}, Parameters: []Parameter{{evil, evil, evil}},
 		Plan: []Cell{{Dir: "x/w+none", Lock: evil, Deployment: evil, Workload: evil, Fault: "none"}},
 	}
 	m.Environment.Server, m.Environment.CPU = evil, evil

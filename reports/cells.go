@@ -60,7 +60,7 @@ type figures struct {
 func cellOf(m Measurement) figures {
 	f := figures{
 		Goodput: cell{Text: significant(m.Goodput.Median), Title: fmt.Sprintf("median of %s: %s to %s per second", plural(len(m.Trials), "trial"), significant(m.Goodput.Low), significant(m.Goodput.High))},
-		Ceiling: cell{Text: none, Title: "no ceiling: several keys, or nothing completed"},
+		Ceiling: cell{Text: none, Title: "no ceiling: several keys, no time inside, or nothing completed"},
 		HandOff: rankCell(m.HandOff, 0.5),
 		Jain:    cell{Text: none, Title: "nothing was completed"},
 		Longest: cell{Text: none, Title: "nobody asked"},

@@ -59,6 +59,17 @@ func TestChromium(t *testing.T) {
 		checkContrast(t, b)
 		b.checkQuiet(t)
 	})
+	t.Run("sales", func(t *testing.T) {
+		sales := t.TempDir()
+		writeSales(t, sales)
+		if _, err := Build(sales); err != nil {
+			t.Fatal(err)
+		}
+		b := load(t, ctx, filepath.Join(sales, "report", "index.html"))
+		checkFits(t, b)
+		checkContrast(t, b)
+		b.checkQuiet(t)
+	})
 	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
 	if len(viewers) == 0 {
 		t.Error("no witness has a page of Porcupine's")

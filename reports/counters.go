@@ -12,6 +12,7 @@ import (
 // empty where the servers count nothing.
 type counters struct {
 	Server  string             `json:"server"`
+	Store   string             `json:"store"`
 	Before  map[string]float64 `json:"before"`
 	After   map[string]float64 `json:"after"`
 	Network *Network           `json:"network"` // what the harness's own proxy counted over the workload; nil where there was none

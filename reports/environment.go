@@ -21,7 +21,9 @@ type Environment struct {
 	Go        string    `json:"go"`
 	Lockbench string    `json:"lockbench,omitempty"` // revision, with "+changes" where the tree was not clean
 	Load      []float64 `json:"load,omitempty"`      // averages over 1, 5 and 15 minutes when the run began
-	Server    string    `json:"server,omitempty"`    // product, version and how it was brought up; the command's to fill in
+	Server    string    `json:"server,omitempty"`    // product, version and how it was brought up, of each store; the command's to fill in
+
+	Stores []StoreDoc `json:"stores,omitempty"` // in display order; the command's to fill in
 }
 
 // Collect finds out the environment; it never fails. Server is left for the caller.

@@ -55,6 +55,7 @@ type LockDoc struct {
 	Name       string `json:"name"`
 	Doc        string `json:"doc"`
 	Deployment string `json:"deployment,omitempty"` // its usual one
+	Control    bool   `json:"control,omitempty"`    // it is here for its defect, and stands for nothing
 }
 
 // Scenario is a way in which locks are known to fail, driven on purpose: several cells, each with its expectations.

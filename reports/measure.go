@@ -16,6 +16,7 @@ type Measurement struct {
 	Scenario   string `json:"scenario,omitempty"`
 	Standing   string `json:"standing"` // why its speed is no merit; empty: nothing speaks against it
 	Server     string `json:"server"`
+	Store      string `json:"store"` // what the lock talks to; empty: nothing, or a run that did not say
 	Clients    int    `json:"clients"`
 	Processes  int    `json:"processes"`
 	Simulated  bool   `json:"simulated_processes"` // the processes were locks within one process
@@ -25,7 +26,7 @@ type Measurement struct {
 	Trials      []TrialFigures `json:"trials"`
 	Sections    int            `json:"sections"`               // critical sections completed
 	Goodput     Range          `json:"goodput_per_second"`     // critical sections, over trials
-	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, or nothing completed
+	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no time inside, or nothing completed
 	Jain        Range          `json:"jain"`                   // of critical sections per client, over trials
 	Commands    *float64       `json:"commands_per_grant"`     // of the servers; null: see commands_why
 	CommandsWhy string         `json:"commands_why,omitempty"` // there is no such figure
@@ -81,7 +82,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	m := Measurement{
 		Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
 		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
-		Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
+		Store: trials[0].counters.Store, Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
 	}
 	all := newSamples()
 	var goodput, jain []float64
@@ -96,6 +97,9 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	}
 	m.Goodput, m.Jain = rangeOf(goodput), rangeOf(jain)
 	m.setDistributions(&all)
+	if h.Params["hold"] == "0s" { // what it takes to give the lock back at once is no ceiling
+		m.Ceiling = 0
+	}
 	m.setCommands(trials)
 	m.Network = networkOf(trials)
 	return m

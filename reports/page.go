@@ -33,7 +33,10 @@ type page struct {
 	Groups     []group
 	Witnesses  []witness
 	Workloads  []workload
+	Stores     []storeRow
+	Common     string // the workload that the figures of the stores are of
 	Recoveries []recoveryRow
+	Shops      []saleRow
 	Simulated  bool
 	AllFiles   []File
 	ResultsSum string // of results.json
@@ -102,7 +105,8 @@ func newPage(r *Results, results File) (*page, error) {
 	if p.Workloads, err = r.workloads(); err != nil {
 		return nil, err
 	}
-	p.Recoveries = r.recoveries()
+	p.Stores, p.Common = r.stores()
+	p.Recoveries, p.Shops = r.recoveries(), r.saleRows()
 	for _, m := range r.Measurements {
 		p.Simulated = p.Simulated || m.Simulated
 	}
@@ -243,6 +247,11 @@ func (r *Results) funcs() template.FuncMap {
 		"claims":      claims,
 		"intrials":    inTrials,
 		"networked":   networked,
+		"ornone":      orNone,
+		"verdicts":    storeRow.verdicts,
+		"salesetup":   saleSetup,
+		"ms":          milliseconds,
+		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"integer":     func(v float64) string { return Count(int(math.Round(v))) },
 		"seenin":      claim.where,
 		"lines":       latencyLines,

@@ -27,6 +27,7 @@ type Results struct {
 	Tally        Tally         `json:"tally"`
 	Cells        []Observation `json:"cells"`
 	Measurements []Measurement `json:"measurements"`
+	Sales        []Sale        `json:"sales,omitempty"` // one per judged trial whose clients were buyers of a shop
 	Trials       []Trial       `json:"trials"`
 	Gaps         []Gap         `json:"gaps"`     // planned, and not in the table, or not whole
 	Warnings     []string      `json:"warnings"` // found while the run was read

@@ -19,6 +19,8 @@ func (r *Results) Text(w io.Writer, color bool) error {
 		t.rows(g)
 		t.line("")
 	}
+	t.stores(r.stores())
+	t.sales(r.saleRows())
 	for _, gap := range r.Gaps {
 		t.line(t.paint("33", "missing"), clean(gap.Dir+": "+gap.Reason))
 	}
@@ -157,6 +159,17 @@ func scenarioRows(all []claim) (cells [][]string, scores []checker.Score) {
 		cells, scores = append(cells, row), append(scores, o.Score)
 	}
 	return cells, scores
+}
+
+// columns writes rows beneath each other, the first of which is the heading.
+func (t *table) columns(cells [][]string) {
+	wide := widths(cells)
+	for _, row := range cells {
+		for c, text := range row {
+			row[c] = clean(text) + strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
+		}
+		t.line(append([]string{""}, row...)...)
+	}
 }
 
 func widths(cells [][]string) []int {

@@ -48,6 +48,7 @@ type trialRead struct {
 	verdict  checker.Verdict
 	stats    *trialStats
 	counters counters
+	sale     *saleFigures // nil: it had no shop
 	files    []File
 	warnings []string
 }
@@ -94,7 +95,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 
 // sum sums the trial's files.
 func (t *trialRead) sum(dir string) error {
-	for _, name := range []string{historyName, verdictName, countersName, voidName} {
+	for _, name := range []string{historyName, verdictName, countersName, shopName, voidName} {
 		f, err := sumFile(dir, path.Join(t.Dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -135,6 +136,10 @@ func (t *trialRead) read(dir string) error {
 		return err
 	}
 	t.readCounters(filepath.Join(dir, countersName))
+	var err error
+	if t.sale, err = readSale(filepath.Join(dir, shopName)); err != nil {
+		t.warnings = append(t.warnings, err.Error())
+	}
 	return nil
 }
 

@@ -103,10 +103,13 @@ func (c *Client) after(err error) {
 	}
 }
 
-// Release gives a hold up.
+// Release gives a hold up. That it was lost is noted where nothing looked since.
 func (c *Client) Release(ctx context.Context, h Held) {
 	if c.at(ctx, Releasing); c.gone {
 		return
+	}
+	if isLost(&h) {
+		c.Lost(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
 	err := c.Lock.Release(ctx, h.Grant)

@@ -38,7 +38,7 @@ const interruptedGrace = 2 * time.Second
 // way are finished, because an operation that is cut off is indeterminate and would be the harness's
 // doing. After a bound (Params.Grace; 2 s when interrupted) they are cut off all the same.
 func (d *Drive) Run(ctx context.Context) {
-	d.writeInitial()
+	d.WriteInitial()
 	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
 	defer stopNow()
 	ops, cut := each(context.WithoutCancel(ctx), d.Params.Clients)
@@ -137,15 +137,15 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 // rounded is in whole microseconds: a virtual network tells simultaneous events apart by what is below.
 func rounded(ns int64) time.Duration { return time.Duration(ns).Truncate(time.Microsecond) }
 
-// writeInitial writes what a guarded workload starts from: recorded, as all that is written. Where a key
+// WriteInitial writes what a guarded workload starts from: recorded, as all that is written. Where a key
 // is split into segments, each has its part.
-func (d *Drive) writeInitial() {
+func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
 	}
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		segments := segmentsOf(d.Processes[0].Lock, key)
+		segments := SegmentsOf(d.Processes[0].Lock, key)
 		for i, segment := range segments {
 			part := d.Params.Initial*(i+1)/len(segments) - d.Params.Initial*i/len(segments)
 			harness.Write(context.Background(), Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
@@ -160,7 +160,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
 		harness := d.client(histories.Harness, d.Fresh)
 		for _, key := range d.Params.KeyNames() {
-			for _, segment := range segmentsOf(d.Fresh.Lock, key) {
+			for _, segment := range SegmentsOf(d.Fresh.Lock, key) {
 				harness.Read(ctx, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
 			}
 		}
@@ -169,7 +169,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range segmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
+		for range SegmentsOf(d.Fresh.Lock, key) { // a lock that splits a key hands its segments out in turn
 			if ctx.Err() != nil {
 				return
 			}

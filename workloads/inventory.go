@@ -19,7 +19,7 @@ func inventory() Workload {
 
 // buy goes from segment to segment until it has bought or found every one of them empty.
 func (c *Client) buy(ctx context.Context, product string) {
-	segments := segmentsOf(c.Lock, product)
+	segments := SegmentsOf(c.Lock, product)
 	empty := map[string]bool{}
 	for ctx.Err() == nil {
 		h, ok := c.Acquire(ctx, product, c.Params.wait())
@@ -51,8 +51,8 @@ func (c *Client) buy(ctx context.Context, product string) {
 	}
 }
 
-// segmentsOf are the keys that a lock may grant for one: the key itself, where it splits none.
-func segmentsOf(lock impls.Lock, key string) []string {
+// SegmentsOf are the keys that a lock may grant for one: the key itself, where it splits none.
+func SegmentsOf(lock impls.Lock, key string) []string {
 	if s, ok := lock.(impls.Segmenter); ok {
 		return s.Segments(key)
 	}

@@ -12,7 +12,7 @@ const shortLease = 300 * time.Millisecond
 // what it holds, and any other loses it under its client's hands.
 func longHold() Workload {
 	return Workload{
-		Name: "long-hold", Special: true,
+		Name: "long-hold", Special: true, Waits: true,
 		Doc: "work for longer than the lease, the process alive: who renews keeps the lock",
 		Adapt: func(p *Params) {
 			p.TTL = min(p.TTL, shortLease)

@@ -10,7 +10,11 @@ type Workload struct {
 	Guarded   bool          // reads and writes what the lock guards
 	Fenced    bool          // only for locks that mint fencing tokens
 	Special   bool          // takes the lock beyond what every use of it expects: expectations name it
+	Waits     bool          // its clients mostly wait, and its figures are no measure: trials of it may run side by side
 	Paired    bool          // even clients play the odd ones too
+	Served    bool          // clients are buyers of a shop over HTTP, and the lock is its services': internal/shop drives them, and Iterate is nil
+	Gated     bool          // the shop has a gate in front
+	Usual     []string      // the locks that it is driven with unless both are named; nil: all that apply
 	Check     Check         // of fencing tokens, by what is guarded; "": Checking
 	Adapt     func(*Params) // what it needs of the parameters; nil: nothing
 	Iterate   func(context.Context, *Client)
@@ -37,5 +41,6 @@ func (w Workload) Checks() Check {
 
 // All is every workload.
 func All() []Workload {
-	return []Workload{counter(), inventory(), contend(), try(), reentrant(), longHold(), misuse(), writeFenced()}
+	return []Workload{counter(), inventory(), contend(), try(), alone(), reentrant(), longHold(), misuse(), writeFenced(),
+		flashSale(), flashSaleGated()}
 }

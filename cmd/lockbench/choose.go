@@ -10,6 +10,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/faults"
 	"lockbench/internal/scenarios"
+	"lockbench/internal/servers"
 	"lockbench/internal/trial"
 	"lockbench/reports"
 	"lockbench/workloads"
@@ -23,7 +24,7 @@ func (f *runFlags) checkChoice(cmd *cobra.Command) error {
 		return usage(errors.New("--trials: want 1 to 10000"), hint)
 	case f.jobs < 0 || f.jobs > 64:
 		return usage(errors.New("--jobs: want 1 to 64, or 0 to have it chosen"), hint)
-	case f.jobs > 1 && f.redis.list != "":
+	case f.jobs > 1 && f.own.named():
 		return usage(errors.New("--jobs: on servers of your own trials run one after the other, since they have the same keys"), "leave out --jobs")
 	case len(f.scenarios) > 0 && len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
 		return usage(errors.New("--scenarios brings its own locks, workloads and faults"), "leave out the others, or name locks and faults instead")
@@ -57,12 +58,39 @@ func (f *runFlags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := trial.Plan(locks, loads, breaks)
+	elsewhere, err := f.elsewhere()
+	if err != nil {
+		return nil, err
+	}
+	var plan []trial.Cell
+	for _, p := range append([]placed{{locks: locks}}, elsewhere...) {
+		of := trial.Plan(p.locks, loads, breaks)
+		if len(f.locks) == 0 || len(f.workloads) == 0 {
+			of = trial.Usual(of)
+		}
+		if len(f.workloads)+len(f.faults) == 0 {
+			of = append(of, trial.Kills(p.locks)...)
+		}
+		plan = append(plan, trial.On(p.on, of)...)
+	}
 	if len(plan) == 0 {
 		return nil, usage(errors.New("nothing to do: none of the workloads and faults applies to any of the locks"),
-			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands")
+			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
 	}
 	return plan, nil
+}
+
+// missingStores are the stores that locks of a plan talk to and that are not here.
+func missingStores(plan []trial.Cell, how string, remote servers.Remote) []string {
+	var missing []string
+	for _, c := range plan {
+		of := c.Lock.Store
+		err := servers.Spec{How: how, Store: of, Remote: remote}.Supported()
+		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
+			missing = append(missing, of)
+		}
+	}
+	return missing
 }
 
 // withNone is none where no fault is asked for.
@@ -74,11 +102,13 @@ func withNone(names []string) []string {
 }
 
 func (f *runFlags) chosenLocks(ctx context.Context) ([]impls.Impl, error) {
-	wanted := f.locks
+	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	if f.worker != "" {
 		wanted = []string{"none"}
-	} else if len(wanted) > 0 && !f.noControls {
-		wanted = append(slices.Clone(wanted), "none")
+	} else if len(f.locks) > 0 && !f.noControls {
+		wanted = append(wanted, "none")
+	} else if len(f.locks) > 0 && len(wanted) == 0 {
+		return nil, nil
 	}
 	locks, err := choose("lock", impls.All(), func(l impls.Impl) string { return l.Name }, wanted)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // cleaner removes what runs left that were killed.
 type cleaner struct {
-	redis     redisFlags
+	own       ownServers
 	run       string
 	olderThan time.Duration
 	dryRun    bool
@@ -33,8 +33,8 @@ func cleanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what killed runs left behind",
-		Long: `clean removes what a run could not remove because it was killed: with --redis its keys on servers of
-your own, and on this machine temporary folders whose process is gone.
+		Long: `clean removes what a run could not remove because it was killed: with --redis and its like its keys on
+servers of your own, and on this machine temporary folders and containers whose process is gone.
 
 Every key of a run begins with lockbench:<run>: and nothing else is touched. A run that is younger than
 --older-than may still be going and is left, unless --run names it. A run still going that is older loses its
@@ -47,7 +47,7 @@ keys: give a longer time where runs take that long.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	c.redis.define(fl, "as many as there are")
+	c.own.define(fl, "as many as there are")
 	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
 	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave what is younger")
 	fl.BoolVar(&c.dryRun, "dry-run", false, "only say what would be removed")
@@ -55,7 +55,7 @@ keys: give a longer time where runs take that long.`,
 }
 
 func (c *cleaner) clean(ctx context.Context) error {
-	remote, err := c.redis.remote()
+	remote, err := c.own.remote()
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,11 @@ func (c *cleaner) clean(ctx context.Context) error {
 			errs[i] = c.server(ctx, remote, a)
 		}
 	}
+	for _, t := range remote.Targets {
+		errs = append(errs, c.target(ctx, t))
+	}
 	if c.run == "" {
-		errs = append(errs, c.folders())
+		errs = append(errs, c.folders(), c.containers(ctx))
 	}
 	if ctx.Err() != nil {
 		return &exit{code: exitInterrupted}
@@ -88,8 +91,8 @@ func (c *cleaner) check(remote servers.Remote) error {
 	switch {
 	case c.olderThan < 0:
 		return usage(fmt.Errorf("--older-than %v: want no negative time", c.olderThan), "see lockbench clean --help")
-	case c.run != "" && len(remote.Addresses) == 0:
-		return usage(errors.New("--run needs --redis: a run is known by its keys"), hintRedis)
+	case c.run != "" && !remote.Named():
+		return usage(errors.New("--run needs --redis, or servers of another store: a run is known by its keys"), hintOwn)
 	case c.run != "" && !isRun:
 		return usage(fmt.Errorf("--run %q is not the id of a run", c.run), "lockbench clean --dry-run lists them")
 	}
@@ -113,13 +116,30 @@ func (c *cleaner) server(ctx context.Context, remote servers.Remote, a servers.A
 	if err != nil {
 		return err
 	}
+	return c.runs(a, runs, func(run string) error { _, err := remote.Remove(ctx, a, run); return err })
+}
+
+// target cleans the servers of another store.
+func (c *cleaner) target(ctx context.Context, t servers.Target) error {
+	if err := t.Reach(ctx); err != nil {
+		return err
+	}
+	runs, err := t.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	return c.runs(t, runs, func(run string) error { return t.Remove(ctx, run) })
+}
+
+// runs cleans what runs left in one place.
+func (c *cleaner) runs(where fmt.Stringer, runs map[string]int, remove func(run string) error) error {
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
 		if c.run != "" && run != c.run {
 			continue
 		}
 		began, _ := servers.RunBegan(run)
-		what := fmt.Sprintf("%s  run %s  %s  %s old", a, run, keys(runs[run]), c.age(began))
-		act := func() error { _, err := remote.Remove(ctx, a, run); return err }
+		what := fmt.Sprintf("%s  run %s  %s  %s old", where, run, keys(runs[run]), c.age(began))
+		act := func() error { return remove(run) }
 		if err := c.remove(what, c.run == "" && c.now.Sub(began) < c.olderThan, act); err != nil {
 			return err
 		}
@@ -137,6 +157,23 @@ func (c *cleaner) folders() error {
 	for _, l := range all {
 		what := fmt.Sprintf("%s  of process %d, which is gone  %s old", l.Dir, l.Owner, c.age(l.Since))
 		errs = append(errs, c.remove(what, c.now.Sub(l.Since) < c.olderThan, l.Remove))
+	}
+	return errors.Join(errs...)
+}
+
+// containers removes those whose process is gone.
+func (c *cleaner) containers(ctx context.Context) error {
+	all, err := servers.Containers(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range all {
+		if !children.Gone(l.Owner) {
+			continue
+		}
+		what := fmt.Sprintf("container %.12s  of process %d, which is gone  %s old", l.ID, l.Owner, c.age(l.Since))
+		errs = append(errs, c.remove(what, c.now.Sub(l.Since) < c.olderThan, func() error { return l.Remove(ctx) }))
 	}
 	return errors.Join(errs...)
 }

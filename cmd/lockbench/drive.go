@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"lockbench/internal/servers"
@@ -29,26 +31,49 @@ func (r *runner) drive(ctx context.Context) error {
 			all = append(all, work{c, n})
 		}
 	}
-	show := newProgress(r.stderr, len(all))
-	defer show.close()
+	d := &driver{runner: r, show: newProgress(r.stderr, len(all))}
+	defer d.show.close()
+	ctx, d.stop = context.WithCancel(ctx)
+	defer d.stop()
+	measured, waiting := r.split(all)
+	d.drive(ctx, measured, r.atOnce())
+	d.drive(ctx, waiting, r.atOnceWaiting())
+	return d.failed
+}
+
+// driver drives trials, some at once.
+type driver struct {
+	*runner
+	show *progress
+	stop context.CancelFunc
+
+	mu     sync.Mutex // guards what follows, and the manifest
+	failed error
+}
+
+// split parts the trials whose figures are to be compared, of which one runs at a time, from those that mostly wait.
+func (r *runner) split(all []work) (measured, waiting []work) {
+	for _, w := range all {
+		if len(r.scenarios) > 0 || w.cell.Fault.Name != "none" || w.cell.Lock.Store == "" || w.cell.Workload.Waits {
+			waiting = append(waiting, w)
+		} else {
+			measured = append(measured, w)
+		}
+	}
+	if !slices.ContainsFunc(waiting, func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }) {
+		return all, nil // controls stay where they stand in the plan
+	}
+	return measured, waiting
+}
+
+// drive does trials, so many at once.
+func (d *driver) drive(ctx context.Context, all []work, atOnce int) {
 	todo := make(chan work)
-	var failed error
-	var mu sync.Mutex
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	var workers sync.WaitGroup
-	for range r.atOnce() {
+	for range atOnce {
 		workers.Go(func() {
 			for w := range todo {
-				err := r.try(ctx, w, show, &mu)
-				mu.Lock()
-				if err != nil && ctx.Err() == nil && failed == nil {
-					failed = err
-				}
-				if err != nil && !errors.Is(err, trial.ErrVoid) {
-					stop()
-				}
-				mu.Unlock()
+				d.took(ctx, d.try(ctx, w))
 			}
 		})
 	}
@@ -63,62 +88,80 @@ func (r *runner) drive(ctx context.Context) error {
 	}
 	close(todo)
 	workers.Wait()
-	return failed
 }
 
-func (r *runner) try(ctx context.Context, w work, show *progress, mu *sync.Mutex) error {
-	shown := show.begin(w.cell.String())
+// took notes what became of a trial.
+func (d *driver) took(ctx context.Context, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && ctx.Err() == nil && d.failed == nil {
+		d.failed = err
+	}
+	if err != nil && !errors.Is(err, trial.ErrVoid) {
+		d.stop()
+	}
+}
+
+func (d *driver) try(ctx context.Context, w work) error {
+	r := d.runner
+	shown := d.show.begin(w.cell.String())
 	out, err := r.setting.Try(ctx, w.cell, filepath.Join(r.dir, filepath.FromSlash(w.cell.Dir())), w.n, &shown.granted)
-	show.end(shown, out, err)
+	d.show.end(shown, out, err)
 	if out.Server != "" { // known only once one ran
-		mu.Lock()
-		r.manifest.Environment.Server = out.Server
-		mu.Unlock()
+		d.mu.Lock()
+		r.manifest.Environment.Saw(reports.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
+		d.mu.Unlock()
 	}
 	return err
 }
 
-// atOnce is how many trials run at once: one where their figures are to be compared, and on servers that are not
-// ours, where the trials of a run have the same keys.
+// atOnce is how many trials run at once where their figures are to be compared: one, unless it was asked for more.
+// On servers that are not ours it is one in any case: the trials of a run have the same keys.
 func (r *runner) atOnce() int {
 	if r.servers == servers.External {
 		return 1
 	}
-	if r.jobs > 0 {
-		return r.jobs
+	return max(1, r.jobs)
+}
+
+// atOnceWaiting is how many trials run at once that mostly wait.
+func (r *runner) atOnceWaiting() int {
+	if r.servers == servers.External || r.jobs > 0 {
+		return r.atOnce()
 	}
-	mostlyWaiting := min(2*runtime.NumCPU(), 8)
-	if len(r.scenarios) > 0 {
-		return mostlyWaiting
-	}
-	for _, c := range r.cells {
-		if c.Fault.Name == "none" && c.Lock.Store != "" {
-			return 1
-		}
-	}
-	return mostlyWaiting
+	return min(2*runtime.NumCPU(), 8)
 }
 
 // conditions are what a reader must know of how the clients lived.
 func (r *runner) conditions() []string {
-	here, apart := false, false
+	here, apart, served := false, false, false
 	for _, c := range r.cells {
-		if c.InProcesses() {
+		switch {
+		case c.Workload.Served:
+			served = true
+		case c.InProcesses():
 			apart = true
-		} else {
+		default:
 			here = true
 		}
 	}
 	var notes []string
 	if here {
 		what := ""
-		if apart {
+		switch {
+		case apart:
 			what = "without a fault "
+		case served:
+			what = "but for the shop's "
 		}
 		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each is a lock of its own, and all run in one process", what, r.params.Processes))
 	}
 	if apart {
 		notes = append(notes, "under faults clients live in processes of their own, behind a proxy for each: latencies there compare with nothing")
+	}
+	if served {
+		notes = append(notes, fmt.Sprintf("a shop's services are processes of their own; unless --clients and --hold say otherwise it has %d buyers, and the work under the lock takes %s",
+			trial.UsualBuyers, trial.UsualHold))
 	}
 	return notes
 }
@@ -128,15 +171,29 @@ func (r *runner) sayServers() {
 	switch {
 	case r.servers == servers.External:
 		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
-			shown(r.remote.Addresses), servers.KeyPrefix(r.setting.Run))
-	case r.manifest.Servers != servers.Embedded:
-		fmt.Fprintln(r.stderr, "servers: a redis-server of its own for each trial, on loopback")
+			shown(r.remote), servers.KeyPrefix(r.setting.Run))
+	case len(r.stores()) > 0:
+		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(r.stores(), ", "))
+	}
+	switch {
+	case r.manifest.Servers != servers.Embedded || !slices.Contains(r.stores(), servers.Redis):
 	case r.servers == servers.Auto:
 		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
 		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
 	default:
-		fmt.Fprintln(r.stderr, "servers: the embedded emulator; its latencies compare with nothing")
+		fmt.Fprintln(r.stderr, "servers: the embedded emulator of Redis; its latencies compare with nothing")
 	}
+}
+
+// stores are what the locks of the run talk to.
+func (r *runner) stores() []string {
+	var names []string
+	for _, c := range r.cells {
+		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	return names
 }
 
 func (r *runner) print(results *reports.Results) error {

@@ -123,14 +123,17 @@ func (f *exploreFlags) plan(cmd *cobra.Command) (*exploration, error) {
 
 // subjects are the locks that were named, or all that can be explored.
 func (x *exploration) subjects() ([]explore.Subject, error) {
-	var known, names []string
+	var known []string
 	for _, l := range impls.All() {
-		if l.Store != "" {
-			known = append(known, l.Name)
-		}
+		known = append(known, l.Name)
 	}
-	if names = x.locks; len(names) == 0 {
-		names = known
+	names := x.locks
+	if len(names) == 0 {
+		for _, l := range impls.OnRedis() {
+			if l.Store != "" {
+				names = append(names, l.Name)
+			}
+		}
 	}
 	var all []explore.Subject
 	for _, name := range names {

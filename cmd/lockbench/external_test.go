@@ -45,25 +45,30 @@ func TestExternal(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
-			"redis": startRedis, "store": store, "stored": stored, "ran": ran, "tells": tells, "silent": silent},
+			"redis": startRedis, "store": store, "stored": stored, "ran": ran, "tells": tells, "silent": silent,
+			"mariadb": startMariaDB, "row": row, "rows": rows},
 	})
 }
 
-// condition tells what is missing on this machine: [missing:redis-server], [missing:tls]. What
+// condition tells what is missing on this machine: [missing:redis-server], [missing:tls], [missing:mariadbd]. What
 // LOCKBENCH_REQUIRE names must not be.
 func condition(cond string) (bool, error) {
 	what, ok := strings.CutPrefix(cond, "missing:")
 	if !ok {
 		return false, fmt.Errorf("unknown condition %q", cond)
 	}
-	_, err := exec.LookPath("redis-server")
+	program, product := "redis-server", "redis-server"
+	if what == "mariadbd" {
+		program, product = what, "mariadb"
+	}
+	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
 		// It stops at the first argument that it does not know.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
-	if missing && slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
+	if missing && slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), product) {
 		return true, fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", what)
 	}
 	return missing, nil

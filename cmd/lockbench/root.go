@@ -56,7 +56,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
 	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), exploreCommand(), replayCommand(), workerCommand(),
-		verifyCommand(), explorerCommand())
+		verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }
 

@@ -27,12 +27,13 @@ type runFlags struct {
 	trials, jobs             int
 	noControls               bool
 	servers                  string
-	redis                    redisFlags
-	remote                   servers.Remote // what redis came to
+	own                      ownServers
+	remote                   servers.Remote // what own came to
 	out                      string
 	asJSON                   bool
 	lockParams               map[string]string
 	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
+	shop                     trial.Asked   // buyers and work that were asked for
 	params                   workloads.Params
 }
 
@@ -52,8 +53,9 @@ the warnings of the articles are acted out: lockbench list scenarios tells them.
 
 With --worker the lock is a program of your own, in any language: see docs/worker-protocol.md.
 
-With --redis the locks run on servers of your own. Every key there begins with lockbench:<run>: and is removed
-after its trial, nothing else is touched, and the password is written nowhere.`,
+With --redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd the locks of those stores run on servers of your
+own, and the others are left out. Every key there begins with lockbench:<run>: and is removed after its trial, nothing
+else is touched, and no password is written anywhere.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -70,12 +72,12 @@ after its trial, nothing else is touched, and the password is written nowhere.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all)")
+	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all); lock@deployment is one elsewhere than usual, such as set-px-lua@cluster")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
 	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
 	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
@@ -88,11 +90,11 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform or zipf")
-	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale of each key in the workload inventory")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
 	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: "+strings.Join(servers.Ways(), ", "))
-	f.redis.define(fl, "one, or five for the locks that need five")
+	f.own.define(fl, "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 }
@@ -103,6 +105,7 @@ type runner struct {
 	stdout, stderr io.Writer
 	cells          []trial.Cell
 	notes          []string // on what was left out, and why
+	missing        []string // stores that were asked for and are not here
 	dir            string
 	setting        trial.Setting
 	manifest       reports.Manifest
@@ -119,6 +122,7 @@ func (f *runFlags) plan(cmd *cobra.Command) (*runner, error) {
 		return nil, err
 	}
 	r.cells, r.notes = trial.Fitting(plan, f.servers, f.remote)
+	r.missing = missingStores(plan, f.servers, f.remote)
 	if err := r.checkServers(cmd.Context()); err != nil {
 		return nil, err
 	}
@@ -144,6 +148,12 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("ttl") {
 		f.faultTTL = f.params.TTL
+	}
+	if cmd.Flags().Changed("clients") {
+		f.shop.Buyers = &f.params.Clients
+	}
+	if cmd.Flags().Changed("hold") {
+		f.shop.Hold = &f.params.Hold
 	}
 	return f.chooseServers(cmd.Flags().Changed("servers"))
 }
@@ -173,15 +183,15 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 		return environment(err, "clients in processes of their own need to find this program")
 	}
 	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, FaultTTL: r.faultTTL,
-		LockParams: r.lockParams, Worker: own, Trials: r.trials}
-	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers),
+		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
+	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers, servers.Redis),
 		Environment: reports.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
 	r.manifest.Scenarios = scenarioDocs(r.scenarios)
 	seen := map[string]bool{}
 	for _, c := range r.cells {
 		if !seen[c.Lock.Name] {
 			seen[c.Lock.Name] = true
-			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment})
+			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
 		}
 		r.manifest.Plan = append(r.manifest.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
 			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})

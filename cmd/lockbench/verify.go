@@ -45,11 +45,11 @@ docs/claims.schema.json has the shape of the file. examples/ci has one, and a jo
 	fl.SortFlags = false
 	fl.StringVar(&f.worker, "worker", "", "command of the lock")
 	fl.StringVar(&file, "claims", "", "file of what it claims")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock is deployed on: "+strings.Join(servers.Deployments(), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where the lock runs: "+strings.Join(servers.Ways(), ", "))
-	f.redis.define(fl, "one, or five for a lock on five")
+	f.own.define(fl, "one, or five for a lock on five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 	return cmd

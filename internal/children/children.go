@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"time"
 )
 
@@ -16,19 +17,21 @@ const (
 	lookEvery  = time.Millisecond
 )
 
-// Child is a process of ours and the group that it leads: what it starts belongs to it. It is waited for from
-// its first moment, so that it never stays a zombie.
+// Child is a process of ours and the group that it leads: what it starts belongs to it, also what has left the group
+// for one of its own, as far as the system shows it. It is waited for from its first moment, so that it never stays a
+// zombie.
 type Child struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has been reaped
+	done chan struct{}                // closed when it has been reaped
+	tell func(verb, arg string) error // its keeper
 }
 
 // watch takes a command that was started; reaped is called when it has ended, before done is closed.
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()     // how it ended is in cmd.ProcessState
-		_ = killGroup(cmd) // what it started goes with it; as a rule there is nothing left
+		_ = cmd.Wait()                 // how it ended is in cmd.ProcessState
+		_ = killGroup(cmd.Process.Pid) // what it started goes with it; as a rule there is nothing left
 		reaped()
 		close(c.done)
 	}()
@@ -55,16 +58,38 @@ func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
 	}
-	if err := c.await("stand still", func(states string) bool { return count(states, paused) == len(states) }); err != nil {
-		return errors.Join(err, c.signal(resumeGroup))
+	if err := c.await("stand still", func(states string) bool {
+		if count(states, paused) == len(states) {
+			return true
+		}
+		c.pauseBesides()
+		return false
+	}); err != nil {
+		return errors.Join(err, c.Resume())
 	}
 	return nil
+}
+
+// pauseBesides pauses what has groups of its own. What stands still does not notice that its leader has died: its
+// keeper is told to kill it then.
+func (c *Child) pauseBesides() {
+	for _, group := range besides(c.Pid()) {
+		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
+			_ = pauseGroup(group) // whether it stands still is seen
+		}
+	}
 }
 
 // Resume lets them go on, and returns when they were seen to. What was not paused goes on as it did.
 func (c *Child) Resume() error {
 	if err := c.signal(resumeGroup); err != nil {
 		return err
+	}
+	for _, group := range besides(c.Pid()) {
+		_ = resumeGroup(group) // whether it goes on is seen
+		if c.tell != nil {
+			_ = c.tell("forget", strconv.Itoa(group))
+		}
 	}
 	return c.await("go on", func(states string) bool { return count(states, paused) == 0 })
 }
@@ -82,11 +107,11 @@ func count(states string, state rune) int {
 	return n
 }
 
-func (c *Child) signal(send func(*exec.Cmd) error) error {
+func (c *Child) signal(send func(leader int) error) error {
 	if c.ended(0) {
 		return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
 	}
-	if err := send(c.cmd); err != nil {
+	if err := send(c.Pid()); err != nil {
 		return fmt.Errorf("signal the group of process %d: %w", c.Pid(), err)
 	}
 	return nil
@@ -124,9 +149,30 @@ func (c *Child) Kill() error {
 	if c.ended(0) {
 		return nil
 	}
-	_ = killGroup(c.cmd) // it fails only where the process is gone already
+	beside := besides(c.Pid()) // they are nobody's children afterwards
+	_ = killGroup(c.Pid())     // it fails only where the process is gone already
 	if !c.ended(endWithin) {
 		return fmt.Errorf("process %d is still there %v after being killed", c.Pid(), endWithin)
+	}
+	return c.killBesides(beside)
+}
+
+// killBesides kills what had groups of its own, and returns when it is gone: it may have memory in common that whoever
+// starts next has to have for itself.
+func (c *Child) killBesides(groups []int) error {
+	for _, group := range groups {
+		_ = killGroup(group) // it fails only where it is gone already
+		for deadline := time.Now().Add(endWithin); ; time.Sleep(lookEvery) {
+			if states, err := threadStates(group); err == nil && states == "" {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("process group %d is still there %v after being killed", group, endWithin)
+			}
+		}
+		if c.tell != nil {
+			_ = c.tell("forget", strconv.Itoa(group))
+		}
 	}
 	return nil
 }

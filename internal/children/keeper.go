@@ -90,9 +90,9 @@ func (k *Keeper) startAll() {
 }
 
 // Start starts a child that ends with the harness at the latest, and with the keeper. The command's
-// SysProcAttr is set here.
+// SysProcAttr is set here, but for the user that it is to run as.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
-	cmd.SysProcAttr = inOwnGroup()
+	cmd.SysProcAttr = inOwnGroup(cmd.SysProcAttr)
 	result := make(chan error)
 	select {
 	case k.starts <- func() { result <- cmd.Start() }:
@@ -107,6 +107,7 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
+	c.tell = k.tell
 	if err != nil {
 		return nil, errors.Join(err, c.Kill())
 	}

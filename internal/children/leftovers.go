@@ -38,7 +38,7 @@ func Leftovers() ([]Leftover, error) {
 			continue
 		}
 		pid, err := strconv.Atoi(m[1])
-		if err != nil || pid < 1 || !gone(pid) {
+		if err != nil || pid < 1 || !Gone(pid) {
 			continue
 		}
 		if info, err := e.Info(); err == nil {
@@ -51,7 +51,8 @@ func Leftovers() ([]Leftover, error) {
 // Remove removes the folder and what is in it.
 func (l Leftover) Remove() error { return os.RemoveAll(l.Dir) }
 
-func gone(pid int) bool {
+// Gone tells whether there is no process with a number.
+func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

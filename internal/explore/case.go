@@ -16,6 +16,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/faults"
 	"lockbench/internal/sim"
+	"lockbench/internal/stories"
 	"lockbench/workloads"
 )
 
@@ -132,4 +133,14 @@ func (r *Run) Violated() []string {
 		}
 	}
 	return names
+}
+
+// Story tells how a property came to be violated: see stories.Trial.
+func (r *Run) Story(property string) []string { return r.told().Sentences(property) }
+
+// Picture is the run as swim lanes in text: see stories.Trial.
+func (r *Run) Picture(property string, width int) string { return r.told().Picture(property, width) }
+
+func (r *Run) told() stories.Trial {
+	return stories.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}
 }

@@ -176,5 +176,5 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })
-	return i >= 0 && (all[i].Only == nil || all[i].Only(t.Lock) == "")
+	return i >= 0 && all[i].NotFor(t.Lock) == ""
 }

@@ -34,7 +34,7 @@ func newPool(t *testing.T, how string, size int) *Pool {
 // explorable are all locks that can be explored.
 func explorable() []Subject {
 	var all []Subject
-	for _, l := range impls.All() {
+	for _, l := range impls.OnRedis() {
 		if s := (Subject{Lock: l.Name}); l.Store != "" && s.Refused() == nil {
 			all = append(all, s)
 		}

@@ -3,9 +3,6 @@ package explore
 import (
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,6 +16,7 @@ import (
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/faults"
+	"lockbench/internal/stories"
 	"lockbench/workloads"
 )
 
@@ -117,7 +115,7 @@ func TestEveryStory(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	told := 0
-	for _, l := range impls.All() {
+	for _, l := range impls.OnRedis() {
 		for _, f := range faults.All() {
 			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
 				continue
@@ -148,7 +146,7 @@ func checkStory(t *testing.T, r *Run, property string) {
 	t.Helper()
 	lines := r.Story(property)
 	whole := strings.Join(lines, "\n")
-	if len(lines) == 0 || len(lines) > mostMoments+2 {
+	if len(lines) == 0 || len(lines) > stories.Most+2 {
 		t.Errorf("%s: %d sentences:\n%s", property, len(lines), whole)
 	}
 	last := -1.0
@@ -172,8 +170,8 @@ func checkStory(t *testing.T, r *Run, property string) {
 	for _, width := range []int{1, 80, 120} {
 		picture := r.Picture(property, width)
 		for _, line := range strings.Split(picture, "\n") {
-			if n := utf8.RuneCountInString(line); n > max(width, narrowest) {
-				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, narrowest), picture)
+			if n := utf8.RuneCountInString(line); n > max(width, stories.Narrowest) {
+				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, stories.Narrowest), picture)
 			}
 		}
 	}
@@ -189,62 +187,11 @@ func TestGrantsAreTold(t *testing.T) {
 		if op.Kind == histories.Release {
 			when = op.Call
 		}
-		if when <= witness.To && !strings.Contains(story, at(when)) {
-			t.Errorf("%s by client %d at %s is not told:\n%s", op.Kind, op.Client, at(when), story)
+		if when <= witness.To && !strings.Contains(story, ms(when)) {
+			t.Errorf("%s by client %d at %s is not told:\n%s", op.Kind, op.Client, ms(when), story)
 		}
 	}
 }
 
-// TestEveryVerb: there is a phrase for each of the verbs, and it has its magnitude.
-func TestEveryVerb(t *testing.T) {
-	for _, verb := range verbs(t) {
-		for _, servers := range []int{1, 5} {
-			in := setting{servers: servers, ttl: 800 * time.Millisecond, clients: []int32{1}, passing: "the reply to client 1's acquire", several: true}
-			step := faults.Step{Do: faults.Action{Verb: verb, Client: 1, Process: 1, Nodes: []int{2}, By: 1234 * time.Millisecond, Wait: 70 * time.Millisecond}, For: 340 * time.Millisecond}
-			got := phrase(step, in)
-			if got == "" || strings.HasPrefix(got, string(verb)) || strings.Contains(got, "  ") {
-				t.Errorf("%s is told so: %q", verb, got)
-			}
-			for _, magnitude := range magnitudes[verb] {
-				if !strings.Contains(got, magnitude) {
-					t.Errorf("%s does not say %s: %q", verb, magnitude, got)
-				}
-			}
-			t.Logf("%s. %s", got, healed(step, in))
-		}
-	}
-}
-
-// magnitudes are what a phrase has to say of the step of TestEveryVerb.
-var magnitudes = map[faults.Verb][]string{
-	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
-	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},
-	faults.Cut: {"process 1", "340 ms"}, faults.Slow: {"1.23 s", "340 ms"}, faults.Mute: {"process 1"},
-	faults.Restart: {"1.23 s", "an empty memory"}, faults.Freeze: {"340 ms"}, faults.Jump: {"1.23 s forward"}, faults.Drift: {"gains 1.23 s"},
-	faults.Unlink: {"replica 2"}, faults.Failover: {"replica 2"},
-}
-
-// verbs are the constants of type Verb, read from the source so that a new one is not forgotten.
-func verbs(t *testing.T) []faults.Verb {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "faults", "faults.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []faults.Verb
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Verb" {
-			text, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			all = append(all, faults.Verb(text))
-		}
-		return true
-	})
-	if len(all) < 18 {
-		t.Fatalf("only %d verbs were found", len(all))
-	}
-	return all
-}
+// ms is a time as stories have it.
+func ms(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

@@ -20,7 +20,7 @@ func failover() Fault {
 			switch s.Deployment {
 			case "sentinel": // they take a second or five
 				p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
-			case "two-replicas": // the second takes up to a second to follow the first
+			case "two-replicas", "cluster": // the second takes up to a second to follow the first, a client to find the new primary
 				p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
 			}
 		},

@@ -4,6 +4,7 @@
 package faults
 
 import (
+	"slices"
 	"time"
 
 	"lockbench/impls"
@@ -25,6 +26,30 @@ type Fault struct {
 	Plan  func(Scene) Plan // nil: nothing goes wrong
 }
 
+// NotFor says why a lock cannot show the fault; "": it can. Some of what is done to servers is known for Redis alone.
+func (f Fault) NotFor(l impls.Impl) string {
+	switch {
+	case f.Plan == nil:
+		return ""
+	case l.Store != "redis" && ofRedis(f.Plan(Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3})):
+		return "it is known how to do that to Redis only"
+	case f.Only != nil:
+		return f.Only(l)
+	}
+	return ""
+}
+
+// ofRedis tells whether a plan has in it what only Redis can be done.
+func ofRedis(p Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		switch s.Do.Verb {
+		case Mute, Unlink, Failover, Jump, Drift, Evict:
+			return true
+		}
+		return false
+	})
+}
+
 // Kind is what a fault befalls.
 type Kind string
 
@@ -44,8 +69,11 @@ type Scene struct {
 
 // Servers is how many servers the scene's deployment has that a lock asks.
 func (s Scene) Servers() int {
-	if s.Deployment == "five" || s.Deployment == "five-delayed" {
+	switch s.Deployment {
+	case "five", "five-delayed":
 		return 5
+	case "three":
+		return 3
 	}
 	return 1
 }
@@ -125,6 +153,8 @@ const (
 	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or whom the Sentinels choose
 	Jump     Verb = "jump"     // the clock of Nodes, by By, which may be less than nothing
 	Drift    Verb = "drift"    // the clock of Nodes gains By in each second, which may be less than nothing
+	Unseat   Verb = "unseat"   // the server, Nodes[0], ends the session that holds the lock
+	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another leads
 	Evict    Verb = "evict"    // Nodes run short of memory, until the lock is gone
 )
 
@@ -147,7 +177,7 @@ func All() []Fault {
 		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
 		slowNetwork(), lostReply(), lostReplySilent(), partition(), partitionOneWay(), delayedRelease(), lostWakeup(),
 		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
-		nodeRestart(), minorityDown(), eviction()}
+		nodeRestart(), minorityDown(), eviction(), sessionKill(), halfOpen(), leaderLoss()}
 }
 
 // None is the fault that is none.
@@ -196,7 +226,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
 	if ttl == 0 {
-		p.TTL = usualTTL
+		p.TTL = UsualTTL
 	}
 	p.Hold, p.Think, p.Wait = p.TTL*7/10, time.Millisecond, 0
 	p.Duration = p.TTL * 3
@@ -207,8 +237,9 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	return p
 }
 
-// usualTTL is short, so that a trial is, and long against what a busy machine takes for a command.
-const usualTTL = 800 * time.Millisecond
+// UsualTTL is the lease where none is asked for: short, so that a trial is, and long against what a busy machine takes
+// for a command.
+const UsualTTL = 800 * time.Millisecond
 
 // OnItsWay tells whether what is done is done to a command that passes the network, or to its reply.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }

@@ -13,28 +13,36 @@ import (
 
 // nodes is how many servers a deployment has.
 var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
-	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5}
+	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
 
 // stages are what a fault can be acted out on: the deployments of locks that can show it.
 func (f Fault) stages() []string {
 	var all []string
 	for usual, also := range map[string]string{servers.Single: servers.Durable, servers.Replica: "", servers.Five: servers.FiveDelayed} {
-		lock := impls.Impl{Deployment: usual, TwoSteps: true, TwoStepRelease: true, Notifies: true}
+		lock := impls.Impl{Store: "redis", Deployment: usual, TwoSteps: true, TwoStepRelease: true, Notifies: true}
 		switch {
-		case f.Only != nil && f.Only(lock) != "":
+		case f.NotFor(lock) != "":
 		case f.On != nil:
-			all = append(all, f.On(usual), servers.Sentinel)
+			all = append(all, f.On(usual), servers.Sentinel, servers.Cluster)
 		case also != "":
 			all = append(all, usual, also)
 		default:
 			all = append(all, usual)
 		}
 	}
+	session := impls.Impl{Store: "etcd", Deployment: servers.Single, Session: true}
+	switch {
+	case f.NotFor(session) != "":
+	case f.On != nil:
+		all = append(all, f.On(session.Deployment))
+	default:
+		all = append(all, session.Deployment)
+	}
 	return all
 }
 
 func TestTable(t *testing.T) {
-	for _, d := range servers.Deployments() {
+	for _, d := range servers.Deployments(servers.Redis) {
 		if nodes[d] == 0 {
 			t.Errorf("the deployment %s is not tested", d)
 		}

@@ -25,8 +25,11 @@ func partitionOneWay() Fault {
 
 // minority are as many servers as a lock may do without, or the only one.
 func minority(s Scene) []int {
-	if s.Servers() == 1 {
+	switch s.Servers() {
+	case 1:
 		return []int{0}
+	case 3:
+		return []int{2}
 	}
 	return []int{3, 4}
 }

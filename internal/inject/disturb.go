@@ -30,7 +30,8 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	return in.world.Do(ctx, a)
 }
 
-// disturb does something to the network. It takes effect with the first command that meets it.
+// disturb does something to the network. It takes effect with the first command that meets it, of a protocol whose
+// commands are not known with the first request; a cut also with the end of a connection that it swallows.
 func disturb(a faults.Action, links []Link) Effect {
 	each := func(do func(Link)) {
 		for _, l := range links {
@@ -38,7 +39,10 @@ func disturb(a faults.Action, links []Link) Effect {
 		}
 	}
 	met := func() (n int64) {
-		each(func(l Link) { n += l.Counters().Commands })
+		each(func(l Link) {
+			c := l.Counters()
+			n += c.Commands + c.RoundTrips + c.Swallowed
+		})
 		return n
 	}
 	before := met()

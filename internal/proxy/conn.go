@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"io"
+	"iter"
 	"net"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	pairing  pairing
+	answered atomic.Bool // the server spoke last, or nobody has; of an opaque protocol only
 	mute     atomic.Bool // nothing that is read from now on goes on, either way
 
 	// Guarded by the link's mutex.
@@ -38,7 +40,11 @@ func (c *conn) run() {
 	}
 	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: scanner{requests: true}}
 	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine()}
+	c.answered.Store(true)
 	up.decide, down.decide = up.request, down.answer
+	if c.link.protocol == Opaque {
+		up.decide, down.decide = up.anyRequest, down.anyAnswer
+	}
 	var all sync.WaitGroup
 	for _, w := range []*way{up, down} {
 		all.Go(w.read)
@@ -92,7 +98,11 @@ func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
 	c.torn |= c.link.cut & d
-	return c.link.cut&d != 0
+	if c.link.cut&d == 0 {
+		return false
+	}
+	c.link.swallowed.Add(1)
+	return true
 }
 
 // end notes that a direction has ended, and says whether the connection has.
@@ -137,7 +147,7 @@ func (w *way) read() {
 
 // pass passes on what was read, as far as the rules let it; false says that a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
-	for p := range w.scan.pieces(chunk) {
+	for p := range w.pieces(chunk) {
 		fate := Pass
 		if p.frame != nil && !w.conn.mute.Load() {
 			fate = w.decide(p.frame)
@@ -157,6 +167,14 @@ func (w *way) pass(chunk []byte) bool {
 	}
 	w.flush()
 	return true
+}
+
+// pieces cuts what was read into frames. Of an opaque protocol it is one.
+func (w *way) pieces(chunk []byte) iter.Seq[piece] {
+	if w.conn.link.protocol == RESP || len(chunk) == 0 {
+		return w.scan.pieces(chunk)
+	}
+	return func(yield func(piece) bool) { yield(piece{chunk, &frame{}}) }
 }
 
 // flush puts what was read on the line.
@@ -209,6 +227,25 @@ func (w *way) answer(f *frame) Fate {
 		return w.ask(at, c)
 	}
 	if fate := w.ask(at, c); fate != Drop {
+		return fate
+	}
+	return Close
+}
+
+// anyRequest asks the rules about what a client sent in an opaque protocol.
+func (w *way) anyRequest(*frame) Fate {
+	if w.conn.answered.Swap(false) {
+		w.conn.link.roundTrips.Add(1)
+	}
+	return w.ask(Request, Command{Nth: int(w.conn.link.requests.Add(1))})
+}
+
+// anyAnswer asks the rules about what the server says first after a request.
+func (w *way) anyAnswer(*frame) Fate {
+	if w.conn.answered.Swap(true) {
+		return Pass // it goes on, or says something unasked
+	}
+	if fate := w.ask(Reply, Command{Nth: int(w.conn.link.requests.Load())}); fate != Drop {
 		return fate
 	}
 	return Close

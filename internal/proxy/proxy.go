@@ -1,6 +1,6 @@
-// Package proxy stands between one client process and one Redis server, so that what goes wrong on the way
+// Package proxy stands between one client process and one server, so that what goes wrong on the way
 // between them can be chosen and counted. In go bytes; out come the same bytes later, or none, and how many
-// commands and round trips they were. It understands enough of the protocol to act on exactly the nth command,
+// commands and round trips they were. It understands enough of the protocol of Redis to act on exactly the nth command,
 // its reply, or a published message, and passes on what it does not understand.
 package proxy
 
@@ -32,22 +32,37 @@ const (
 	Both               = ToServer | ToClient
 )
 
+// Protocol is what is spoken over a link.
+type Protocol uint8
+
+// The protocols. Of one that is opaque to the proxy no command is known by name. What a client sends at once is taken
+// for a request without a name, which matches every rule for commands, and what the server says next for its reply:
+// that is so where one is sent after the other's answer, and where it is not, something is said in between, and a rule
+// may meet that. A round trip is counted when the client speaks after the server has; commands are not counted.
+const (
+	RESP Protocol = iota
+	Opaque
+)
+
 // Counters is what went over a link since Listen.
 type Counters struct {
 	Commands   int64 // that clients sent, also where they were held or swallowed
 	RoundTrips int64 // commands that came while no reply was outstanding on their connection: a pipeline is one
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server
+	Swallowed  int64 // what a cut swallowed: writes, and the ends of a direction
 }
 
 // Link is a private port of 127.0.0.1, and the way from there to a server. It is safe for concurrent use.
 type Link struct {
 	listener net.Listener
+	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
 	rules    Rules
+	requests atomic.Int64 // of an opaque protocol
 
-	commands, roundTrips, sent, received atomic.Int64
+	commands, roundTrips, sent, received, swallowed atomic.Int64
 
 	mu       sync.Mutex // guards what follows, and of each connection what says so; never held across a wait
 	upstream string
@@ -59,7 +74,7 @@ type Link struct {
 
 // Listen opens a link to a server, given as host:port. The server is dialled once per connection: where it
 // cannot be reached, the connection is closed.
-func Listen(upstream string) (*Link, error) {
+func Listen(upstream string, p Protocol) (*Link, error) {
 	if _, _, err := net.SplitHostPort(upstream); err != nil {
 		return nil, fmt.Errorf("server of a link: %w", err)
 	}
@@ -67,7 +82,7 @@ func Listen(upstream string) (*Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for a link: %w", err)
 	}
-	l := &Link{listener: listener, upstream: upstream, conns: map[*conn]bool{}}
+	l := &Link{listener: listener, protocol: p, upstream: upstream, conns: map[*conn]bool{}}
 	l.running.Go(l.accept)
 	return l, nil
 }
@@ -106,6 +121,7 @@ func (l *Link) Counters() Counters {
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
+		Swallowed:  l.swallowed.Load(),
 	}
 }
 

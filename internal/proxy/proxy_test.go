@@ -37,7 +37,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 
 func listen(t *testing.T, upstream string) *Link {
 	t.Helper()
-	l, err := Listen(upstream)
+	l, err := Listen(upstream, RESP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestPassesOn(t *testing.T) {
 }
 
 func TestListenWantsAPort(t *testing.T) {
-	if l, err := Listen("127.0.0.1"); err == nil {
+	if l, err := Listen("127.0.0.1", RESP); err == nil {
 		l.Close()
 		t.Error("an address without a port was taken")
 	}

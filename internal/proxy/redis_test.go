@@ -338,7 +338,7 @@ func BenchmarkPair(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, err := Listen(u.Host)
+	l, err := Listen(u.Host, RESP)
 	if err != nil {
 		b.Fatal(err)
 	}

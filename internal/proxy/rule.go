@@ -31,7 +31,7 @@ const (
 
 // Command is a command that a client sent, or a published message.
 type Command struct {
-	Name string   // in upper case; of a message MESSAGE, PMESSAGE or SMESSAGE
+	Name string   // in upper case; of a message MESSAGE, PMESSAGE or SMESSAGE; of an opaque protocol ""
 	Args []string // with the name as it came; the first 64, each cut at 64 bytes
 	Conn int      // the number of its connection, from 1
 	Nth  int      // its number among the commands of the link, from 1; of a message how many there were
@@ -98,7 +98,7 @@ func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) F
 }
 
 func (r *Rule) meets(p Point, name string) bool {
-	if r.Point != p || p == Message || len(r.Commands) == 0 {
+	if r.Point != p || p == Message || len(r.Commands) == 0 || name == "" {
 		return r.Point == p
 	}
 	return slices.ContainsFunc(r.Commands, func(c string) bool { return strings.EqualFold(c, name) })

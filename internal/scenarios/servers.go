@@ -90,6 +90,17 @@ func ofServers() []Scenario {
 			Doc:     "As failover, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
 			Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
 		},
+		{
+			Name:    "cluster-failover",
+			Warning: "a cluster has every key on one primary: six servers are no majority",
+			Doc: "A Redis Cluster of three primaries, each with a replica. The primary that has the lock's key dies before its replica " +
+				"has heard of the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers have " +
+				"no say in it. Where the replica had heard of everything, nothing happens.",
+			Parts: []Part{
+				{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover"},
+				{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover-synced"},
+			},
+		},
 	}
 }
 

@@ -89,14 +89,14 @@ func (w *wallClock) environ(library string) []string {
 	return append(os.Environ(), "LD_PRELOAD="+library, clockVariable+"="+w.path)
 }
 
-func (n *local) Jump(ctx context.Context, by time.Duration) error {
+func (n *redisNode) Jump(ctx context.Context, by time.Duration) error {
 	if err := n.jump(ctx, by); err != nil {
 		return fmt.Errorf("move the clock of %s by %v: %w", n.URL(), by, err)
 	}
 	return nil
 }
 
-func (n *local) jump(ctx context.Context, by time.Duration) error {
+func (n *redisNode) jump(ctx context.Context, by time.Duration) error {
 	if n.clock == nil {
 		return errors.New("it was started without a clock that can be moved")
 	}
@@ -126,7 +126,7 @@ func (n *local) jump(ctx context.Context, by time.Duration) error {
 }
 
 // shift changes the offset, unless the memory that it stands in has been given back.
-func (n *local) shift(by time.Duration) error {
+func (n *redisNode) shift(by time.Duration) error {
 	n.life.Lock()
 	defer n.life.Unlock()
 	if n.ended {

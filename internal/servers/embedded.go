@@ -30,8 +30,8 @@ func (u emulatorURL) String() string { return string(u) }
 var _ Node = (*embedded)(nil)
 
 func startEmbedded(_ context.Context, s Spec) (*Group, error) {
-	g := &Group{How: Embedded, Server: embeddedServer, release: func() error { return nil }}
-	for range size(s.Deployment) {
+	g := &Group{How: Embedded, Server: embeddedServer, Durability: "in the memory of lockbench itself", release: func() error { return nil }}
+	for range s.nodes() {
 		m := miniredis.NewMiniRedis()
 		m.ClockTTL(true) // otherwise a key expires only when told to
 		if err := m.StartAddr("127.0.0.1:0"); err != nil {

@@ -27,7 +27,10 @@ var _ Node = (*external)(nil)
 // startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there
 // is found out in time.
 func startExternal(ctx context.Context, s Spec) (*Group, error) {
-	n := size(s.Deployment)
+	if s.Store != Redis {
+		return startTheirs(ctx, s)
+	}
+	n := s.nodes()
 	g := &Group{How: External, release: func() error { return nil }}
 	errs, versions := make([]error, n), make([]string, n)
 	var all sync.WaitGroup

@@ -35,7 +35,7 @@ func has(t *testing.T, n Node, key string) bool {
 
 func TestPauseIsSeen(t *testing.T) {
 	onLinux(t)
-	n := startGroup(t, Local, Single).Nodes[0].(*local)
+	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
 	answers := func(within time.Duration) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
@@ -67,7 +67,7 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 		t.Run(deployment, func(t *testing.T) {
 			n := startGroup(t, Local, deployment).Nodes[0]
 			c := client(t, n.URL())
-			first := n.(*local).pid()
+			first := n.(*redisNode).pid()
 			for _, killed := range []bool{false, true} {
 				must(t, c.Set(t.Context(), "key", "value", time.Hour).Err())
 				if killed {
@@ -79,7 +79,7 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 					t.Errorf("killed before: %t; PTTL %v, %v", killed, left, err)
 				}
 			}
-			if n.(*local).pid() == first || !n.Alive() {
+			if n.(*redisNode).pid() == first || !n.Alive() {
 				t.Errorf("process %d was not replaced, or is dead", first)
 			}
 			must(t, n.Stop())
@@ -133,7 +133,7 @@ func TestJumpNeedsItsSpec(t *testing.T) {
 // TestAJumpThatIsNotSeenIsAnError: the server started is one that does not see its clock file.
 func TestAJumpThatIsNotSeenIsAnError(t *testing.T) {
 	onLinux(t)
-	n := startGroup(t, Local, Single).Nodes[0].(*local)
+	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
 	var err error
 	n.clock, err = newWallClock(n.dir)
 	must(t, err)

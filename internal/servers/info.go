@@ -45,7 +45,7 @@ const probeKey = "lockbench"
 
 // askAcknowledged returns when so many replicas have acknowledged a write to their primary. For up to a second
 // after both call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
-func askAcknowledged(ctx context.Context, addr string, replicas int) error {
+func askAcknowledged(ctx context.Context, addr, probe string, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -54,7 +54,7 @@ func askAcknowledged(ctx context.Context, addr string, replicas int) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := fmt.Fprintf(conn, "SET %[1]s up\r\nDEL %[1]s\r\nWAIT %[2]d %[3]d\r\n", probeKey, replicas, upWithin.Milliseconds()); err != nil {
+	if _, err := fmt.Fprintf(conn, "SET %[1]s up\r\nDEL %[1]s\r\nWAIT %[2]d %[3]d\r\n", probe, replicas, upWithin.Milliseconds()); err != nil {
 		return err
 	}
 	r := bufio.NewReader(conn)

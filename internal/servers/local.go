@@ -15,82 +15,84 @@ import (
 	"time"
 
 	"lockbench/internal/children"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
-	redisProgram = "redis-server"
-	upWithin     = 7 * time.Second // far more than it takes; a server that hangs must not hang the run
 	pollEvery    = 2 * time.Millisecond
 	portAttempts = 5
 	logTail      = 1000 // bytes of a server's log that go into an error
 )
 
-// errPortTaken: somebody took the port between finding it free and listening on it.
+// errPortTaken: somebody took a port between finding it free and listening on it.
 var errPortTaken = errors.New("the port was taken")
 
 // errStopped: the node was stopped, which is for good.
 var errStopped = errors.New("it was stopped for good")
 
-// local is a redis-server of our own, with its own folder, on a private port of 127.0.0.1.
+// product is what differs between servers that are child processes of ours. Its methods are called one at a time,
+// but for URL, counters and ask.
+type product interface {
+	// URL is where it listens, for who connects.
+	URL() string
+	// prepare makes its folder ready, once in its life.
+	prepare(context.Context) error
+	// command is what to run. Its folder and its output are set by the caller.
+	command() (*exec.Cmd, error)
+	// ask returns the version of a server that answers with all it has, and answers as our child: another server
+	// may have taken the port, and it would answer in its place while the child is on its way out.
+	ask(context.Context) (version string, err error)
+	counters(context.Context) (map[string]float64, error)
+}
+
+// local is a server of our own: a child process with its own folder, on private ports of 127.0.0.1. What can be
+// done to one of some products only, those do.
 type local struct {
-	launcher launcher
-	command  command
-	port     int
-	dir      string
-	clock    *wallClock // nil: it has the machine's
-	version  string
+	notOurs
+	product product
+	keeper  *children.Keeper
+	ports   []int // the first is the clients'
+	dir     string
+	within  time.Duration // bounds its coming up: far more than it takes; a server that hangs must not hang the run
+	version string
+	freed   []func() error // what else ends with it
 
 	child atomic.Pointer[children.Child] // the process that it is now
 
 	life    sync.Mutex // held while it is started, killed or stopped; guards what follows
-	follows *forwarder // where its primary is reached; nil: it is one
 	ended   bool       // for good
 	stopped error
-}
-
-var _ Node = (*local)(nil)
-
-// command is what a server is run with, once it has a port and a folder.
-type command func(*local) ([]string, error)
-
-// data is the command of a server that holds keys. Without its --save it would write them to disk now and then,
-// and a replica would keep what it was sent at first.
-func data(options ...string) command {
-	return func(n *local) ([]string, error) {
-		args := []string{"--port", strconv.Itoa(n.port), "--bind", "127.0.0.1", "--dir", n.dir, "--save", "", "--rdb-del-sync-files", "yes"}
-		if n.follows != nil {
-			args = append(args, "--replicaof", "127.0.0.1", n.follows.port())
-		}
-		return append(args, options...), nil
-	}
 }
 
 // launcher is what the nodes of one group are started with.
 type launcher struct {
 	keeper   *children.Keeper
-	program  string
 	freePort func() (int, error)
 	clock    string // the library that moves a server's clock; "": none
+	self     string // Spec.Self
 }
 
 func startLocal(ctx context.Context, s Spec) (*Group, error) {
-	program, err := exec.LookPath(redisProgram)
+	of, err := findStore(s.Store)
 	if err != nil {
-		return nil, fmt.Errorf("%w (apt install %s, or use %s servers)", err, redisProgram, Embedded)
+		return nil, err
+	}
+	d, err := of.deployment(s.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	if err := Missing(s.Store); err != nil {
+		return nil, err
 	}
 	k, err := children.New()
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{How: Local, release: k.Close}
-	l := launcher{keeper: k, program: program, freePort: freePort}
+	g := &Group{How: Local, Durability: of.durability, release: k.Close}
+	l := launcher{keeper: k, freePort: freePort, self: s.Self}
 	if s.Clock {
 		err = l.withClock(ctx, g)
 	}
 	if err == nil {
-		d, _ := find(s.Deployment)
 		err = d.start(ctx, l, g, d.nodes)
 	}
 	if err != nil {
@@ -99,51 +101,21 @@ func startLocal(ctx context.Context, s Spec) (*Group, error) {
 	return g, nil
 }
 
-// withClock makes what servers are started with, so that their clocks can be moved.
-func (l *launcher) withClock(ctx context.Context, g *Group) error {
-	dir, err := l.keeper.Folder()
-	if err != nil {
-		return err
-	}
-	g.release = func() error { return errors.Join(os.RemoveAll(dir), l.keeper.Close()) }
-	l.clock, err = buildClock(ctx, l.keeper, dir)
-	return err
-}
-
 // add takes a server that came up.
-func (g *Group) add(n *local) {
+func (g *Group) add(n Node, product, version string) {
 	g.Nodes = append(g.Nodes, n)
-	g.Server = fmt.Sprintf("redis %s (local)", n.version)
-}
-
-// startIndependent starts so many servers that know nothing of each other.
-func startIndependent(ctx context.Context, l launcher, g *Group, nodes int) error {
-	return l.startAll(ctx, g, nodes, data())
-}
-
-// startDurable starts a server that has written to disk what it has acknowledged.
-func startDurable(ctx context.Context, l launcher, g *Group, nodes int) error {
-	return l.startAll(ctx, g, nodes, data("--appendonly", "yes", "--appendfsync", "always"))
-}
-
-// startAll starts so many servers at once, and adds those that came up also where one did not.
-func (l launcher) startAll(ctx context.Context, g *Group, nodes int, c command) error {
-	started, err := atOnce(nodes, func(int) (*local, error) { return l.start(ctx, c, nil) })
-	for _, n := range started {
-		g.add(n)
-	}
-	return err
+	g.Server = fmt.Sprintf("%s %s (local)", product, version)
 }
 
 // atOnce starts so many servers and returns those that came up, in order, also where one did not.
-func atOnce(nodes int, start func(i int) (*local, error)) ([]*local, error) {
-	all, errs := make([]*local, nodes), make([]error, nodes)
+func atOnce[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
+	all, errs := make([]*N, nodes), make([]error, nodes)
 	var group sync.WaitGroup
 	for i := range nodes {
 		group.Go(func() { all[i], errs[i] = start(i) })
 	}
 	group.Wait()
-	var started []*local
+	var started []*N
 	for _, n := range all {
 		if n != nil {
 			started = append(started, n)
@@ -162,41 +134,54 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// start starts one server, on another port if the first was taken meanwhile.
-func (l launcher) start(ctx context.Context, c command, follows *forwarder) (*local, error) {
-	for attempt := 1; ; attempt++ {
-		port, err := l.freePort()
-		if err != nil {
+// free finds so many ports.
+func (l launcher) free(ports int) ([]int, error) {
+	all := make([]int, ports)
+	for i := range all {
+		var err error
+		if all[i], err = l.freePort(); err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		n := &local{launcher: l, command: c, port: port, follows: follows}
+	}
+	return all, nil
+}
+
+// start starts one server that listens on so many ports, on others if one was taken meanwhile. A node is made for
+// each attempt; what is made of it is what its caller gets.
+func start[N any](ctx context.Context, l launcher, ports int, within time.Duration, of func(*local) (*N, product)) (*N, error) {
+	for attempt := 1; ; attempt++ {
+		free, err := l.free(ports)
+		if err != nil {
+			return nil, err
+		}
+		n := &local{keeper: l.keeper, ports: free, within: within}
+		made, product := of(n)
+		n.product, n.notOurs = product, notOurs{n}
 		err = n.create(ctx)
 		if err == nil {
-			return n, nil
+			return made, nil
 		}
 		err = errors.Join(err, n.Stop())
 		if !errors.Is(err, errPortTaken) || attempt == portAttempts {
-			return nil, fmt.Errorf("%s on port %d: %w", l.program, port, err)
+			return nil, fmt.Errorf("server on port %d: %w", n.ports[0], err)
 		}
 	}
 }
 
 // create makes what a node keeps for its life, and runs it.
 func (n *local) create(ctx context.Context) (err error) {
-	if n.dir, err = n.launcher.keeper.Folder(); err != nil {
+	if n.dir, err = n.keeper.Folder(); err != nil {
 		return err
 	}
-	if n.launcher.clock != "" {
-		if n.clock, err = newWallClock(n.dir); err != nil {
-			return err
-		}
+	if err := n.product.prepare(ctx); err != nil {
+		return err
 	}
 	return n.run(ctx)
 }
 
 // run starts the process and returns when it answers.
 func (n *local) run(ctx context.Context) error {
-	args, err := n.command(n)
+	cmd, err := n.product.command()
 	if err != nil {
 		return err
 	}
@@ -205,45 +190,42 @@ func (n *local) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(n.launcher.program, args...)
-	// Its output rather than a --logfile: what it has to say against its own arguments comes before any
+	// Its output rather than a log file of its own: what it has to say against its own arguments comes before any
 	// log file is open.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
-	if n.clock != nil {
-		cmd.Env = n.clock.environ(n.launcher.clock)
-	}
-	c, err := n.launcher.keeper.Start(cmd)
+	c, err := n.keeper.Start(cmd)
 	if err != nil {
 		return err
 	}
 	n.child.Store(c)
 	if err := n.awaitUp(ctx); err != nil {
 		said := logEnd(n.dir)
-		if bytes.Contains(said, []byte("Address already in use")) {
+		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
 		// Not politely: it has been waited for long enough.
-		return errors.Join(fmt.Errorf("%w; it said:\n%s", err, said), c.Kill())
+		return errors.Join(fmt.Errorf("%s: %w; it said:\n%s", filepath.Base(cmd.Path), err, said), c.Kill())
 	}
 	return nil
 }
 
-// awaitUp returns when the server answers with all it has, and answers as our child: another server may have
-// taken the port, and it would answer in its place while the child is on its way out.
+// awaitUp returns when the server answers.
 func (n *local) awaitUp(ctx context.Context) error {
-	return n.await(ctx, "answer", "all", func(info map[string]string) bool {
-		n.version = info["redis_version"]
-		ours := info["process_id"] == strconv.Itoa(n.child.Load().Pid())
-		return ours && info["loading"] != "1"
+	return n.await(ctx, "answer", func(ctx context.Context) bool {
+		version, err := n.product.ask(ctx)
+		if err == nil {
+			n.version = version
+		}
+		return err == nil
 	})
 }
 
-// await returns when a section of the server's INFO is as wanted.
-func (n *local) await(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+// await returns when something is as wanted, while the server lives.
+func (n *local) await(ctx context.Context, what string, is func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, n.within)
 	defer cancel()
 	for c := n.child.Load(); ; {
-		if info, err := askInfo(ctx, n.addr(), section); err == nil && is(info) {
+		if is(ctx) {
 			return nil
 		}
 		select {
@@ -265,19 +247,19 @@ func logEnd(dir string) []byte {
 	return bytes.TrimSpace(log[max(0, len(log)-logTail):])
 }
 
-func (n *local) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
+// addr is where clients connect, as host:port.
+func (n *local) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.ports[0])) }
 
-func (n *local) URL() string { return "redis://" + n.addr() }
+func (n *local) URL() string { return n.product.URL() }
 
-// client is for what is more than one question. The caller closes it.
-func (n *local) client() *redis.Client { return quiet(&redis.Options{Addr: n.addr()}) }
+func (n *local) String() string { return n.addr() }
 
 func (n *local) Counters(ctx context.Context) (map[string]float64, error) {
-	info, err := askInfo(ctx, n.addr(), "all")
+	c, err := n.product.counters(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("counters of %s: %w", n.URL(), err)
+		return nil, fmt.Errorf("counters of %s: %w", n, err)
 	}
-	return counters(info)
+	return c, nil
 }
 
 func (n *local) Alive() bool {
@@ -291,14 +273,30 @@ func (n *local) Alive() bool {
 
 func (n *local) Pause() error {
 	if err := n.child.Load().Pause(); err != nil {
-		return fmt.Errorf("pause %s: %w", n.URL(), err)
+		return fmt.Errorf("pause %s: %w", n, err)
 	}
 	return nil
 }
 
 func (n *local) Resume() error {
 	if err := n.child.Load().Resume(); err != nil {
-		return fmt.Errorf("resume %s: %w", n.URL(), err)
+		return fmt.Errorf("resume %s: %w", n, err)
+	}
+	return nil
+}
+
+// unseater is a product that can end the session of whoever holds a lock.
+type unseater interface {
+	unseat(ctx context.Context, key string) error
+}
+
+func (n *local) Unseat(ctx context.Context, key string) error {
+	u, can := n.product.(unseater)
+	if !can {
+		return n.refuse("end a session of")
+	}
+	if err := u.unseat(ctx, key); err != nil {
+		return fmt.Errorf("end the session that holds %q at %s: %w", key, n, err)
 	}
 	return nil
 }
@@ -311,7 +309,7 @@ func (n *local) Kill() error {
 
 func (n *local) Restart(ctx context.Context) error {
 	if err := n.restart(ctx); err != nil {
-		return fmt.Errorf("restart %s: %w", n.URL(), err)
+		return fmt.Errorf("restart %s: %w", n, err)
 	}
 	return nil
 }
@@ -325,7 +323,7 @@ func (n *local) restart(ctx context.Context) error {
 	if err := n.child.Load().Kill(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	ctx, cancel := context.WithTimeout(ctx, n.within)
 	defer cancel()
 	for {
 		err := n.run(ctx)
@@ -352,8 +350,8 @@ func (n *local) Stop() error {
 	if c := n.child.Load(); c != nil {
 		errs = append(errs, c.Kill())
 	}
-	if n.clock != nil {
-		errs = append(errs, n.clock.offset.close())
+	for _, free := range n.freed {
+		errs = append(errs, free())
 	}
 	if n.dir != "" {
 		errs = append(errs, os.RemoveAll(n.dir))

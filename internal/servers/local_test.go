@@ -17,13 +17,22 @@ import (
 	"time"
 
 	"lockbench/internal/children"
+	modules "lockbench/internal/builtin"
 )
 
 // asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits
 // to be killed.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
+// It is also a server of the stores that are Go modules.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == StoreVerb {
+		if err := modules.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	deployment := os.Getenv(asHarness)
 	if deployment == "" {
 		os.Exit(m.Run())
@@ -41,7 +50,7 @@ func beHarness(deployment string) error {
 	if err != nil {
 		return err
 	}
-	nodes := []*local{g.Nodes[0].(*local)}
+	nodes := []*redisNode{g.Nodes[0].(*redisNode)}
 	if g.replicated != nil {
 		nodes = append(g.replicated.nodes, g.replicated.sentinels...)
 	}
@@ -115,7 +124,7 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 }
 
 func TestStopEndsAPausedServer(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0].(*local)
+	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
 	if err := n.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,37 +134,45 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestATakenPortIsNotTheEnd(t *testing.T) {
-	other := startGroup(t, Local, Single).Nodes[0].(*local) // it answers, but it is not our child
+	other := startGroup(t, Local, Single).Nodes[0].(*redisNode) // it answers, but it is not our child
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
 	asked := 0
-	l := launcher{keeper: k, program: redisProgram, freePort: func() (int, error) {
+	l := launcher{keeper: k, freePort: func() (int, error) {
 		if asked++; asked < 5 {
-			return other.port, nil
+			return other.ports[0], nil
 		}
 		return freePort()
 	}}
-	n, err := l.start(t.Context(), data(), nil)
+	n, err := l.startRedis(t.Context(), 1, data(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Stop(); err != nil {
 		t.Error(err)
 	}
-	if n.port == other.port || asked != 5 {
-		t.Errorf("port %d after %d attempts, the other has %d", n.port, asked, other.port)
+	if n.ports[0] == other.ports[0] || asked != 5 {
+		t.Errorf("port %d after %d attempts, the other has %d", n.ports[0], asked, other.ports[0])
 	}
-	l.freePort = func() (int, error) { return other.port, nil }
-	if _, err := l.start(t.Context(), data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+	l.freePort = func() (int, error) { return other.ports[0], nil }
+	if _, err := l.startRedis(t.Context(), 1, data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
 		t.Errorf("every port taken: %v", err)
 	}
 }
 
-// fakeServer is a program that stands in for redis-server.
-func fakeServer(t *testing.T, script string) launcher {
+// fakeProduct is a program that stands in for a server, and never answers.
+type fakeProduct struct {
+	redisNode
+	program string
+}
+
+func (f *fakeProduct) command() (*exec.Cmd, error) { return exec.Command(f.program), nil }
+
+// startFake starts a script in the place of a server.
+func startFake(t *testing.T, ctx context.Context, script string) error {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -167,12 +184,15 @@ func fakeServer(t *testing.T, script string) launcher {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	t.Setenv("TMPDIR", t.TempDir())
-	return launcher{keeper: k, program: program, freePort: freePort}
+	_, err = start(ctx, launcher{keeper: k, freePort: freePort}, 1, upWithin, func(n *local) (*fakeProduct, product) {
+		f := &fakeProduct{redisNode{local: n}, program}
+		return f, f
+	})
+	return err
 }
 
 func TestAServerThatDiesTellsWhy(t *testing.T) {
-	l := fakeServer(t, "echo it is too early >&2; exit 3")
-	_, err := l.start(t.Context(), data(), nil)
+	err := startFake(t, t.Context(), "echo it is too early >&2; exit 3")
 	if err == nil || !strings.Contains(err.Error(), "it is too early") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Error(err)
 	}
@@ -182,10 +202,9 @@ func TestAServerThatDiesTellsWhy(t *testing.T) {
 }
 
 func TestAServerThatHangsIsEnded(t *testing.T) {
-	l := fakeServer(t, "echo thinking; exec sleep 1000")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := l.start(ctx, data(), nil)
+	err := startFake(t, ctx, "echo thinking; exec sleep 1000")
 	if err == nil || !strings.Contains(err.Error(), "thinking") {
 		t.Error(err)
 	}

@@ -19,15 +19,19 @@ import (
 
 // Remote is the servers that a user gave: not ours, so nothing there is stopped, set or emptied.
 type Remote struct {
-	Addresses []Address
-	CAFile    string // certificates to trust with TLS; "": the system's
+	Addresses []Address // of Redis
+	Targets   []Target  // of the other stores, one of each at most
+	CAFile    string    // certificates to trust with TLS; "": the system's
 
 	roots *x509.CertPool
 }
 
-// TLS tells whether any of them is reached through it.
-func (r Remote) TLS() bool {
-	return slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.tls })
+// Named tells whether there are any.
+func (r Remote) Named() bool { return len(r.Addresses)+len(r.Targets) > 0 }
+
+// TLS tells whether any server of a store is reached through it.
+func (r Remote) TLS(store string) bool {
+	return store == Redis && slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.tls })
 }
 
 // NewRemote reads addresses (ParseAddresses) and the file of the certificates to trust, which may be "".

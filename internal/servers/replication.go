@@ -15,9 +15,11 @@ import (
 // the forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
 // its primary to be.
 type replicated struct {
-	nodes      []*local
+	nodes      []*redisNode
 	forwarders []*forwarder // to each node
-	sentinels  []*local     // none where nobody but the harness promotes
+	sentinels  []*redisNode // none where nobody but the harness promotes
+	cluster    bool         // they have a part of the keys of a cluster
+	probe      string       // a key that they take
 
 	mu      sync.Mutex
 	primary int // who is it now
@@ -31,7 +33,7 @@ var errNotFollowing = errors.New("it does not follow the primary now")
 
 // startReplicated returns when every replica follows, and says so.
 func startReplicated(ctx context.Context, l launcher, g *Group, nodes int) error {
-	r := &replicated{}
+	r := &replicated{probe: probeKey}
 	g.replicated = r
 	for range nodes {
 		f, err := newForwarder()
@@ -51,16 +53,16 @@ func startReplicated(ctx context.Context, l launcher, g *Group, nodes int) error
 
 // start starts the nodes from one to before another at once.
 func (r *replicated) start(ctx context.Context, l launcher, g *Group, from, to int, follows *forwarder) error {
-	started, err := atOnce(to-from, func(i int) (*local, error) {
+	started, err := atOnce(to-from, func(i int) (*redisNode, error) {
 		f := r.forwarders[from+i]
-		n, err := l.start(ctx, member(f), follows)
+		n, err := l.startRedis(ctx, 1, member(f), follows)
 		if err == nil {
 			f.to(n.addr())
 		}
 		return n, err
 	})
 	for _, n := range started {
-		g.add(n)
+		g.add(n, Redis, n.version)
 		r.nodes = append(r.nodes, n)
 	}
 	return err
@@ -69,15 +71,19 @@ func (r *replicated) start(ctx context.Context, l launcher, g *Group, from, to i
 // member is the command of a node that others may follow. Without the delay of 0 it would wait five seconds for
 // other replicas before it sends the first what it has; and a link that is stalled, or a clock that was moved,
 // must not look to it as if the other were gone.
-func member(f *forwarder) command {
-	return data("--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
-		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", f.port())
+func member(f *forwarder) arguments {
+	return data(following(f)...)
+}
+
+func following(f *forwarder) []string {
+	return []string{"--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
+		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", f.port()}
 }
 
 // awaitFollowers returns when replicas follow a primary and acknowledge what it writes.
-func (r *replicated) awaitFollowers(ctx context.Context, primary *local, replicas []*local) error {
+func (r *replicated) awaitFollowers(ctx context.Context, primary *redisNode, replicas []*redisNode) error {
 	for _, n := range replicas {
-		err := n.await(ctx, "follow its primary", "replication", func(info map[string]string) bool {
+		err := n.awaitInfo(ctx, "follow its primary", "replication", func(info map[string]string) bool {
 			return info["master_link_status"] == "up" && info["master_port"] == n.follows.port()
 		})
 		if err != nil {
@@ -87,7 +93,7 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *local, replica
 	if len(replicas) == 0 {
 		return nil
 	}
-	return askAcknowledged(ctx, primary.addr(), len(replicas))
+	return askAcknowledged(ctx, primary.addr(), r.probe, len(replicas))
 }
 
 // Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays
@@ -117,7 +123,7 @@ func (r *replicated) stall(ctx context.Context, i int) error {
 		return err
 	}
 	done := offset(info["master_repl_offset"])
-	err = r.nodes[i].await(ctx, "hear of what its primary has done", "replication", func(info map[string]string) bool {
+	err = r.nodes[i].awaitInfo(ctx, "hear of what its primary has done", "replication", func(info map[string]string) bool {
 		return offset(info["slave_repl_offset"]) >= done
 	})
 	if err != nil {
@@ -171,10 +177,10 @@ func (r *replicated) promote(ctx context.Context, i int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()
-	if err := r.nodes[i].replicaOf(ctx, "NO", "ONE"); err != nil {
+	if err := r.takeOver(ctx, r.nodes[i]); err != nil {
 		return err
 	}
-	var others []*local
+	var others []*redisNode
 	for j, n := range r.nodes {
 		if j == i || j == r.primary || !n.Alive() {
 			continue
@@ -185,7 +191,7 @@ func (r *replicated) promote(ctx context.Context, i int) error {
 		others = append(others, n)
 	}
 	r.promoted(i)
-	if err := r.nodes[i].awaitWrites(ctx); err != nil {
+	if err := r.nodes[i].awaitWrites(ctx, r.probe); err != nil {
 		return err
 	}
 	return r.awaitFollowers(ctx, r.nodes[i], others)
@@ -208,18 +214,28 @@ func (r *replicated) promoted(i int) {
 	r.primary = i
 }
 
-func (n *local) replicaOf(ctx context.Context, host, port string) error {
+// takeOver has a replica be the primary from now on, whatever the others think.
+func (r *replicated) takeOver(ctx context.Context, n *redisNode) error {
+	if !r.cluster {
+		return n.replicaOf(ctx, "NO", "ONE")
+	}
+	c := n.client()
+	defer c.Close()
+	return c.Do(ctx, "CLUSTER", "FAILOVER", "TAKEOVER").Err()
+}
+
+func (n *redisNode) replicaOf(ctx context.Context, host, port string) error {
 	c := n.client()
 	defer c.Close()
 	return c.Do(ctx, "REPLICAOF", host, port).Err()
 }
 
 // awaitWrites returns when the node takes writes.
-func (n *local) awaitWrites(ctx context.Context) error {
+func (n *redisNode) awaitWrites(ctx context.Context, probe string) error {
 	c := n.client()
 	defer c.Close()
 	for {
-		err := takesWrites(ctx, c)
+		err := takesWrites(ctx, c, probe)
 		if err == nil {
 			return nil
 		}
@@ -231,11 +247,11 @@ func (n *local) awaitWrites(ctx context.Context) error {
 	}
 }
 
-func takesWrites(ctx context.Context, c *redis.Client) error {
-	if err := c.Set(ctx, probeKey, "up", 0).Err(); err != nil {
+func takesWrites(ctx context.Context, c *redis.Client, probe string) error {
+	if err := c.Set(ctx, probe, "up", 0).Err(); err != nil {
 		return err
 	}
-	return c.Del(ctx, probeKey).Err()
+	return c.Del(ctx, probe).Err()
 }
 
 // close ends what stands beside the nodes. It may be called again.

@@ -27,7 +27,7 @@ func set(t *testing.T, n Node, key string, replicas int) int64 {
 
 func info(t *testing.T, n Node, name string) string {
 	t.Helper()
-	all, err := askInfo(t.Context(), n.(*local).addr(), "replication")
+	all, err := askInfo(t.Context(), n.(*redisNode).addr(), "replication")
 	must(t, err)
 	return all[name]
 }
@@ -59,7 +59,7 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 // TestAStalledReplicaHasWhatWasAcknowledgedBefore: also what was on its way to it when it was to be stalled.
 func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
 	g := startGroup(t, Local, Replica)
-	c := g.Nodes[0].(*local).client()
+	c := g.Nodes[0].(*redisNode).client()
 	defer c.Close()
 	large := strings.Repeat("x", 8<<20)
 	for i := range 4 {
@@ -74,7 +74,7 @@ func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
 // TestAReplicaKeepsNoCopyOfWhatItWasSent: it would come back with that when it is restarted.
 func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
 	g := startGroup(t, Local, Replica)
-	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*local).dir, "*.rdb"))
+	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*redisNode).dir, "*.rdb"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -27,28 +27,28 @@ func startWatched(ctx context.Context, l launcher, g *Group, nodes int) error {
 	}
 	r := g.replicated
 	var err error
-	r.sentinels, err = atOnce(sentinelNodes, func(int) (*local, error) { return l.start(ctx, sentinel(r.forwarders[0]), nil) })
+	r.sentinels, err = atOnce(sentinelNodes, func(int) (*redisNode, error) { return l.startRedis(ctx, 1, sentinel(r.forwarders[0]), nil) })
 	if err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
-	_, err = atOnce(sentinelNodes, func(i int) (*local, error) { return nil, r.sentinels[i].gather(ctx, nodes-1) })
+	_, err = atOnce(sentinelNodes, func(i int) (*redisNode, error) { return nil, r.sentinels[i].gather(ctx, nodes-1) })
 	return err
 }
 
-// sentinel is the command of a Sentinel. Its file is its memory too.
-func sentinel(primary *forwarder) command {
-	return func(n *local) ([]string, error) {
+// sentinel are the arguments of a Sentinel. Its file is its memory too.
+func sentinel(primary *forwarder) arguments {
+	return func(n *redisNode) ([]string, error) {
 		file := filepath.Join(n.dir, "sentinel.conf")
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
 			"sentinel monitor %[3]s 127.0.0.1 %[4]s %[5]d\n"+
 			"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n",
-			n.port, n.dir, watched, primary.port(), quorum)
+			n.ports[0], n.dir, watched, primary.port(), quorum)
 		return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
 	}
 }
 
 // gather hurries a Sentinel and returns when it knows the replicas and the other Sentinels.
-func (n *local) gather(ctx context.Context, replicas int) error {
+func (n *redisNode) gather(ctx context.Context, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, gatherWithin)
 	defer cancel()
 	c := n.client()
@@ -90,7 +90,7 @@ func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
 	defer cancel()
 	for {
 		if i := r.elected(ctx); r.succeeds(i) {
-			if err := r.nodes[i].awaitWrites(ctx); err != nil {
+			if err := r.nodes[i].awaitWrites(ctx, r.probe); err != nil {
 				return 0, fmt.Errorf("node %d was promoted: %w", i, err)
 			}
 			return i, nil

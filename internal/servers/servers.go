@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -16,66 +15,10 @@ import (
 
 // The ways to bring servers up.
 const (
-	Auto     = "auto"     // local if the server's program is installed, else embedded
-	Embedded = "embedded" // an emulator inside this process: its latency compares with nothing
+	Auto     = "auto"     // local if the server's program is installed, else docker if its daemon has the image, else embedded
+	Embedded = "embedded" // for Redis an emulator inside this process: its latency compares with nothing
 	Local    = "local"    // child processes on private ports of 127.0.0.1
 )
-
-// Redis is the one store known so far.
-const Redis = "redis"
-
-// The deployments: how many servers there are, and what they are to each other.
-const (
-	Single      = "single"       // one server
-	Replica     = "replica"      // a primary, and one replica that follows it
-	TwoReplicas = "two-replicas" // a primary, and two replicas that follow it
-	Sentinel    = "sentinel"     // the same, and three Sentinels, which promote a replica when the primary is gone
-	Five        = "five"         // five primaries that know nothing of each other
-	FiveDelayed = "five-delayed" // the same; whoever restarts one keeps it out for longer than any lease lasts
-	Durable     = "durable"      // one server that has on disk what it has acknowledged
-)
-
-// deployment is how one is brought up.
-type deployment struct {
-	name  string
-	nodes int    // that hold data
-	needs string // what only a redis-server of our own offers; "": any server will do
-	start func(ctx context.Context, l launcher, g *Group, nodes int) error
-}
-
-func deployments() []deployment {
-	return []deployment{
-		{Single, 1, "", startIndependent},
-		{Replica, 2, "replication", startReplicated},
-		{Five, 5, "", startIndependent},
-		{TwoReplicas, 3, "replication", startReplicated},
-		{Sentinel, 3, "replication", startWatched},
-		{Durable, 1, "durability", startDurable},
-		{FiveDelayed, 5, "", startIndependent},
-	}
-}
-
-// Deployments are the names that Spec.Deployment may have.
-func Deployments() []string {
-	var names []string
-	for _, d := range deployments() {
-		names = append(names, d.name)
-	}
-	return names
-}
-
-// find knows a deployment by its name; "" is Single.
-func find(name string) (deployment, bool) {
-	if name == "" {
-		name = Single
-	}
-	for _, d := range deployments() {
-		if d.name == name {
-			return d, true
-		}
-	}
-	return deployment{}, false
-}
 
 // ErrNoCounters is returned by the nodes that do not count.
 var ErrNoCounters = errors.New("this server has no counters")
@@ -86,11 +29,12 @@ var ErrUnsupported = errors.New("apt install redis-server")
 // Spec says what is wanted.
 type Spec struct {
 	How        string // Auto, Embedded, Local or External
-	Store      string // Redis
+	Store      string // Redis, ...
 	Deployment string // Single, Replica, ...; "" is Single
 	Clock      bool   // the nodes' clocks can be moved: Node.Jump
 
 	Remote Remote // where they are, with External
+	Self   string // this program, which is a server of some stores itself (see StoreVerb); "": it is not
 }
 
 // Node is one server. What goes wrong with it by our doing was seen to take effect when the method returns; after
@@ -123,6 +67,9 @@ type Node interface {
 	// evicted too, those that were not used lately first. It is an error if the key is not there, or is not
 	// evicted within seconds.
 	Squeeze(ctx context.Context, key string) error
+	// Unseat ends the session that holds the lock with this key (with its prefix), as an administrator would. It is an
+	// error if nobody was seen to hold it, or its session is not seen to end.
+	Unseat(ctx context.Context, key string) error
 
 	// Stop ends it, if it is ours, and removes what it left on disk: within seconds, and without asking it to
 	// save anything. It may be called again.
@@ -134,8 +81,11 @@ type Group struct {
 	Nodes  []Node // those that hold data, the primary first
 	How    string // Embedded, Local or External: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
+	// Durability is what has become of a write when it is acknowledged, as a report states it.
+	Durability string
 
-	replicated *replicated  // nil: no node follows another
+	replicated *replicated  // nil: no node follows another; of a cluster the part around which the nodes stand
+	cluster    *cluster     // nil: it is none
 	release    func() error // what the nodes share; called after the last has stopped
 }
 
@@ -146,7 +96,7 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{Auto, startAuto}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}}
+	return []way{{Auto, nil}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}, {Docker, startDocker}} // auto comes to one of the others
 }
 
 // Ways are the names that Spec.How may have.
@@ -158,25 +108,33 @@ func Ways() []string {
 	return names
 }
 
-// size is how many servers a deployment has; 0 where there is no such deployment.
-func size(deployment string) int {
-	d, _ := find(deployment)
+// nodes is how many servers hold data; 0 where there is no such deployment.
+func (s Spec) nodes() int {
+	of, _ := findStore(s.Store)
+	d, _ := of.deployment(s.Deployment)
 	return d.nodes
 }
 
 // Supported says why such servers cannot be had; nil where they can. It asks no server.
 func (s Spec) Supported() error {
-	d, known := find(s.Deployment)
-	if !known {
-		return fmt.Errorf("unknown deployment %q (known: %s)", s.Deployment, strings.Join(Deployments(), ", "))
+	of, err := findStore(s.Store)
+	if err != nil {
+		return err
 	}
-	switch given := len(s.Remote.Addresses); Resolve(s.How) {
+	d, err := of.deployment(s.Deployment)
+	if err != nil {
+		return err
+	}
+	switch Resolve(s.How, s.Store) {
 	case External:
+		named := s.Remote.named(of, d.nodes)
 		switch {
+		case errors.As(named, new(Absent)):
+			return named
 		case d.needs != "":
 			return fmt.Errorf("%s is not offered on servers of your own", d.needs)
-		case d.nodes > given:
-			return fmt.Errorf("it needs %d servers, and --redis names %d", d.nodes, given)
+		case named != nil:
+			return named
 		case s.Clock:
 			return errors.New("the clock of a server of your own is not moved")
 		}
@@ -187,7 +145,13 @@ func (s Spec) Supported() error {
 		case s.Clock:
 			return fmt.Errorf("the emulator has no clock of its own: %w", ErrUnsupported)
 		}
+	case Docker:
+		return dockerSupported(of, d, s.Clock)
 	case Local:
+		// That there is no redis-server is found when it is started: every run needs one.
+		if err := Missing(s.Store); err != nil && s.Store != Redis {
+			return Absent{err}
+		}
 		if s.Clock {
 			return clockSupported()
 		}
@@ -198,16 +162,13 @@ func (s Spec) Supported() error {
 // Start brings servers up and returns when all of them answer. The context bounds the start only; what
 // was started ends with Group.Stop. After an error nothing is left running.
 func Start(ctx context.Context, s Spec) (*Group, error) {
-	if s.Store != Redis {
-		return nil, fmt.Errorf("start servers: unknown store %q (known: %s)", s.Store, Redis)
-	}
-	i := slices.Index(Ways(), s.How)
-	if i < 0 {
+	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
 	}
 	if err := s.Supported(); err != nil {
 		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
 	}
+	i := slices.Index(Ways(), Resolve(s.How, s.Store))
 	g, err := ways()[i].start(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
@@ -215,24 +176,24 @@ func Start(ctx context.Context, s Spec) (*Group, error) {
 	return g, nil
 }
 
-// Resolve says what Auto comes to on this machine; any other way is what it is.
-func Resolve(how string) string {
-	if how != Auto {
+// Resolve says what a way comes to on this machine, for a store. That a server is installed and does not start
+// is an error then: falling back would quietly measure something else. Only Redis has an emulator.
+func Resolve(how, store string) string {
+	switch {
+	case how == Embedded && store != Redis:
+		return Local
+	case how != Auto:
 		return how
+	case Missing(store) == nil:
+		return Local
 	}
-	if _, err := exec.LookPath(redisProgram); err != nil {
+	if i, known := imageOf(store); known && atHand()[i.name] {
+		return Docker
+	}
+	if store == Redis {
 		return Embedded
 	}
 	return Local
-}
-
-func startAuto(ctx context.Context, s Spec) (*Group, error) {
-	if Resolve(s.How) == Embedded {
-		return startEmbedded(ctx, s)
-	}
-	// A server that is installed and does not start is an error: falling back would quietly measure
-	// something else.
-	return startLocal(ctx, s)
 }
 
 // URLs are the nodes' addresses, in order.
@@ -244,9 +205,9 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front are the addresses that a lock asks: of independent servers every one, of others the primary's.
+// Front are the addresses that a lock asks: of independent servers and of a cluster every one, of others the primary's.
 func (g *Group) Front() []string {
-	if g.replicated != nil {
+	if g.replicated != nil && g.cluster == nil {
 		return g.URLs()[:1]
 	}
 	return g.URLs()

@@ -43,7 +43,7 @@ func startGroup(t *testing.T, how, deployment string) *Group {
 
 func startSpec(t *testing.T, s Spec) *Group {
 	t.Helper()
-	if s.How == Local {
+	if s.How == Local && s.Store == Redis {
 		needRedis(t)
 	}
 	if s.Clock {
@@ -192,10 +192,10 @@ func TestStartRefuses(t *testing.T) {
 		spec Spec
 		says string
 	}{
-		{Spec{How: "docker", Store: Redis, Deployment: Single}, `unknown way "docker" (known: auto, embedded, local, external)`},
+		{Spec{How: "podman", Store: Redis, Deployment: Single}, `unknown way "podman" (known: auto, embedded, local, external, docker)`},
 		{Spec{How: "", Store: Redis, Deployment: ""}, `unknown way ""`},
-		{Spec{How: Auto, Store: "mysql", Deployment: Single}, `unknown store "mysql" (known: redis)`},
-		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known: single, replica, five, two-replicas, sentinel, durable, five-delayed)`},
+		{Spec{How: Auto, Store: "oracle", Deployment: Single}, `unknown store "oracle" (known: redis`},
+		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known for redis: single, replica, five, two-replicas, sentinel, durable, five-delayed, cluster)`},
 		{Spec{How: Auto, Store: Redis, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
 		{Spec{How: Local, Store: Redis, Deployment: Single}, "apt install redis-server"},
 	} {
@@ -326,6 +326,7 @@ func TestSupported(t *testing.T) {
 		{Spec{How: External, Deployment: Durable, Remote: own(5)}, "durability is not offered on servers of your own"},
 		{Spec{How: External, Clock: true, Remote: own(1)}, "the clock of a server of your own is not moved"},
 	} {
+		test.spec.Store = Redis
 		switch err := test.spec.Supported(); {
 		case test.says == "" && err != nil, test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)):
 			t.Errorf("%+v: %v, want %q", test.spec, err, test.says)

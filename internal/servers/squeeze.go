@@ -28,7 +28,7 @@ var squeezed = []struct{ name, value string }{
 	{"maxmemory", ""}, // what is in use, and the room; the last to be set and the first to be set back
 }
 
-func (n *local) Squeeze(ctx context.Context, key string) error {
+func (n *redisNode) Squeeze(ctx context.Context, key string) error {
 	c := n.client()
 	defer c.Close()
 	if err := squeeze(ctx, c, key); err != nil {

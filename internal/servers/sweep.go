@@ -39,13 +39,20 @@ func (g *Group) Sweep(run string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepWithin) // also after an interrupt
 	defer cancel()
 	var errs []error
-	for _, n := range g.Nodes {
-		e, ok := n.(*external)
-		if !ok {
-			continue
-		}
-		if _, err := e.remote.Remove(ctx, e.Address, run); err != nil {
-			errs = append(errs, fmt.Errorf("keys of this run may be left on %s (lockbench clean --redis ... --run %s removes them): %w", e.Address, run, err))
+	const left = "keys of this run may be left on %s (lockbench clean --%s ... --run %s removes them): %w"
+	for i, n := range g.Nodes {
+		switch n := n.(type) {
+		case *external:
+			if _, err := n.remote.Remove(ctx, n.Address, run); err != nil {
+				errs = append(errs, fmt.Errorf(left, n.Address, Redis, run, err))
+			}
+		case *their:
+			if i > 0 { // they are one
+				continue
+			}
+			if err := n.target.Remove(ctx, run); err != nil {
+				errs = append(errs, fmt.Errorf(left, n.target, n.target.store, run, err))
+			}
 		}
 	}
 	return errors.Join(errs...)

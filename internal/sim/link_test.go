@@ -239,7 +239,7 @@ func TestServers(t *testing.T) {
 // TestRefused: what cannot be simulated is refused by name.
 func TestRefused(t *testing.T) {
 	var lock impls.Impl
-	for _, l := range impls.All() {
+	for _, l := range impls.OnRedis() {
 		if l.Name == "set-px-lua" {
 			lock = l
 		}

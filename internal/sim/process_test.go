@@ -14,7 +14,7 @@ import (
 // inWorld runs f in virtual time with a world of three processes, in which every process may be stopped.
 func inWorld(t *testing.T, lock string, f func(*world)) {
 	t.Helper()
-	for _, l := range impls.All() {
+	for _, l := range impls.OnRedis() {
 		if l.Name != lock {
 			continue
 		}

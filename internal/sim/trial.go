@@ -79,8 +79,12 @@ func (t Trial) Refused() error {
 	switch {
 	case t.Lock.Open == nil:
 		return fmt.Errorf("%s is a program: its time is the system's", t.Lock.Name)
+	case t.Lock.Store != "" && t.Lock.Store != "redis":
+		return fmt.Errorf("%s talks to %s, and virtual time has an emulator of Redis only", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
+	case t.Workload.Served:
+		return fmt.Errorf("%s is served over HTTP by other processes, whose time is the system's", t.Workload.Name)
 	case t.On() == "durable":
 		return errors.New("durable is not simulated: the emulator has no disk")
 	case t.On() == "sentinel":

@@ -101,7 +101,7 @@ func (t Trial) act(to *testing.T) acted {
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
-	for _, l := range impls.All() {
+	for _, l := range impls.OnRedis() {
 		for _, f := range faults.All() {
 			for _, w := range workloads.All() {
 				for _, on := range deployments(l, f) {

@@ -55,6 +55,9 @@ func actedOut() []acted {
 		{"partition-one-way", "redisson", "0", "0"},
 		{"delayed-release", "set-px-getdel", "0", "0"},
 		{"lost-wakeup", "redisson", "harness", "harness"},
+		{"session-kill", "etcd", "harness", ""},
+		{"half-open", "etcd", "0 0", "0"},
+		{"leader-loss", "etcd", "harness", ""},
 		{"server-restart", "fenced", "harness", ""},
 		{"server-pause", "redisson", "harness", "harness"},
 		{"failover", "set-px-wait", "harness harness", ""},
@@ -64,6 +67,9 @@ func actedOut() []acted {
 		{"node-restart", "redlock", "0 harness", "0"},
 		{"minority-down", "redlock", "harness", ""},
 		{"eviction", "set-px-lua", "harness", ""},
+		{"session-kill", "etcd", "harness", ""},
+		{"half-open", "etcd", "0 0", "0"},
+		{"leader-loss", "etcd", "harness", ""},
 	}
 }
 
@@ -98,9 +104,11 @@ func (a acted) act(t *testing.T, own []string) {
 		t.Fatal(err)
 	}
 	c := Cell{Lock: lock, Workload: namedWorkload(""), Fault: namedFault(a.fault)}
-	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Worker: own}
-	if c.Fault.Kind == faults.Servers {
+	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Worker: own, Self: own[0]}
+	if c.Fault.Kind == faults.Servers && lock.Store == servers.Redis {
 		needRedis(t)
+	}
+	if c.Fault.Kind == faults.Servers {
 		s.Servers = servers.Local
 	}
 	_, out := s.tryOnce(t, c)

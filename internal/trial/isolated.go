@@ -25,7 +25,7 @@ type isolated struct {
 func (t *trial) openApart(ctx context.Context, asked []string) error {
 	register := t.Workload.Register()
 	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes}
-	a := &isolated{world: &world{group: t.group, scene: scene, clients: t.Params.Clients, key: servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0]}}
+	a := &isolated{world: &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}}
 	t.isolated = a
 	var err error
 	if a.keeper, err = children.New(); err != nil {

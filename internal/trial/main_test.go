@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -8,13 +9,31 @@ import (
 
 	"lockbench/impls"
 	"lockbench/impls/worker"
+	"lockbench/internal/servers"
+	"lockbench/internal/shop"
+	"lockbench/internal/builtin"
 )
 
-// TestMain is also the worker: the processes of clients are this test program again.
+// TestMain is also the worker, the shop, and a server of the stores that are Go modules: such processes are this test
+// program again.
 func TestMain(m *testing.M) {
 	impls.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "shop" {
+		if err := shop.Serve(os.Stdin, os.Stdout, openLock); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
+		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -34,6 +53,14 @@ func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
 		return nil, err
 	}
 	return l.Open(env)
+}
+
+// openLock opens a lock for a service of the shop.
+func openLock(lock string, env impls.Env) (impls.Lock, error) {
+	if lock == sham().Name {
+		return sham().Open(env)
+	}
+	return openNamed(worker.Open{Lock: lock}, env)
 }
 
 func findLock(name string) (impls.Impl, error) {

@@ -13,6 +13,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/faults"
 	"lockbench/internal/servers"
+	"lockbench/internal/shop"
 	"lockbench/workloads"
 )
 
@@ -65,13 +66,14 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 	var plan []Cell
 	for _, l := range locks {
 		for _, w := range loads {
-			if w.Reentrant && !l.Reentrant || w.Fenced && !l.Fences || w.Special && l.Store == "" {
+			if w.Reentrant && !l.Reentrant || w.Fenced && !l.Fences || w.Special && l.Store == "" ||
+				w.Served && len(l.Worker) > 0 {
 				continue
 			}
 			control := false
 			for _, f := range breaks {
 				switch {
-				case f.Kind != faults.Nothing && (f.Only != nil && f.Only(l) != "" || w.Special && !w.Fenced):
+				case f.Kind != faults.Nothing && (w.Served || f.NotFor(l) != "" || w.Special && !w.Fenced):
 					continue
 				case f.Kind != faults.Nothing && l.Store == "":
 					f = faults.None()
@@ -87,31 +89,75 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 	return plan
 }
 
+// Kills are the cells that show how soon each lock that talks to a store is granted again after its holder has died,
+// where something is expected of that: part of every comparison.
+func Kills(locks []impls.Impl) []Cell {
+	const fault, workload = "holder-kill", "counter"
+	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
+		expected := slices.ContainsFunc(l.Expect, func(e impls.Expectation) bool { return e.Fault == fault && e.Property == "recovery" })
+		return l.Store == "" || !expected
+	})
+	loads := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return w.Name != workload })
+	breaks := slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return f.Name != fault })
+	return Plan(locks, loads, breaks)
+}
+
+// Usual is a plan without the cells that are tried only where both lock and workload are named.
+func Usual(plan []Cell) []Cell {
+	return slices.DeleteFunc(plan, func(c Cell) bool {
+		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
+	})
+}
+
 // Fitting splits a plan into the cells that servers brought up that way can serve, and the reasons why the
 // others cannot be, each once.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
-		var why error
-		if c.Lock.Store != "" {
-			why = c.spec(how, remote).Supported()
-			if why == nil && c.Fault.Kind == faults.Servers && servers.Resolve(how) != servers.Local {
-				why = fmt.Errorf("%s needs servers of lockbench's own: apt install redis-server, and --servers local", c.Fault.Name)
-			}
-			if why == nil && c.InProcesses() && remote.TLS() {
-				why = errors.New("what passes between a process and its server cannot be looked at with TLS")
-			}
-		}
-		what := c.LockName()
-		if c.faulty() {
-			what += " under " + c.Fault.Name
-		}
-		if why == nil {
+		err := c.unfit(how, remote)
+		if err == nil {
 			fits = append(fits, c)
-		} else if reason := fmt.Sprintf("%s is left out: %v", what, why); !slices.Contains(reasons, reason) {
+		} else if reason := fmt.Sprintf("%s is left out: %v", c.leftOut(err), err); !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 	}
 	return fits, reasons
+}
+
+// unfit says why the cell cannot be tried on servers brought up that way; nil: it can.
+func (c Cell) unfit(how string, remote servers.Remote) error {
+	if c.Lock.Store != "" {
+		if err := c.spec(how, remote).Supported(); err != nil {
+			return err
+		}
+		if err := c.unreachable(servers.Resolve(how, c.Lock.Store)); err != nil {
+			return err
+		}
+		if err := c.unclustered(); err != nil {
+			return err
+		}
+		if c.InProcesses() && remote.TLS(c.Lock.Store) {
+			return errors.New("what passes between a process and its server cannot be looked at with TLS")
+		}
+	}
+	if c.Workload.Gated {
+		return shop.GateSupported()
+	}
+	return nil
+}
+
+// leftOut is what a reason speaks of: a whole store, or a lock and what was to be done with it.
+func (c Cell) leftOut(why error) string {
+	if errors.As(why, new(servers.Absent)) {
+		return c.Lock.Store
+	}
+	what := c.LockName()
+	if c.Workload.Gated {
+		what += " in " + c.Workload.Name
+	}
+	if c.faulty() {
+		what += " under " + c.Fault.Name
+	}
+	return what
 }
 
 // spec is what the cell needs of servers.
@@ -133,12 +179,19 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	p := s.Params
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
 		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
+	if c.Workload.Served {
+		delete(params, "register") // a Redis trusts the lock
+	}
 	for name, value := range s.LockParams {
 		params["lock."+name] = value
 	}
+	var bound time.Duration // the TTL
+	if c.Lock.Late > 0 {
+		bound = p.TTL + c.Lock.Late
+	}
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
-		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses(), Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: workloads.Claims(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
+		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
+		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: workloads.Claims(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
 	}
 }

@@ -84,7 +84,7 @@ func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 func (c Cell) refusedStep(a faults.Action) error {
 	on := c.On()
 	asked := faults.Scene{Deployment: on}.Servers()
-	replicas := map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, servers.Sentinel: 2}[on]
+	replicas := map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, servers.Cluster: 1, servers.Sentinel: 2}[on]
 	switch a.Verb {
 	case faults.Drift:
 		return fmt.Errorf("%s: the clock of a server can be set, and its rate cannot", a.Verb)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"lockbench/histories"
@@ -11,6 +12,26 @@ const (
 	beat      = 10 * time.Millisecond
 	markEvery = 500 * time.Millisecond // twice as often as the format asks, so that one late beat does no harm
 )
+
+// whilePulsed does something while the pulse keeps the recorder going, and closes that. A record that cannot be written ends
+// what is done.
+func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
+	running, stop := context.WithCancelCause(ctx)
+	beating, still := context.WithCancel(context.WithoutCancel(ctx))
+	failed := make(chan error, 1)
+	go func() {
+		err := pulse(beating, rec)
+		stop(err)
+		failed <- err
+	}()
+	done := do(running)
+	still()
+	err := errors.Join(<-failed, done)
+	if closeErr := rec.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
 
 // pulse keeps a recorder drained and marked while a trial runs, and watches the harness itself: a beat
 // that comes late was a time in which nothing here ran, and no client either. It returns the first error

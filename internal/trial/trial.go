@@ -13,6 +13,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/internal/faults"
 	"lockbench/internal/inject"
 	"lockbench/internal/servers"
 	"lockbench/workloads"
@@ -27,17 +28,21 @@ type Setting struct {
 	FaultTTL   time.Duration     // the lease asked for where something goes wrong; 0: what is usual there
 	LockParams map[string]string // of the locks that know them
 	Worker     []string          // the command that runs a lock of the table in a process of its own
+	Self       string            // this program, which is also a server of some stores, and a service of the shop
+	Asked      Asked             // of a shop
 	Trials     int               // of each cell
 }
 
 // Outcome is a trial that came to its end.
 type Outcome struct {
-	Dir     string
-	Server  string // product, version and how
-	Header  histories.Header
-	Verdict *checker.Verdict
-	Void    string // why it does not count
-	Missed  string // what of the plan did not come about, where it counts all the same
+	Dir    string
+	Server string // product, version and how
+	// Durability is what has become of a write there when it is acknowledged.
+	Durability string
+	Header     histories.Header
+	Verdict    *checker.Verdict
+	Void       string // why it does not count
+	Missed     string // what of the plan did not come about, where it counts all the same
 }
 
 // ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
@@ -70,13 +75,24 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {
-		p = c.Fault.Params(p, s.FaultTTL, c.On())
+		p = c.Fault.Params(p, c.faultTTL(s.FaultTTL), c.On())
+	}
+	if c.Workload.Served {
+		p = s.Asked.of(p)
 	}
 	p = c.Workload.Adapted(p)
 	if c.Lock.Lease > 0 {
 		p.TTL = min(p.TTL, c.Lock.Lease)
 	}
 	return p
+}
+
+// faultTTL is the lease that is asked for where something goes wrong; 0: what is usual there.
+func (c Cell) faultTTL(asked time.Duration) time.Duration {
+	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
+		return 0
+	}
+	return max(asked, c.Lock.Shortest)
 }
 
 // lockParams are the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
@@ -120,8 +136,13 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 // record brings everything up, drives, and takes everything down. recorded tells whether there is a
 // history to judge, whatever else went wrong.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
-	defer func() { err = errors.Join(err, t.down()) }()
-	if err := t.up(ctx); err != nil {
+	up, drive, down := t.up, t.drive, t.down
+	if t.Workload.Served {
+		s := &sale{trial: t}
+		up, drive, down = s.up, s.drive, s.down
+	}
+	defer func() { err = errors.Join(err, down()) }()
+	if err := up(ctx); err != nil {
 		return false, err
 	}
 	file, err := os.Create(t.historyFile())
@@ -135,7 +156,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return true, t.drive(ctx, rec)
+	return true, drive(ctx, rec)
 }
 
 // drive runs the workload and the epilogue while the pulse keeps the recorder going. What the servers
@@ -148,26 +169,18 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	passed := t.isolated.network()
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
-	running, stop := context.WithCancelCause(ctx)
-	beating, still := context.WithCancel(context.WithoutCancel(ctx))
-	failed := make(chan error, 1)
-	go func() {
-		err := pulse(beating, rec)
-		stop(err) // a record that cannot be written ends the trial
-		failed <- err
-	}()
-	t.runThrough(running, d)
-	after, counterErr := t.counters(context.WithoutCancel(ctx))
-	if running.Err() == nil && counterErr == nil {
-		header := t.header(t.Setting, "")
-		d.Epilogue(running, header.FreedWithin())
-	}
-	still()
-	err = errors.Join(<-failed, counterErr)
-	if closeErr := rec.Close(); err == nil {
-		err = closeErr
-	}
-	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), before, after, since(passed, t.isolated.network())}))
+	var after map[string]float64
+	err = whilePulsed(ctx, rec, func(running context.Context) error {
+		t.runThrough(running, d)
+		var err error
+		after, err = t.counters(context.WithoutCancel(ctx))
+		if running.Err() == nil && err == nil {
+			header := t.header(t.Setting, "")
+			d.Epilogue(running, header.FreedWithin())
+		}
+		return err
+	})
+	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), t.Lock.Store, before, after, since(passed, t.isolated.network())}))
 }
 
 // runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
@@ -197,6 +210,7 @@ func (t *trial) mayBeLate() time.Duration {
 // counted is counters.json: what the servers counted before and after the workload; null where they do not.
 type counted struct {
 	Server string             `json:"server"`
+	Store  string             `json:"store,omitempty"`
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
 	// Network is what passed between the processes and the servers, where that was looked at.
@@ -205,7 +219,7 @@ type counted struct {
 
 // judge reads the history back: what is judged is what is on the disk.
 func (t *trial) judge() (Outcome, error) {
-	out := Outcome{Dir: t.dir, Server: t.server()}
+	out := Outcome{Dir: t.dir, Server: t.server(), Durability: t.durability()}
 	v, header, err := checker.File(t.historyFile())
 	if err != nil {
 		return out, err
@@ -231,4 +245,11 @@ func (t *trial) server() string {
 		return ""
 	}
 	return t.group.Server
+}
+
+func (t *trial) durability() string {
+	if t.group == nil {
+		return ""
+	}
+	return t.group.Durability
 }

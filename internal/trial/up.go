@@ -17,24 +17,35 @@ import (
 // up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
 // every client connect, so that the first acquire does not pay for a connection.
 func (t *trial) up(ctx context.Context) error {
-	var asked []string
-	if t.Lock.Store != "" {
-		g, err := servers.Start(ctx, t.spec(t.Servers, t.Remote))
-		if err != nil {
-			return err
-		}
-		t.group = g
-		asked = g.Front()
+	if err := t.start(ctx); err != nil {
+		return err
 	}
 	open := t.openHere
 	if t.InProcesses() {
 		open = t.openApart
 	}
-	if err := open(ctx, asked); err != nil {
+	if err := open(ctx, t.front()); err != nil {
 		return err
 	}
 	return t.connect(ctx)
 }
+
+// start brings up the lock's servers, where it talks to any.
+func (t *trial) start(ctx context.Context) (err error) {
+	if t.Lock.Store == "" {
+		return nil
+	}
+	spec := t.spec(t.Servers, t.Remote)
+	spec.Self = t.Self
+	t.group, err = servers.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return t.group.Around(ctx, t.storeKey())
+}
+
+// storeKey is what the lock's key is called in the store, or the first of them.
+func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
 // openHere opens the locks in this process.
 func (t *trial) openHere(_ context.Context, asked []string) error {
@@ -126,15 +137,22 @@ func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
 	if t.group == nil {
 		return nil, nil
 	}
+	c, err := countersOf(ctx, t.group)
+	if err != nil && t.faulty() {
+		return nil, nil // a server may be dead, or count from anew
+	}
+	return c, err
+}
+
+// countersOf are what servers have counted, summed over the nodes; nil where they do not count.
+func countersOf(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	sum := map[string]float64{}
-	for _, n := range t.group.Nodes {
+	for _, n := range g.Nodes {
 		c, err := n.Counters(ctx)
 		if errors.Is(err, servers.ErrNoCounters) {
 			return nil, nil
-		} else if err != nil && t.faulty() {
-			return nil, nil // it may be dead, or count from anew
 		} else if err != nil {
 			return nil, fmt.Errorf("the server's counters: %w", err)
 		}
@@ -151,4 +169,12 @@ func writeJSON(file string, v any) error {
 		return err
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// front is what the lock asks; nothing where it talks to nothing.
+func (t *trial) front() []string {
+	if t.group == nil {
+		return nil
+	}
+	return t.group.Front()
 }

@@ -77,6 +77,9 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 
 // befall does something to servers.
 func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
+	if a.Verb == faults.Depose {
+		return inject.Effect{}, w.group.Depose(ctx)
+	}
 	var errs []error
 	var heal func() error
 	for _, i := range a.Nodes {
@@ -102,6 +105,8 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 			errs = append(errs, n.Jump(ctx, a.By))
 		case faults.Evict:
 			errs = append(errs, n.Squeeze(ctx, w.key))
+		case faults.Unseat:
+			errs = append(errs, n.Unseat(ctx, w.key))
 		default:
 			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
 		}
@@ -125,9 +130,11 @@ func (w *world) failover(ctx context.Context, to int) error {
 	if err != nil {
 		return err
 	}
-	addr, err := hostOf(w.group.Nodes[to].URL())
-	for _, of := range w.links {
-		of[0].Upstream(addr)
+	addr, _, err := hostOf(w.group.Nodes[to].URL())
+	if w.scene.Deployment != servers.Cluster { // whose clients have a link to every node, and find out by themselves
+		for _, of := range w.links {
+			of[0].Upstream(addr)
+		}
 	}
 	if took := time.Since(start); err == nil && took > w.scene.TTL*3/4 {
 		err = fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
@@ -143,11 +150,11 @@ func (w *world) connect(asked []string) ([][]string, error) {
 		var links []*proxy.Link
 		var own []string
 		for _, server := range asked {
-			host, err := hostOf(server)
+			host, spoken, err := hostOf(server)
 			if err != nil {
 				return nil, err
 			}
-			l, err := proxy.Listen(host)
+			l, err := proxy.Listen(host, spoken)
 			if err != nil {
 				return nil, err
 			}
@@ -159,16 +166,18 @@ func (w *world) connect(asked []string) ([][]string, error) {
 	return urls, nil
 }
 
-// hostOf is the host and port of a server.
-func hostOf(server string) (string, error) {
+// hostOf is the host and port of a server, and what is spoken to it.
+func hostOf(server string) (string, proxy.Protocol, error) {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil:
-		return "", errors.New("the URL of a server cannot be read")
-	case u.Scheme != "redis":
-		return "", errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+		return "", proxy.Opaque, errors.New("the URL of a server cannot be read")
+	case u.Scheme == "rediss":
+		return "", proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+	case u.Scheme == "redis":
+		return u.Host, proxy.RESP, nil
 	}
-	return u.Host, nil
+	return u.Host, proxy.Opaque, nil
 }
 
 // through is the URL of a server as seen through a link.

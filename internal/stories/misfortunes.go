@@ -1,4 +1,4 @@
-package explore
+package stories
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package explore
+package stories
 
 import (
 	"cmp"
@@ -99,6 +99,10 @@ func doneToServers(step faults.Step, in setting, node, by string) string {
 		return fmt.Sprintf("the clock of %s %s %s in each second%s", node, way, by, span(step))
 	case faults.Evict:
 		return verb("runs", "run") + " short of memory and forgets the lock"
+	case faults.Unseat:
+		return verb("ends", "end") + " the session that holds the lock"
+	case faults.Depose:
+		return "the leader dies, and another takes its place"
 	}
 	return string(do.Verb)
 }

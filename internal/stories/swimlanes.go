@@ -1,4 +1,4 @@
-package explore
+package stories
 
 import (
 	"fmt"
@@ -37,15 +37,15 @@ var legend = []struct {
 // mostRows is how many faults a picture shows.
 const mostRows = 8
 
-// narrowest is the least width of a picture: beside the names there is room for what the marks mean.
-const narrowest = 48
+// Narrowest is the least width of a picture: beside the names there is room for what the marks mean.
+const Narrowest = 48
 
-// Picture is the run as swim lanes in text, time from left to right: a line for each client of the story, the faults
+// Picture is the trial as swim lanes in text, time from left to right: a line for each client of the story, the faults
 // above, and below what of the property was violated, and when, in ms. No line has more than width letters; below 48 it is 48.
-func (r *Run) Picture(property string, width int) string {
-	s := r.teller(property)
+func (t Trial) Picture(property string, width int) string {
+	s := t.teller(property)
 	moments := s.arranged()
-	p := &picture{teller: s, width: max(width, narrowest)}
+	p := &picture{teller: s, width: max(width, Narrowest)}
 	p.span(moments)
 	p.casting(moments)
 	var lines []string

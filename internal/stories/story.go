@@ -1,4 +1,6 @@
-package explore
+// Package stories tells what happened in a trial to people: in numbered sentences, and as swim lanes in text. What was
+// recorded, what was planned and what was judged go in; nothing here decides anything.
+package stories
 
 import (
 	"cmp"
@@ -9,17 +11,29 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/internal/faults"
+	"lockbench/workloads"
 )
 
-// mostMoments is how many moments a story tells at most, besides what was left out and what was violated.
-const mostMoments = 12
+// Most is how many moments a story tells at most, besides what was left out and what was violated.
+const Most = 12
 
-// Story tells how a property came to be violated, a sentence or two for each thing that happened, in the order in which
+// Trial is what there is to tell of one.
+type Trial struct {
+	Deployment string
+	Params     workloads.Params
+	Plan       faults.Plan
+	Header     histories.Header
+	Ops        []histories.Op // in the order of their calls
+	Verdict    *checker.Verdict
+}
+
+// Sentences tell how a property came to be violated, a sentence or two for each thing that happened, in the order in which
 // they happened, each with its time in ms since the trial began. The last sentence is the judge's, without a time:
 // what was violated, and why. What plays no part is left out, and how much that was is said. Of a property that was
 // not violated it tells what went wrong, and that nothing came of it.
-func (r *Run) Story(property string) []string {
-	s := r.teller(property)
+func (t Trial) Sentences(property string) []string {
+	s := t.teller(property)
 	var lines []string
 	for _, m := range s.arranged() {
 		lines = append(lines, fmt.Sprintf("%-9s  %s.", at(m.at), m.tell()))
@@ -32,7 +46,7 @@ func (r *Run) Story(property string) []string {
 
 // teller tells a run from the point of view of one property.
 type teller struct {
-	*Run
+	Trial
 	property string
 	finding  checker.Finding
 	witness  *checker.Witness // never nil: empty where nothing was violated
@@ -85,11 +99,11 @@ const (
 	crux    = 5
 )
 
-func (r *Run) teller(property string) *teller {
-	s := &teller{Run: r, property: property, finding: r.Verdict.Finding(property), witness: &checker.Witness{},
+func (t Trial) teller(property string) *teller {
+	s := &teller{Trial: t, property: property, finding: t.Verdict.Finding(property), witness: &checker.Witness{},
 		cast: map[int32]bool{}, named: map[int32]bool{}, told: map[place]bool{}}
 	s.waits = slices.Contains([]string{"progress", "recovery", "exact-try"}, property)
-	s.until = r.Verdict.Until
+	s.until = t.Verdict.Until
 	if s.finding.Witness != nil {
 		s.witness = s.finding.Witness
 		s.until = s.witness.To
@@ -99,13 +113,13 @@ func (r *Run) teller(property string) *teller {
 			}
 		}
 	}
-	s.holds, s.inner = holdsOf(r.Ops)
+	s.holds, s.inner = holdsOf(t.Ops)
 	for _, h := range s.holds {
 		if s.holdInWitness(h.acquire) {
 			s.granted = max(s.granted, h.acquire.Return)
 		}
 	}
-	s.faults = matched(r.Plan.Steps, r.Ops, r.Header)
+	s.faults = matched(t.Plan.Steps, t.Ops, t.Header)
 	s.align()
 	s.choose()
 	return s
@@ -141,11 +155,11 @@ func (s *teller) arranged() []*moment {
 			}
 		}
 	}
-	for len(all) > mostMoments {
+	for len(all) > Most {
 		all = s.without(all)
 	}
 	parts := s.parts(all)
-	for len(parts) > mostMoments {
+	for len(parts) > Most {
 		all = s.without(all)
 		parts = s.parts(all)
 	}

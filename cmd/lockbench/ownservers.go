@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lockbench/internal/servers"
+)
+
+const hintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in " + servers.PasswordVariable +
+	", and in " + "LOCKBENCH_MYSQL_PASSWORD and its like for the others"
+
+// ownServers are the servers of the user's own.
+type ownServers struct {
+	redis   secretList
+	caFile  string
+	targets []*secretTarget // of the stores other than Redis, one each
+}
+
+func (f *ownServers) define(fl *pflag.FlagSet, howMany string) {
+	fl.Var(&f.redis, "redis", "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
+		howMany+". Give the password in "+servers.PasswordVariable+"\n(and "+servers.UserVariable+
+		"), not here: other users of this machine can read command lines")
+	fl.StringVar(&f.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
+	stores, like := servers.Targets()
+	for i, store := range stores {
+		t := &secretTarget{store: store}
+		f.targets = append(f.targets, t)
+		text := "the same for " + store + ": " + like[i]
+		if variable := servers.PasswordOf(store); variable != "" {
+			text += ";\nits password is given in " + variable
+		}
+		fl.Var(t, store, text)
+	}
+}
+
+// remote is what the flags come to.
+func (f *ownServers) remote() (servers.Remote, error) {
+	var r servers.Remote
+	if f.redis == "" && f.caFile != "" {
+		return r, usage(errors.New("--redis-ca without --redis"), hintOwn)
+	}
+	if f.redis != "" {
+		var err error
+		if r, err = servers.NewRemote(string(f.redis), f.caFile, os.Getenv); err != nil {
+			return r, usage(fmt.Errorf("--redis: %w", err), hintOwn)
+		}
+	}
+	for _, flag := range f.targets {
+		if flag.text == "" {
+			continue
+		}
+		t, err := servers.ParseTarget(flag.store, flag.text, os.Getenv)
+		if err != nil {
+			return r, usage(fmt.Errorf("--%s: %w", flag.store, err), hintOwn)
+		}
+		r.Targets = append(r.Targets, t)
+	}
+	return r, nil
+}
+
+// flags are those that were given.
+func (f *ownServers) flags() string {
+	var given []string
+	if f.redis != "" {
+		given = append(given, "--redis")
+	}
+	for _, t := range f.targets {
+		if t.text != "" {
+			given = append(given, "--"+t.store)
+		}
+	}
+	return strings.Join(given, " and ")
+}
+
+// named tells whether any was given.
+func (f *ownServers) named() bool { return f.flags() != "" }
+
+func targetFlags() []string {
+	stores, _ := servers.Targets()
+	for i := range stores {
+		stores[i] = "--" + stores[i]
+	}
+	return stores
+}
+
+// secretList is a flag that never tells its secrets. It takes whatever it is given, because the flag
+// library quotes what a flag refuses.
+type secretList string
+
+var _ pflag.Value = (*secretList)(nil)
+
+func (s *secretList) Set(text string) error { *s = secretList(text); return nil }
+func (s *secretList) Type() string          { return "URL[,URL...]" }
+
+// String is for help texts and the line that reproduces a run.
+func (s *secretList) String() string {
+	if *s == "" {
+		return ""
+	}
+	all, err := servers.ParseAddresses(string(*s), func(string) string { return "" })
+	if err != nil {
+		return "***"
+	}
+	return shown(servers.Remote{Addresses: all})
+}
+
+// secretTarget is the same for the servers of another store.
+type secretTarget struct{ store, text string }
+
+var _ pflag.Value = (*secretTarget)(nil)
+
+func (s *secretTarget) Set(text string) error { s.text = text; return nil }
+func (s *secretTarget) Type() string          { return "URL" }
+
+func (s *secretTarget) String() string {
+	if s.text == "" {
+		return ""
+	}
+	t, err := servers.ParseTarget(s.store, s.text, func(string) string { return "" })
+	if err != nil {
+		return "***"
+	}
+	return t.String()
+}
+
+// shown shows addresses without their secrets.
+func shown(r servers.Remote) string {
+	var texts []string
+	for _, a := range r.Addresses {
+		texts = append(texts, a.String())
+	}
+	for _, t := range r.Targets {
+		texts = append(texts, t.String())
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,37 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+)
+
+// ferretDB serves MongoDB's protocol from SQLite files in a folder: --listen host:port --dir folder.
+func ferretDB(ctx context.Context, args []string, says io.Writer) error {
+	flags := flag.NewFlagSet("ferretdb", flag.ContinueOnError)
+	flags.SetOutput(says)
+	listen := flags.String("listen", "", "host:port")
+	dir := flags.String("dir", "", "folder of its files, which is there")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *listen == "" || *dir == "" {
+		return errors.New("ferretdb needs --listen and --dir")
+	}
+	s, err := ferretdb.New(&ferretdb.Config{
+		Listener: ferretdb.ListenerConfig{TCP: *listen},
+		// It would tell of every connection that ends.
+		Logger:    slog.New(slog.NewTextHandler(says, &slog.HandlerOptions{Level: slog.LevelError})),
+		Handler:   "sqlite",
+		SQLiteURL: "file:" + *dir + "/",
+	})
+	if err != nil {
+		return fmt.Errorf("ferretdb: %w", err)
+	}
+	return s.Run(ctx)
+}

@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// answers is a server of a protocol that nobody knows: it answers each request of one byte with the next letter.
+func answers(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 1)
+				for {
+					if _, err := io.ReadFull(c, b); err != nil {
+						return
+					}
+					b[0]++
+					if _, err := c.Write(b); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func dialOpaque(t *testing.T) (*Link, net.Conn) {
+	t.Helper()
+	l, err := Listen(answers(t), Opaque)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	c, err := net.Dial("tcp", l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return l, c
+}
+
+// exchange asks and reads the answer; 0: there was none.
+func exchange(t *testing.T, c net.Conn, ask byte) byte {
+	t.Helper()
+	if _, err := c.Write([]byte{ask}); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	if _, err := io.ReadFull(c, b); err != nil {
+		return 0
+	}
+	return b[0]
+}
+
+func TestOpaqueCountsRoundTrips(t *testing.T) {
+	l, c := dialOpaque(t)
+	for _, ask := range []byte("ace") {
+		if got := exchange(t, c, ask); got != ask+1 {
+			t.Errorf("asked %c, answered %c", ask, got)
+		}
+	}
+	if got := l.Counters(); got.RoundTrips != 3 || got.Commands != 0 || got.Sent != 3 || got.Received != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestOpaqueReplyIsLost: a rule for commands by name meets what has no name, and the server did what it was asked.
+func TestOpaqueReplyIsLost(t *testing.T) {
+	l, c := dialOpaque(t)
+	if got := exchange(t, c, 'a'); got != 'b' {
+		t.Fatalf("answered %c", got)
+	}
+	var met atomic.Int64
+	l.On(Rule{Commands: []string{"SET"}, Nth: 1, Point: Reply, Do: func(context.Context, Command) Fate { met.Add(1); return Close }})
+	if got := exchange(t, c, 'c'); got != 0 {
+		t.Errorf("answered %c, though its connection was to be closed", got)
+	}
+	if got := l.Counters(); met.Load() != 1 || got.Sent != 2 || got.Received != 2 {
+		t.Errorf("met %d times; %+v: the request was to be delivered, and its answer to be read", met.Load(), got)
+	}
+}
+
+// TestOpaqueRequestIsLate: what is held arrives, later.
+func TestOpaqueRequestIsLate(t *testing.T) {
+	l, c := dialOpaque(t)
+	held := make(chan bool, 1)
+	l.On(Rule{Nth: 1, Point: Request, Do: func(context.Context, Command) Fate {
+		held <- l.Counters().Sent == 0
+		return Pass
+	}})
+	if got := exchange(t, c, 'a'); got != 'b' || !<-held {
+		t.Errorf("answered %c", got)
+	}
+}
+
+// TestACutSwallowsAnEnd: that a client closed is not heard, and is counted: it may be all that there is to see of a cut.
+func TestACutSwallowsAnEnd(t *testing.T) {
+	l, c := dialOpaque(t)
+	if _, err := c.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	l.Cut(Both)
+	if n := l.Counters().Swallowed; n != 0 {
+		t.Errorf("%d swallowed before anything came", n)
+	}
+	c.Close()
+	for end := time.Now().Add(10 * time.Second); l.Counters().Swallowed == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the end of a connection was not seen to be swallowed")
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/workloads"
+)
+
+// Sale is a flash sale about to begin: buyers who each have a connection of their own, and order one after the other.
+type Sale struct {
+	Services []*Process
+	Gate     *Gate // nil: buyers go to the services themselves, buyer n to service n modulo their number
+	Params   workloads.Params
+	Recorder *histories.Recorder
+	Granted  *atomic.Int64 // orders so far, for whoever shows progress
+
+	clocks  *clocks
+	clients []*http.Client
+	started time.Duration
+	mu      sync.Mutex // guards what follows
+	figures counts
+}
+
+// counts are what buyers saw.
+type counts struct {
+	sold, refused, busy, unknown int
+	late, unplaced               int
+	ended                        time.Duration   // when the last order was acknowledged
+	orders                       []time.Duration // how long each that was acknowledged took
+	turned                       []time.Duration // how long each took of those who came late
+}
+
+// clockLooks is how often each service's clock is looked at before anything is sold.
+const clockLooks = 20
+
+// Open has every buyer connect, and looks at the services' clocks.
+func (s *Sale) Open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin+upWithin)
+	defer cancel()
+	s.clocks = newClocks()
+	for range s.Params.Clients {
+		s.clients = append(s.clients, &http.Client{Transport: &http.Transport{
+			DialContext: (&net.Dialer{Timeout: askWithin}).DialContext, MaxIdleConnsPerHost: 1, DisableCompression: true}})
+	}
+	for _, p := range s.Services {
+		for range clockLooks {
+			sent := s.Recorder.Since()
+			a, err := ask(ctx, s.clients[0], http.MethodGet, p.URL+clockPath)
+			if err != nil {
+				return fmt.Errorf("ask a service for its clock: %w", err)
+			}
+			s.clocks.learn(&a, sent, s.Recorder.Since())
+		}
+	}
+	errs := make([]error, len(s.clients))
+	var all sync.WaitGroup
+	for n, c := range s.clients {
+		all.Go(func() { _, errs[n] = ask(ctx, c, http.MethodGet, s.url(n)+clockPath) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Close closes the buyers' connections.
+func (s *Sale) Close() {
+	for _, c := range s.clients {
+		c.CloseIdleConnections()
+	}
+}
+
+// url is where a buyer orders.
+func (s *Sale) url(buyer int) string {
+	if s.Gate != nil {
+		return s.Gate.URL
+	}
+	return s.Services[buyer%len(s.Services)].URL
+}
+
+// ask asks and reads an answer of either a service or the gate. An order is a POST, which the client library does not send
+// again by itself.
+func ask(ctx context.Context, c *http.Client, method, at string) (a Answer, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, at, nil)
+	if err != nil {
+		return a, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusGone {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, longestLine))
+		return a, fmt.Errorf("it answered %s", resp.Status)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return a, err
+	}
+	_, err = io.Copy(io.Discard, resp.Body) // read to its end, so that the connection is used again
+	return a, err
+}
+
+// Sell sells until all is sold, the bound is over or ctx ends. Orders under way then are finished: after a bound (the TTL and a
+// second; 2 s when interrupted) they are cut off all the same.
+func (s *Sale) Sell(ctx context.Context, within time.Duration) {
+	s.started = s.Recorder.Since()
+	stop, soldOut := context.WithTimeout(ctx, within)
+	defer soldOut()
+	s.buyers(ctx, stop, false, func(o Outcome) {
+		if o == SoldOut || o == Sold && s.Granted.Load() >= int64(s.Params.Stock) {
+			soldOut()
+		}
+	})
+}
+
+// Linger has the buyers come for so long after the sell-out.
+func (s *Sale) Linger(ctx context.Context, during time.Duration) {
+	stop, cancel := context.WithTimeout(ctx, during)
+	defer cancel()
+	s.buyers(ctx, stop, true, func(Outcome) {})
+}
+
+// interruptedGrace is how long orders under way may take once the run was interrupted.
+const interruptedGrace = 2 * time.Second
+
+// buyers has each buyer order again and again, until stop ends.
+func (s *Sale) buyers(ctx, stop context.Context, late bool, told func(Outcome)) {
+	orders, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(stop, func() {
+		grace := s.Params.TTL + time.Second
+		if ctx.Err() != nil {
+			grace = interruptedGrace
+		}
+		time.AfterFunc(grace, cut)
+	})()
+	var all sync.WaitGroup
+	for n := range s.clients {
+		all.Go(func() {
+			b := buyer{Sale: s, number: n, late: late, log: s.Recorder.Log(int32(n))}
+			for i := uint64(0); stop.Err() == nil; i++ {
+				if b.think(stop, i); stop.Err() == nil {
+					told(b.order(orders))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// buyer is a client of the shop.
+type buyer struct {
+	*Sale
+	number int
+	late   bool
+	log    *histories.Log
+}
+
+// think spends the time between two orders: uniform from 0 to twice the mean, by seed, buyer and order alone.
+func (b *buyer) think(stop context.Context, order uint64) {
+	mean := int64(b.Params.Think)
+	if mean <= 0 {
+		return
+	}
+	stream := uint64(b.number)<<40 | order
+	timer := time.NewTimer(time.Duration(rand.New(rand.NewPCG(b.Params.Seed, stream)).Int64N(2 * mean)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stop.Done():
+	}
+}
+
+// order orders a piece, records what became of it and returns what the buyer was told.
+func (b *buyer) order(ctx context.Context) Outcome {
+	query := url.Values{"buyer": {fmt.Sprintf("c%d.%d", b.number, b.log.Life())}}
+	if b.late {
+		query.Set("late", "1")
+	}
+	sent := b.log.Begin()
+	a, err := ask(ctx, b.clients[b.number], http.MethodPost, b.url(b.number)+orderPath+"?"+query.Encode())
+	received := b.Recorder.Since()
+	if err != nil {
+		a.Outcome = Failed
+	}
+	ops, unplaced := b.record(a, err, sent, received)
+	b.log.Tell(ops...)
+	b.count(a, unplaced, sent, received)
+	return a.Outcome
+}
+
+// record is what is recorded of an order: all that its service did, that it was turned away, or that nobody knows.
+func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
+	product := b.Params.KeyNames()[0]
+	switch {
+	case err != nil:
+		return []histories.Op{{Kind: histories.Acquire, Hold: b.log.NextHold(), Key: product, Call: sent, Return: received, Error: err.Error()}}, 0
+	case a.Gate:
+		return []histories.Op{{Kind: histories.Append, Outcome: histories.Refused, Key: product, Call: sent, Return: received, Error: "sold out"}}, 0
+	}
+	t := account{bounds: b.clocks.learn(&a, sent, received), sent: sent, received: received, hold: b.log.NextHold}
+	return t.tell(a.Steps), t.unplaced
+}
+
+// count counts an order.
+func (b *buyer) count(a Answer, unplaced int, sent, received time.Duration) {
+	if a.Outcome == Sold {
+		b.Granted.Add(1)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f := &b.figures
+	f.unplaced += unplaced
+	switch a.Outcome {
+	case Sold:
+		f.sold++
+		f.ended = max(f.ended, received)
+		f.orders = append(f.orders, received-sent)
+	case SoldOut:
+		f.refused++
+	case Busy:
+		f.busy++
+	default:
+		f.unknown++
+	}
+	if b.late {
+		f.late++
+		f.turned = append(f.turned, received-sent)
+	}
+}

@@ -1,0 +1,182 @@
+package shop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// inside bounds what a service does once the lock was granted, beside its work: also for a buyer who has gone, so that
+// nothing is left half done.
+const inside = 10 * time.Second
+
+// Service sells: it is one process's lock, and a way to the stock.
+type Service struct {
+	Opening
+	lock         impls.Lock
+	stock        *Stock
+	started      time.Time
+	orders, late atomic.Int64
+}
+
+var _ http.Handler = (*Service)(nil)
+
+// NewService returns a service that sells under an opened lock.
+func NewService(o Opening, lock impls.Lock) (*Service, error) {
+	stock, err := OpenStock(o.Stock, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Opening: o, lock: lock, stock: stock, started: time.Now()}, nil
+}
+
+// Close closes the connections to the stock; the lock is whose it was.
+func (s *Service) Close() error { return s.stock.Close() }
+
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	read := s.now()
+	switch r.URL.Path {
+	case orderPath:
+		query := r.URL.Query()
+		s.orders.Add(1)
+		if query.Get("late") != "" {
+			s.late.Add(1)
+		}
+		answer := s.sell(r.Context(), query.Get("buyer"))
+		answer.Process, answer.Read, answer.Answered = s.Process, read, s.now()
+		reply(w, answer)
+	case clockPath:
+		reply(w, Answer{Process: s.Process, Read: read, Answered: s.now()})
+	case reachedPath:
+		reply(w, Reached{Orders: int(s.orders.Load()), Late: int(s.late.Load())})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // who asked has gone, and sees no answer
+}
+
+func (s *Service) now() time.Duration { return time.Since(s.started) }
+
+// sell goes from segment to segment until it has sold a piece or found every one of them empty.
+func (s *Service) sell(ctx context.Context, buyer string) Answer {
+	v := visit{Service: s, segments: 1, empty: map[string]bool{}}
+	if m, ok := s.lock.(impls.Segmenter); ok {
+		v.segments = len(m.Segments(s.Product))
+	}
+	for {
+		if outcome := v.buy(ctx, buyer); outcome != elsewhere {
+			return Answer{Outcome: outcome, Steps: v.steps}
+		}
+	}
+}
+
+// elsewhere is the outcome of a segment that is empty while another may not be.
+const elsewhere Outcome = ""
+
+// visit is what is done for one buyer.
+type visit struct {
+	*Service
+	segments int
+	empty    map[string]bool // segments that were found so
+	steps    []Step
+}
+
+// did notes a step that was called at a time and has returned now.
+func (v *visit) did(called time.Duration, s Step, err error) {
+	s.Called, s.Returned = called, v.now()
+	switch {
+	case err == nil:
+		s.Outcome = histories.OK
+	case errors.Is(err, impls.ErrBusy), errors.Is(err, impls.ErrNotHeld), errors.Is(err, errSoldOut):
+		s.Outcome, s.Error = histories.Refused, err.Error()
+	default:
+		s.Error = err.Error()
+	}
+	v.steps = append(v.steps, s)
+}
+
+var errSoldOut = errors.New("sold out")
+
+// buy takes the lock once, sells a piece of what it guards, and gives the lock back.
+func (v *visit) buy(ctx context.Context, buyer string) Outcome {
+	called := v.now()
+	h, err := v.lock.Acquire(ctx, impls.Request{Key: v.Product, Owner: buyer, TTL: v.TTL, Wait: v.Wait, KeepAlive: true})
+	v.did(called, Step{Kind: histories.Acquire, Key: cmp.Or(h.Key, v.Product), SentAfter: h.SentAfter, Validity: h.Validity, Depth: uint16(h.Depth), Fence: h.Fence}, err)
+	switch {
+	case errors.Is(err, impls.ErrBusy):
+		return Busy
+	case err != nil:
+		return Failed
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inside+v.Hold)
+	defer cancel()
+	outcome := v.under(ctx, h)
+	called = v.now()
+	err = v.lock.Release(ctx, h.Grant)
+	v.did(called, Step{Kind: histories.Release, Key: h.Key}, err)
+	return outcome
+}
+
+// under is what is done under the lock: read the stock, work, write it one lower.
+func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
+	called := v.now()
+	left, err := v.stock.Read(ctx, h.Key, h.Fence)
+	v.did(called, Step{Kind: histories.Read, Key: h.Key, Value: left}, err)
+	if err != nil {
+		return Failed
+	}
+	if left <= 0 {
+		return v.nothing(h.Key)
+	}
+	if v.work(h.Lost); isLost(h.Lost) {
+		v.did(v.now(), Step{Kind: histories.Lost, Key: h.Key}, nil)
+		return Busy
+	}
+	called = v.now()
+	err = v.stock.Write(ctx, h.Key, left-1, h.Fence)
+	v.did(called, Step{Kind: histories.Write, Key: h.Key, Value: left - 1}, err)
+	if err != nil {
+		return Failed
+	}
+	v.did(v.now(), Step{Kind: histories.Append, Key: h.Key, Value: 1}, nil)
+	return Sold
+}
+
+// nothing is left of a segment. Who found nothing anywhere is told that all is sold.
+func (v *visit) nothing(key string) Outcome {
+	if v.empty[key] = true; len(v.empty) < v.segments {
+		return elsewhere
+	}
+	v.did(v.now(), Step{Kind: histories.Append, Key: key}, errSoldOut)
+	return SoldOut
+}
+
+// work spends the time under the lock, or less where the lock is lost.
+func (v *visit) work(lost <-chan struct{}) {
+	timer := time.NewTimer(v.Hold)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-lost: // nil, and never ready, where the lock cannot tell
+	}
+}
+
+func isLost(lost <-chan struct{}) bool {
+	select {
+	case <-lost:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,83 @@
+// Package shop is a flash sale over HTTP: services, each a process of its own, that sell a stock under a lock; a gate in
+// front of them, if wanted; and the buyers. In go an opened recorder and where the servers are; what comes out is in the
+// record, and in figures that only the shop knows, such as how many requests reached a service.
+package shop
+
+import (
+	"time"
+
+	"lockbench/histories"
+)
+
+// Opening is the first line that a service's process reads. URLs stand in it and nowhere else, since they may have
+// passwords in them.
+type Opening struct {
+	Lock    string            `json:"lock"`  // of the table
+	Nodes   []string          `json:"nodes"` // URLs of the lock's servers
+	CAFile  string            `json:"ca_file,omitempty"`
+	Prefix  string            `json:"prefix"`
+	Process int               `json:"process"`
+	Seed    uint64            `json:"seed"`
+	Params  map[string]string `json:"params,omitempty"`
+	Stock   string            `json:"stock"`   // URL of the stock's own Redis
+	Product string            `json:"product"` // the key of what is sold
+	TTL     time.Duration     `json:"ttl_ns"`
+	Wait    time.Duration     `json:"wait_ns"` // < 0: until granted
+	Hold    time.Duration     `json:"hold_ns"` // the work under the lock
+}
+
+// ready is the line with which it answers: where it listens on 127.0.0.1, or why it does not.
+type ready struct {
+	Address string `json:"address,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Outcome is what a buyer is told.
+type Outcome string
+
+const (
+	Sold    Outcome = "sold"
+	SoldOut Outcome = "sold out"
+	Busy    Outcome = "busy"   // the lock was not granted in time, or lost: nothing was sold
+	Failed  Outcome = "failed" // nobody knows
+)
+
+// Answer is what a service answers to an order, and what it did for it: on its own clock, which began at its start.
+type Answer struct {
+	Outcome  Outcome       `json:"outcome"`
+	Process  int           `json:"process"`
+	Gate     bool          `json:"gate,omitempty"` // it comes from the gate, and no service knows of it
+	Read     time.Duration `json:"read_ns"`        // when the request had been read
+	Answered time.Duration `json:"answered_ns"`    // when the answer was about to be sent
+	Steps    []Step        `json:"steps,omitempty"`
+}
+
+// Step is one thing that a service did, called and returned on the service's own clock. What it did for a buyer begins with an
+// acquire, once for each segment that it tried.
+type Step struct {
+	Kind      histories.Kind    `json:"kind"`
+	Outcome   histories.Outcome `json:"outcome"`
+	Key       string            `json:"key,omitempty"`
+	Called    time.Duration     `json:"called_ns"`
+	Returned  time.Duration     `json:"returned_ns"`
+	SentAfter time.Duration     `json:"sent_after_ns,omitempty"`
+	Validity  time.Duration     `json:"validity_ns,omitempty"`
+	Depth     uint16            `json:"depth,omitempty"`
+	Fence     int64             `json:"fence,omitempty"`
+	Value     int64             `json:"value,omitempty"`
+	Error     string            `json:"error,omitempty"`
+}
+
+// Reached is how many orders reached a service, as it counted them itself.
+type Reached struct {
+	Orders int `json:"orders"`
+	Late   int `json:"late"` // of those, by buyers who came after the sell-out
+}
+
+// The paths of a service. An order says who its buyer is to the lock (?buyer=), and whether it comes after the sell-out
+// (&late=1).
+const (
+	orderPath   = "/order"
+	clockPath   = "/clock"
+	reachedPath = "/reached"
+)
