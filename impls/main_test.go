@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"lockbench/internal/servers"
 	"lockbench/internal/builtin"
+	"lockbench/internal/servers"
 )
 
 // TestMain is also a server of the stores that are Go modules.

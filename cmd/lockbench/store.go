@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/servers"
 	"lockbench/internal/builtin"
+	"lockbench/internal/servers"
 )
 
 // storeCommand is for lockbench itself: a server that is a Go module, in a process of its own.

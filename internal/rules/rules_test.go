@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"reports":               {"histories", "checker"},
 	"internal/children":     {},
 	"internal/servers":      {"internal/children"},
-	"internal/builtin":       {},
+	"internal/builtin":      {},
 	"internal/fakemongo":    {},
 	"internal/faults":       {"impls", "workloads"},
 	"internal/proxy":        {},

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/internal/children"
 	modules "lockbench/internal/builtin"
+	"lockbench/internal/children"
 )
 
 // asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits

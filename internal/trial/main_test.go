@@ -9,9 +9,9 @@ import (
 
 	"lockbench/impls"
 	"lockbench/impls/worker"
+	"lockbench/internal/builtin"
 	"lockbench/internal/servers"
 	"lockbench/internal/shop"
-	"lockbench/internal/builtin"
 )
 
 // TestMain is also the worker, the shop, and a server of the stores that are Go modules: such processes are this test
