@@ -63,7 +63,7 @@ func buildClock(ctx context.Context, k *children.Keeper, dir string) (library st
 		return "", errors.Join(fmt.Errorf("compile what moves a clock: %w", ctx.Err()), c.Kill())
 	}
 	if _, err := os.Stat(library); err != nil {
-		return "", fmt.Errorf("compile what moves a clock (apt install gcc libc6-dev): %s; it said:\n%s", c.State(), logEnd(dir))
+		return "", fmt.Errorf("compile what moves a clock (apt install gcc libc6-dev): %s; it said:\n%s", c.State(), end(logged(dir)))
 	}
 	return library, nil
 }

@@ -67,6 +67,7 @@ type local struct {
 type launcher struct {
 	keeper   *children.Keeper
 	freePort func() (int, error)
+	given    *sync.Map // ports that were found free, and may not be listened on yet
 	clock    string // the library that moves a server's clock; "": none
 	self     string // Spec.Self
 }
@@ -88,7 +89,7 @@ func startLocal(ctx context.Context, s Spec) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{How: Local, Durability: of.durability, release: k.Close}
-	l := launcher{keeper: k, freePort: freePort, self: s.Self}
+	l := launcher{keeper: k, freePort: freePort, given: new(sync.Map), self: s.Self}
 	if s.Clock {
 		err = l.withClock(ctx, g)
 	}
@@ -134,13 +135,18 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free finds so many ports.
+// free finds so many ports, each of them once for all servers of the group, as far as there are others.
 func (l launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
-		var err error
-		if all[i], err = l.freePort(); err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+		for range portAttempts {
+			var err error
+			if all[i], err = l.freePort(); err != nil {
+				return nil, fmt.Errorf("find a free port: %w", err)
+			}
+			if _, again := l.given.LoadOrStore(all[i], true); !again {
+				break
+			}
 		}
 	}
 	return all, nil
@@ -199,10 +205,11 @@ func (n *local) run(ctx context.Context) error {
 	}
 	n.child.Store(c)
 	if err := n.awaitUp(ctx); err != nil {
-		said := logEnd(n.dir)
+		said := logged(n.dir)
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
+		said = end(said)
 		// Not politely: it has been waited for long enough.
 		return errors.Join(fmt.Errorf("%s: %w; it said:\n%s", filepath.Base(cmd.Path), err, said), c.Kill())
 	}
@@ -238,14 +245,17 @@ func (n *local) await(ctx context.Context, what string, is func(context.Context)
 	}
 }
 
-// logEnd is the end of the log in a folder.
-func logEnd(dir string) []byte {
+// logged is the log in a folder.
+func logged(dir string) []byte {
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {
 		return []byte(err.Error())
 	}
-	return bytes.TrimSpace(log[max(0, len(log)-logTail):])
+	return log
 }
+
+// end is the last of a log: what goes into an error.
+func end(log []byte) []byte { return bytes.TrimSpace(log[max(0, len(log)-logTail):]) }
 
 // addr is where clients connect, as host:port.
 func (n *local) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.ports[0])) }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 	}
 	defer k.Close()
 	asked := 0
-	l := launcher{keeper: k, freePort: func() (int, error) {
+	l := launcher{keeper: k, given: new(sync.Map), freePort: func() (int, error) {
 		if asked++; asked < 5 {
 			return other.ports[0], nil
 		}
@@ -184,7 +185,7 @@ func startFake(t *testing.T, ctx context.Context, script string) error {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	t.Setenv("TMPDIR", t.TempDir())
-	_, err = start(ctx, launcher{keeper: k, freePort: freePort}, 1, upWithin, func(n *local) (*fakeProduct, product) {
+	_, err = start(ctx, launcher{keeper: k, given: new(sync.Map), freePort: freePort}, 1, upWithin, func(n *local) (*fakeProduct, product) {
 		f := &fakeProduct{redisNode{local: n}, program}
 		return f, f
 	})

@@ -83,7 +83,7 @@ func runToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd
 		return errors.Join(fmt.Errorf("%s: %w", filepath.Base(cmd.Path), ctx.Err()), c.Kill())
 	}
 	if state := c.State(); state != "exit status 0" {
-		return fmt.Errorf("%s: %s; it said:\n%s", filepath.Base(cmd.Path), state, logEnd(dir))
+		return fmt.Errorf("%s: %s; it said:\n%s", filepath.Base(cmd.Path), state, end(logged(dir)))
 	}
 	return nil
 }
