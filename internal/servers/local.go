@@ -68,8 +68,8 @@ type launcher struct {
 	keeper   *children.Keeper
 	freePort func() (int, error)
 	given    *sync.Map // ports that were found free, and may not be listened on yet
-	clock    string // the library that moves a server's clock; "": none
-	self     string // Spec.Self
+	clock    string    // the library that moves a server's clock; "": none
+	self     string    // Spec.Self
 }
 
 func startLocal(ctx context.Context, s Spec) (*Group, error) {
