@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"workloads":             {"histories", "impls"},
 	"checker":               {"histories"},
 	"reports":               {"histories", "checker"},
+	"reports/benchmark":     {"reports", "reports/figures"},
 	"internal/children":     {},
 	"internal/servers":      {"internal/children"},
 	"internal/builtin":      {},
