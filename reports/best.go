@@ -1,6 +1,10 @@
 package reports
 
-import "strconv"
+import (
+	"strconv"
+
+	"lockbench/reports/figures"
+)
 
 // best is the best figure of each kind among the locks of one workload that nothing speaks against: what
 // the others are measured by. Nil where there are fewer than two to compare.
@@ -32,11 +36,11 @@ func bestOf(all []Measurement) *best {
 	return &b
 }
 
-func (b *best) least(class string, d Distribution) {
+func (b *best) least(class string, d figures.Distribution) {
 	if b.ranks[class] == nil {
 		b.ranks[class] = map[float64]int64{}
 	}
-	for _, rank := range ranks() {
+	for _, rank := range figures.Ranks() {
 		ns, ok := d.At(rank)
 		if least := b.ranks[class][rank]; ok && (least == 0 || ns < least) {
 			b.ranks[class][rank] = ns
@@ -45,8 +49,8 @@ func (b *best) least(class string, d Distribution) {
 }
 
 // granted are the latencies of grants, by class.
-func (m *Measurement) granted() map[string]Distribution {
-	return map[string]Distribution{"contended": m.Contended, "uncontended": m.Uncontended}
+func (m *Measurement) granted() map[string]figures.Distribution {
+	return map[string]figures.Distribution{"contended": m.Contended, "uncontended": m.Uncontended}
 }
 
 // ratio is a figure as a multiple of the best; empty where there is nothing to compare with.
@@ -61,7 +65,7 @@ func ratio(v, best float64) string {
 }
 
 // compare adds to the cells of a measurement how they stand to the best.
-func (f *figures) compare(m Measurement) {
+func (f *columns) compare(m Measurement) {
 	if m.best == nil || m.Standing != "" {
 		return
 	}
@@ -76,7 +80,7 @@ func (l *latencyLine) compare(m Measurement) {
 	if m.best == nil || m.Standing != "" {
 		return
 	}
-	for i, rank := range ranks() {
+	for i, rank := range figures.Ranks() {
 		if ns, ok := m.granted()[l.Class].At(rank); ok {
 			l.Ranks[i].Ratio = ratio(float64(ns), float64(m.best.ranks[l.Class][rank]))
 		}

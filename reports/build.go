@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"lockbench/reports/figures"
 	"path"
 	"path/filepath"
 )
@@ -82,17 +83,17 @@ func (r *Results) addTrial(t *trialRead) {
 }
 
 func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error {
-	merged := newSamples()
-	var apart []*samples
+	merged := figures.NewSamples()
+	var apart []*figures.Samples
 	for _, t := range judged {
-		merged.merge(&t.stats.samples)
-		apart = append(apart, &t.stats.samples)
+		merged.Merge(&t.stats.Samples)
+		apart = append(apart, &t.stats.Samples)
 	}
-	log, err := intervalLog(apart)
+	log, err := figures.IntervalLog(apart)
 	if err != nil {
 		return fmt.Errorf("interval log: %w", err)
 	}
-	text, err := percentileText(&merged)
+	text, err := figures.PercentileText(&merged)
 	if err != nil {
 		return fmt.Errorf("percentile text: %w", err)
 	}

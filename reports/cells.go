@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"lockbench/reports/figures"
 )
 
 // cell is one figure of a table: Title says why there is none, or more than fits.
@@ -23,7 +24,7 @@ func latencyLines(m Measurement) []latencyLine {
 	var all []latencyLine
 	for _, c := range []struct {
 		name string
-		d    Distribution
+		d    figures.Distribution
 	}{{"contended", m.Contended}, {"uncontended", m.Uncontended}} {
 		if c.d.N > 0 {
 			line := lineOf(c.name, c.d)
@@ -32,33 +33,33 @@ func latencyLines(m Measurement) []latencyLine {
 		}
 	}
 	if len(all) == 0 {
-		all = append(all, lineOf("nothing granted", Distribution{}))
+		all = append(all, lineOf("nothing granted", figures.Distribution{}))
 	}
 	return all
 }
 
-func lineOf(name string, d Distribution) latencyLine {
+func lineOf(name string, d figures.Distribution) latencyLine {
 	l := latencyLine{Class: name, N: Count(int(d.N))}
-	for _, rank := range ranks() {
+	for _, rank := range figures.Ranks() {
 		l.Ranks = append(l.Ranks, rankCell(d, rank))
 	}
 	return l
 }
 
-func rankCell(d Distribution, rank float64) cell {
+func rankCell(d figures.Distribution, rank float64) cell {
 	if ns, ok := d.At(rank); ok {
 		return cell{Text: milliseconds(ns), Title: duration(ns)}
 	}
-	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(samplesFor(rank)), "sample"), Count(int(d.N)))}
+	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(figures.SamplesFor(rank)), "sample"), Count(int(d.N)))}
 }
 
-// figures are the columns of a measurement that its lines share.
-type figures struct {
+// columns are those of a measurement that its lines share.
+type columns struct {
 	Goodput, Ceiling, HandOff, Commands, Jain, Longest, Others cell
 }
 
-func cellOf(m Measurement) figures {
-	f := figures{
+func cellOf(m Measurement) columns {
+	f := columns{
 		Goodput: cell{Text: significant(m.Goodput.Median), Title: fmt.Sprintf("median of %s: %s to %s per second", plural(len(m.Trials), "trial"), significant(m.Goodput.Low), significant(m.Goodput.High))},
 		Ceiling: cell{Text: none, Title: "no ceiling: several keys, no time inside, or nothing completed"},
 		HandOff: rankCell(m.HandOff, 0.5),
@@ -87,8 +88,8 @@ func cellOf(m Measurement) figures {
 	return f
 }
 
-func wording(e Ended) string {
-	if e == CutOff {
+func wording(e figures.Ended) string {
+	if e == figures.CutOff {
 		return "was cut off by the end"
 	}
 	return string(e)

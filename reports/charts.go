@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"lockbench/reports/figures"
 	"slices"
 )
 
@@ -58,16 +59,16 @@ func chartOf(id, workload string, all []Measurement, label func(lock, deployment
 	return c, nil
 }
 
-func frequentKind(all []Measurement) (kind string, pick func(*Measurement) Distribution) {
+func frequentKind(all []Measurement) (kind string, pick func(*Measurement) figures.Distribution) {
 	var met, alone int64
 	for _, m := range all {
 		met += m.Contended.N
 		alone += m.Uncontended.N
 	}
 	if met >= alone {
-		return "contended", func(m *Measurement) Distribution { return m.Contended }
+		return "contended", func(m *Measurement) figures.Distribution { return m.Contended }
 	}
-	return "uncontended", func(m *Measurement) Distribution { return m.Uncontended }
+	return "uncontended", func(m *Measurement) figures.Distribution { return m.Uncontended }
 }
 
 // fill makes the table: the ranks that stand on the axis.
@@ -94,13 +95,13 @@ func (c *chart) fill(curves []curve) {
 	}
 }
 
-func pointAt(points []Percentile, rank float64) (Percentile, bool) {
+func pointAt(points []figures.Percentile, rank float64) (figures.Percentile, bool) {
 	for _, p := range points {
 		if p.Rank == rank {
 			return p, true
 		}
 	}
-	return Percentile{}, false
+	return figures.Percentile{}, false
 }
 
 // enoughTrials is how many each of two locks needs before a rank test can tell them apart.
@@ -117,19 +118,19 @@ func chance(all []Measurement) string {
 }
 
 // takeaway compares the locks, leaving out what is none, at the highest percentile that all of them have.
-func takeaway(kind string, all []Measurement, pick func(*Measurement) Distribution, label func(lock, deployment string) string) string {
+func takeaway(kind string, all []Measurement, pick func(*Measurement) figures.Distribution, label func(lock, deployment string) string) string {
 	type value struct {
 		name string
 		ns   int64
 	}
-	high := ranks()
+	high := figures.Ranks()
 	slices.Reverse(high)
 	for _, rank := range high {
 		var values []value
 		locks := 0
 		for _, m := range all {
 			d := pick(&m)
-			if m.Standing != "" || d.N < samplesFor(0.5) {
+			if m.Standing != "" || d.N < figures.SamplesFor(0.5) {
 				continue
 			}
 			locks++

@@ -34,7 +34,7 @@ func networkOf(trials []*trialRead) *Network {
 		if c := t.counters.Network; c != nil {
 			n.Commands, n.RoundTrips = n.Commands+c.Commands, n.RoundTrips+c.RoundTrips
 			n.Sent, n.Received = n.Sent+c.Sent, n.Received+c.Received
-			grants += float64(t.stats.grants)
+			grants += float64(t.stats.Grants)
 		}
 	}
 	if grants == 0 {

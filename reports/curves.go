@@ -16,12 +16,13 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+	"lockbench/reports/figures"
 )
 
 // curve is one lock's distribution in a chart.
 type curve struct {
 	Label  string
-	Points []Percentile
+	Points []figures.Percentile
 }
 
 // The chart, in points.

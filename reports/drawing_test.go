@@ -11,6 +11,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/figures"
 )
 
 func TestLanesOfADoubleGrant(t *testing.T) {
@@ -198,10 +199,10 @@ func TestFormats(t *testing.T) {
 
 func TestChartLeavesOutWhatIsNoLock(t *testing.T) {
 	of := func(lock, standing string, n int64) Measurement {
-		d := Distribution{N: n}
+		d := figures.Distribution{N: n}
 		if n >= 100 {
-			d.Percentiles = []Percentile{{0.5, 1e6 * n}, {0.9, 2e6 * n}}
-			d.Curve = []Percentile{{0.5, 1e6 * n}, {0.8, 1.5e6 * n}, {0.9, 2e6 * n}}
+			d.Percentiles = []figures.Percentile{{Rank: 0.5, NS: 1e6 * n}, {Rank: 0.9, NS: 2e6 * n}}
+			d.Curve = []figures.Percentile{{Rank: 0.5, NS: 1e6 * n}, {Rank: 0.8, NS: 1.5e6 * n}, {Rank: 0.9, NS: 2e6 * n}}
 		}
 		return Measurement{Lock: lock, Standing: standing, Contended: d}
 	}

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"lockbench/reports/figures"
 	"slices"
 )
 
@@ -31,20 +32,20 @@ type Measurement struct {
 	Commands    *float64       `json:"commands_per_grant"`     // of the servers; null: see commands_why
 	CommandsWhy string         `json:"commands_why,omitempty"` // there is no such figure
 
-	Uncontended Distribution `json:"granted_uncontended"`
-	Contended   Distribution `json:"granted_contended"`
-	Refused     Distribution `json:"refused"`
-	Unknown     Distribution `json:"unknown"`
-	HandOff     Distribution `json:"hand_off"`
-	Hold        Distribution `json:"hold"`
+	Uncontended figures.Distribution `json:"granted_uncontended"`
+	Contended   figures.Distribution `json:"granted_contended"`
+	Refused     figures.Distribution `json:"refused"`
+	Unknown     figures.Distribution `json:"unknown"`
+	HandOff     figures.Distribution `json:"hand_off"`
+	Hold        figures.Distribution `json:"hold"`
 
 	Network  *Network  `json:"network_per_grant,omitempty"` // null: no proxy of the harness's counted
 	Recovery *Recovery `json:"recovery,omitempty"`          // null: nothing recovered
 
-	Longest    Wait `json:"longest_wait"`
-	CutOff     int  `json:"cut_off"`      // acquires still open at the end
-	Reentries  int  `json:"reentries"`    // in no histogram
-	OutOfRange int  `json:"out_of_range"` // durations that no histogram took
+	Longest    figures.Wait `json:"longest_wait"`
+	CutOff     int          `json:"cut_off"`      // acquires still open at the end
+	Reentries  int          `json:"reentries"`    // in no histogram
+	OutOfRange int          `json:"out_of_range"` // durations that no histogram took
 
 	best *best // of its table
 }
@@ -84,10 +85,10 @@ func measure(c Cell, trials []*trialRead) Measurement {
 		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
 		Store: trials[0].counters.Store, Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
 	}
-	all := newSamples()
+	all := figures.NewSamples()
 	var goodput, jain []float64
 	for _, t := range trials {
-		all.merge(&t.stats.samples)
+		all.Merge(&t.stats.Samples)
 		f := figuresOf(t)
 		m.add(t, f)
 		goodput = append(goodput, f.Goodput)
@@ -108,27 +109,27 @@ func measure(c Cell, trials []*trialRead) Measurement {
 func (m *Measurement) add(t *trialRead, f TrialFigures) {
 	m.Trials = append(m.Trials, f)
 	m.Sections += f.Sections
-	m.Keys = max(m.Keys, t.stats.keys)
-	m.Longest = longer(m.Longest, t.stats.longest)
-	m.CutOff += t.stats.cutOff
-	m.Reentries += t.stats.reentries
-	m.OutOfRange += t.stats.outOfRange
+	m.Keys = max(m.Keys, t.stats.Keys)
+	m.Longest = figures.Longer(m.Longest, t.stats.Longest)
+	m.CutOff += t.stats.CutOff
+	m.Reentries += t.stats.Reentries
+	m.OutOfRange += t.stats.OutOfRange
 }
 
 func figuresOf(t *trialRead) TrialFigures {
-	f := TrialFigures{Dir: t.Dir, Sections: t.stats.sections, Seconds: t.stats.seconds(), Goodput: t.stats.goodput()}
-	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.shares()
+	f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
+	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
 	return f
 }
 
-func (m *Measurement) setDistributions(s *samples) {
-	m.Uncontended = distributionOf(s[uncontended])
-	m.Contended = distributionOf(s[contended])
-	m.Refused = distributionOf(s[refusals])
-	m.Unknown = distributionOf(s[unknowns])
-	m.HandOff = distributionOf(s[handOffs])
-	m.Hold = distributionOf(s[holdTimes])
-	if hold := s[holdTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 {
+func (m *Measurement) setDistributions(s *figures.Samples) {
+	m.Uncontended = figures.DistributionOf(s[figures.Uncontended])
+	m.Contended = figures.DistributionOf(s[figures.Contended])
+	m.Refused = figures.DistributionOf(s[figures.Refusals])
+	m.Unknown = figures.DistributionOf(s[figures.Unknowns])
+	m.HandOff = figures.DistributionOf(s[figures.HandOffs])
+	m.Hold = figures.DistributionOf(s[figures.HoldTimes])
+	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 {
 		m.Ceiling = 1e9 / float64(hold)
 	}
 }
@@ -144,7 +145,7 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 			continue
 		}
 		commands += n
-		grants += t.stats.grants
+		grants += t.stats.Grants
 	}
 	if grants == 0 {
 		m.CommandsWhy = cmp.Or(m.CommandsWhy, "nothing was granted")

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"lockbench/checker"
+	"lockbench/reports/figures"
 )
 
 // measured is a lock on a store, in the workload counter.
 func measured(store, lock string, goodput float64, standing string) Measurement {
 	return Measurement{Store: store, Lock: lock, Workload: "counter", Fault: "none", Standing: standing, Ceiling: 1,
-		Goodput: Range{Median: goodput}, Contended: Distribution{N: 1}, Trials: []TrialFigures{{}}}
+		Goodput: Range{Median: goodput}, Contended: figures.Distribution{N: 1}, Trials: []TrialFigures{{}}}
 }
 
 func twoStores() *Results {

@@ -13,6 +13,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/figures"
 )
 
 // The files of a trial.
@@ -46,7 +47,7 @@ type trialRead struct {
 	Trial
 	header   histories.Header
 	verdict  checker.Verdict
-	stats    *trialStats
+	stats    *figures.Stats
 	counters counters
 	sale     *saleFigures // nil: it had no shop
 	files    []File
@@ -171,14 +172,14 @@ func (t *trialRead) readHistory(file string) error {
 	}
 	defer r.Close()
 	t.header = r.Header
-	if t.stats, err = statsOf(&r.Header, r.Next); err != nil {
+	if t.stats, err = figures.Of(&r.Header, r.Next, figures.Window{}); err != nil {
 		return fmt.Errorf("its history cannot be read: %w", err)
 	}
 	t.warnings = append(t.warnings, r.Warnings...)
-	if n := t.stats.outOfRange; n > 0 {
-		t.warnings = append(t.warnings, fmt.Sprintf("%d durations over %v stand in no histogram", n, maxTrackable))
+	if n := t.stats.OutOfRange; n > 0 {
+		t.warnings = append(t.warnings, fmt.Sprintf("%d durations over %v stand in no histogram", n, figures.MaxTrackable))
 	}
-	t.stats.samples.stamp(t.header.Started, t.stats.first, t.stats.last)
+	t.stats.Samples.Stamp(t.header.Started, t.stats.First, t.stats.Last)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package reports
+package figures
 
 import (
 	"bytes"
@@ -10,65 +10,68 @@ import (
 	"lockbench/histories"
 )
 
-// class is one kind of duration. Durations of two classes never stand in one histogram, but for the sum of
+// Class is one kind of duration. Durations of two classes never stand in one histogram, but for the sum of
 // both kinds of grants in latency.hgrm.
-type class int
+type Class int
 
 const (
-	uncontended class = iota // granted; at the call no other client held the key or was asking for it
-	contended                // granted; some other did
-	refusals                 // definite answers: busy
-	unknowns                 // returned with an unknown outcome
-	handOffs                 // from release.call to the next grant's return, where somebody was waiting at the release
-	holdTimes                // from acquire.return to release.call
-	classes
+	Uncontended Class = iota // granted; at the call no other client held the key or was asking for it
+	Contended                // granted; some other did
+	Refusals                 // definite answers: busy
+	Unknowns                 // returned with an unknown outcome
+	HandOffs                 // from release.call to the next grant's return, where somebody was waiting at the release
+	HoldTimes                // from acquire.return to release.call
+	Late                     // from when a client could have begun an iteration to when it did: the generator's
+	Classes
 )
 
-// tag is the class's name in latency.hlog.
-func (c class) tag() string {
-	return [...]string{"granted-uncontended", "granted-contended", "refused", "unknown", "hand-off", "hold"}[c]
+// Tag is the class's name in latency.hlog.
+func (c Class) Tag() string {
+	return [...]string{"granted-uncontended", "granted-contended", "refused", "unknown", "hand-off", "hold", "late"}[c]
 }
 
-func classOf(o histories.Outcome, busy bool) class {
+func classOf(o histories.Outcome, busy bool) Class {
 	switch {
 	case o == histories.Refused:
-		return refusals
+		return Refusals
 	case o != histories.OK:
-		return unknowns
+		return Unknowns
 	case busy:
-		return contended
+		return Contended
 	}
-	return uncontended
+	return Uncontended
 }
 
-// Durations are recorded in nanoseconds, to three significant digits, up to maxTrackable.
+// Durations are recorded in nanoseconds, to three significant digits, up to MaxTrackable.
 const (
-	maxTrackable = time.Hour
+	MaxTrackable = time.Hour
 	digits       = 3
 )
 
-// samples are the durations of one trial, or of several, by class.
-type samples [classes]*hdrhistogram.Histogram
+// Samples are the durations of one trial, or of several, by class.
+type Samples [Classes]*hdrhistogram.Histogram
 
-func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, int64(maxTrackable), digits)
+// NewHistogram is one for durations in nanoseconds.
+func NewHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, int64(MaxTrackable), digits)
 }
 
-func newSamples() (s samples) {
+// NewSamples are none yet.
+func NewSamples() (s Samples) {
 	for c := range s {
-		s[c] = newHistogram()
-		s[c].SetTag(class(c).tag())
+		s[c] = NewHistogram()
+		s[c].SetTag(Class(c).Tag())
 	}
 	return s
 }
 
-// record tells whether the histogram took the duration.
-func (s *samples) record(c class, d time.Duration) bool {
+// Record tells whether the histogram took the duration.
+func (s *Samples) Record(c Class, d time.Duration) bool {
 	return s[c].RecordValue(int64(d)) == nil
 }
 
-// merge adds the samples of another trial.
-func (s *samples) merge(from *samples) {
+// Merge adds the samples of another trial.
+func (s *Samples) Merge(from *Samples) {
 	for c := range s {
 		s[c].Merge(from[c]) // of the same range: nothing can be dropped
 	}
@@ -91,8 +94,8 @@ type Percentile struct {
 // tailSamples must lie beyond a percentile, or it is one sample's luck.
 const tailSamples = 10
 
-// samplesFor is how many samples a percentile takes.
-func samplesFor(rank float64) int64 { return int64(math.Round(tailSamples / (1 - rank))) }
+// SamplesFor is how many samples a percentile takes.
+func SamplesFor(rank float64) int64 { return int64(math.Round(tailSamples / (1 - rank))) }
 
 // At returns a percentile; ok is false where it has too few samples behind it.
 func (d Distribution) At(rank float64) (ns int64, ok bool) {
@@ -104,10 +107,11 @@ func (d Distribution) At(rank float64) (ns int64, ok bool) {
 	return 0, false
 }
 
-// ranks are the percentiles of the tables.
-func ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999} }
+// Ranks are the percentiles of the tables.
+func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999} }
 
-func distributionOf(h *hdrhistogram.Histogram) Distribution {
+// DistributionOf sums a histogram up.
+func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	d := Distribution{N: h.TotalCount(), Percentiles: []Percentile{}, Curve: []Percentile{}}
 	if d.N == 0 {
 		return d
@@ -116,8 +120,8 @@ func distributionOf(h *hdrhistogram.Histogram) Distribution {
 	at := func(rank float64) Percentile {
 		return Percentile{Rank: rank, NS: h.ValueAtPercentile(100 * rank)}
 	}
-	for _, rank := range ranks() {
-		if d.N >= samplesFor(rank) {
+	for _, rank := range Ranks() {
+		if d.N >= SamplesFor(rank) {
 			d.Percentiles = append(d.Percentiles, at(rank))
 		}
 	}
@@ -127,7 +131,7 @@ func distributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks are ten ranks a decade of 1/(1-rank), from the median to where ten of n samples remain.
+// curveRanks are ten Ranks a decade of 1/(1-rank), from the median to where ten of n samples remain.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
@@ -137,7 +141,7 @@ func curveRanks(n int64) []float64 {
 				continue
 			}
 			rank := math.Round((1-1/x)*1e9) / 1e9
-			if n < samplesFor(rank) {
+			if n < SamplesFor(rank) {
 				return all
 			}
 			all = append(all, rank)
@@ -145,17 +149,17 @@ func curveRanks(n int64) []float64 {
 	}
 }
 
-// stamp gives the histograms the time of their trial, for the interval log.
-func (s *samples) stamp(started time.Time, first, last time.Duration) {
+// Stamp gives the histograms the time of their trial, for the interval log.
+func (s *Samples) Stamp(started time.Time, first, last time.Duration) {
 	for c := range s {
 		s[c].SetStartTimeMs(started.Add(first).UnixMilli())
 		s[c].SetEndTimeMs(started.Add(max(first, last)).UnixMilli())
 	}
 }
 
-// intervalLog writes an interval log, format 1.3: per trial one line for each class that has samples,
+// IntervalLog writes an interval log, format 1.3: per trial one line for each class that has samples,
 // tagged with it. Maxima are in milliseconds, values in nanoseconds.
-func intervalLog(trials []*samples) ([]byte, error) {
+func IntervalLog(trials []*Samples) ([]byte, error) {
 	var b bytes.Buffer
 	w := hdrhistogram.NewHistogramLogWriter(&b)
 	base := int64(0)
@@ -168,7 +172,7 @@ func intervalLog(trials []*samples) ([]byte, error) {
 	}
 	for _, s := range trials {
 		for _, h := range s {
-			if h.TotalCount() == 0 {
+			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // how the harness did is no latency of the lock's
 				continue
 			}
 			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // a clock set back must not make the file unreadable
@@ -199,11 +203,11 @@ func logHead(w *hdrhistogram.HistogramLogWriter, base int64) error {
 	return nil
 }
 
-// percentileText writes the distribution of all grants, contended or not, in milliseconds.
-func percentileText(s *samples) ([]byte, error) {
-	granted := newHistogram()
-	granted.Merge(s[uncontended])
-	granted.Merge(s[contended])
+// PercentileText writes the distribution of all grants, contended or not, in milliseconds.
+func PercentileText(s *Samples) ([]byte, error) {
+	granted := NewHistogram()
+	granted.Merge(s[Uncontended])
+	granted.Merge(s[Contended])
 	var b bytes.Buffer
 	_, err := granted.PercentilesPrint(&b, 5, float64(time.Millisecond))
 	return b.Bytes(), err

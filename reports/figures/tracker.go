@@ -1,4 +1,4 @@
-package reports
+package figures
 
 import (
 	"cmp"
@@ -8,104 +8,18 @@ import (
 	"lockbench/histories"
 )
 
-// trialStats is what one history tells about speed and shares. Client -1 (the harness) and the clients of
-// the epilogue, numbered from Header.Clients on, are not measured.
-type trialStats struct {
-	samples    samples
-	cover      histories.Coverage
-	sections   int           // critical sections completed: granted, and the release was called
-	perClient  []int         // the same by client
-	first      time.Duration // first call of a measured client
-	last       time.Duration // return of their last release
-	grants     int           // of all clients: what the server's counters count
-	keys       int           // asked for by measured clients
-	reentries  int           // grants of a lock its client held already: in no histogram
-	cutOff     int           // acquires still open at the end
-	longest    Wait
-	outOfRange int // samples that no histogram took
-}
-
-// Wait is the longest time from the intended start of an acquire to its end.
-type Wait struct {
-	NS    int64 `json:"ns"`
-	Ended Ended `json:"ended"`
-}
-
-// Ended is how a wait ended.
-type Ended string
-
-// Only Granted is a whole wait; the others are censored: the client would have waited longer.
-const (
-	Granted Ended = "granted"
-	GaveUp  Ended = "gave up" // refused, or of unknown outcome
-	CutOff  Ended = "cut off" // still waiting at the end of the history
-)
-
-// Censored tells whether the wait was longer than was seen.
-func (w Wait) Censored() bool { return w.Ended == GaveUp || w.Ended == CutOff }
-
-func longer(a, b Wait) Wait {
-	if b.Ended != "" && (a.Ended == "" || b.NS > a.NS) {
-		return b
-	}
-	return a
-}
-
-// seconds is the length of the measured window.
-func (s *trialStats) seconds() float64 { return max(0, s.last-s.first).Seconds() }
-
-// goodput is in critical sections per second; 0 where nothing was completed.
-func (s *trialStats) goodput() float64 {
-	if s.seconds() == 0 {
-		return 0
-	}
-	return float64(s.sections) / s.seconds()
-}
-
-// shares gives Jain's index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and
-// the largest part of them that one client had. ok is false where there were none.
-func (s *trialStats) shares() (jain, low, high float64, ok bool) {
-	if s.sections == 0 {
-		return 0, 0, 0, false
-	}
-	low = 1
-	var squares float64
-	for _, n := range s.perClient {
-		x := float64(n) / float64(s.sections)
-		squares += x * x
-		low, high = min(low, x), max(high, x)
-	}
-	return 1 / (float64(len(s.perClient)) * squares), low, high, true
-}
-
-// statsOf reads a history's lines once.
-func statsOf(h *histories.Header, next func() (histories.Line, error)) (*trialStats, error) {
-	t := tracker{
-		clients: int32(h.Clients),
-		slack:   h.SlackOr(),
-		stats:   &trialStats{samples: newSamples(), perClient: make([]int, h.Clients), first: -1},
-		asking:  map[int32]ask{},
-		holds:   map[int64]*hold{},
-		freed:   map[string]freed{},
-		keys:    map[string]bool{},
-	}
-	cover, err := histories.Replay(next, t.visit)
-	if err != nil {
-		return nil, err
-	}
-	t.end(cover)
-	return t.stats, nil
-}
-
 // tracker follows who asks for what and who holds it.
 type tracker struct {
 	clients int32
 	slack   time.Duration
-	stats   *trialStats
+	window  Window
+	stats   *Stats
 	asking  map[int32]ask    // acquires in flight
 	holds   map[int64]*hold  // not released
 	freed   map[string]freed // keys released to somebody waiting, and not granted since
 	keys    map[string]bool
+	last    map[string]int32        // who held a key last
+	ready   map[int32]time.Duration // when a client's last operation returned
 }
 
 // freed is a release with somebody waiting.
@@ -116,8 +30,9 @@ type freed struct {
 
 type ask struct {
 	key       string // as asked for: a lock may choose a segment of it
-	due       time.Duration
+	due, call time.Duration
 	contended bool
+	bypassed  int // grants to those who asked later
 }
 
 type hold struct {
@@ -136,8 +51,13 @@ func (t *tracker) measured(client int32) bool {
 
 func (t *tracker) visit(ev histories.Event) error {
 	op := ev.Op
-	if t.measured(op.Client) && !op.Kind.SelfStarted() && t.stats.first < 0 {
-		t.stats.first = op.Call
+	if t.measured(op.Client) && !op.Kind.SelfStarted() {
+		if t.stats.First < 0 {
+			t.stats.First = op.Call
+		}
+		if ev.Return {
+			t.ready[op.Client] = op.Return
+		}
 	}
 	switch {
 	case op.Kind == histories.Acquire && !ev.Return:
@@ -147,16 +67,14 @@ func (t *tracker) visit(ev histories.Event) error {
 	case op.Kind == histories.Release && !ev.Return:
 		t.release(op)
 	case op.Kind == histories.Release && t.measured(op.Client):
-		t.stats.last = max(t.stats.last, op.Return)
+		t.stats.Last = max(t.stats.Last, op.Return)
 	case op.EndsClient() && !ev.Return:
 		if a, ok := t.asking[op.Client]; ok { // nobody waits for it any more
 			delete(t.asking, op.Client)
 			t.forget(a.key)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.OK:
-		if h, until := t.holds[holdID(op)], promised(op, t.slack); h != nil {
-			h.until = until
-		}
+		t.renewed(op)
 	case op.Kind == histories.Lost:
 		if h := t.holds[holdID(op)]; h != nil {
 			h.until = op.Call
@@ -165,8 +83,17 @@ func (t *tracker) visit(ev histories.Event) error {
 	return nil
 }
 
+func (t *tracker) renewed(op *histories.Op) {
+	if t.window.holds(op.Return) {
+		t.stats.Renewals++
+	}
+	if h, until := t.holds[holdID(op)], promised(op, t.slack); h != nil {
+		h.until = until
+	}
+}
+
 func (t *tracker) ask(op *histories.Op) {
-	a := ask{key: op.Key, due: op.Due}
+	a := ask{key: op.Key, due: op.Due, call: op.Call}
 	for _, other := range t.asking {
 		a.contended = a.contended || other.key == op.Key
 	}
@@ -176,6 +103,9 @@ func (t *tracker) ask(op *histories.Op) {
 	t.asking[op.Client] = a
 	if t.measured(op.Client) {
 		t.keys[op.Key] = true
+		if t.window.holds(op.Call) {
+			t.record(Late, op.Call-max(op.Due, t.ready[op.Client]))
+		}
 	}
 }
 
@@ -187,16 +117,32 @@ func (t *tracker) answered(op *histories.Op) {
 	delete(t.asking, op.Client)
 	inner := t.reentry(op)
 	if op.Outcome == histories.OK {
-		t.stats.grants++
-		t.holds[holdID(op)] = &hold{
-			client: op.Client, life: op.Life, asked: a.key, key: op.Key,
-			since: op.Return, until: promised(op, t.slack), inner: inner,
-		}
+		t.granted(op, a, inner)
 	}
 	if t.measured(op.Client) {
 		t.waited(op, a, inner)
 	}
 	t.forget(a.key)
+}
+
+func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
+	t.holds[holdID(op)] = &hold{
+		client: op.Client, life: op.Life, asked: a.key, key: op.Key,
+		since: op.Return, until: promised(op, t.slack), inner: inner,
+	}
+	if last, ever := t.last[op.Key]; t.window.holds(op.Return) {
+		t.stats.Grants++
+		if !inner && (!ever || last != op.Client) {
+			t.stats.OwnerChanges++
+		}
+	}
+	t.last[op.Key] = op.Client
+	for client, other := range t.asking { // those who asked before, and still wait
+		if other.key == a.key && other.call < a.call && !inner {
+			other.bypassed++
+			t.asking[client] = other
+		}
+	}
 }
 
 // reentry tells whether a key was asked for by the client that held it, whatever the lock counts.
@@ -212,25 +158,43 @@ func (t *tracker) reentry(op *histories.Op) bool {
 // waited records how long the acquire of a measured client took.
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
+	if granted && !inner {
+		t.handOff(op)
+	}
+	switch {
+	case !t.window.whole() && op.Return >= t.window.To:
+		t.overlaps(a)
+		return
+	case !t.window.holds(op.Return):
+		return
+	}
 	wait := Wait{NS: int64(op.Return - a.due), Ended: GaveUp}
 	if granted {
 		wait.Ended = Granted
 	}
-	t.stats.longest = longer(t.stats.longest, wait)
-	switch {
-	case granted && inner:
-		t.stats.reentries++
+	t.stats.Longest = Longer(t.stats.Longest, wait)
+	t.stats.Bypassed = max(t.stats.Bypassed, a.bypassed)
+	if granted && inner {
+		t.stats.Reentries++
 		return
-	case granted:
-		t.handOff(op)
 	}
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
+}
+
+// overlaps counts a wait that began before the end of the window and went on: how long is not known by then.
+func (t *tracker) overlaps(a ask) {
+	if a.due < t.window.To {
+		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
+		t.stats.Bypassed = max(t.stats.Bypassed, a.bypassed)
+	}
 }
 
 // handOff ends a hand-off: somebody was waiting when the key was released, and now somebody has it.
 func (t *tracker) handOff(op *histories.Op) {
 	if f, ok := t.freed[op.Key]; ok {
-		t.record(handOffs, op.Return-f.at)
+		if t.window.holds(op.Return) {
+			t.record(HandOffs, op.Return-f.at)
+		}
 		delete(t.freed, op.Key)
 	}
 }
@@ -251,13 +215,10 @@ func (t *tracker) release(op *histories.Op) {
 	if h == nil || h.inner || !t.measured(op.Client) {
 		return
 	}
-	t.stats.sections++
-	for int(op.Client) >= len(t.stats.perClient) { // only where the header does not count them
-		t.stats.perClient = append(t.stats.perClient, 0)
+	if t.window.holds(op.Call) {
+		t.completed(op, h)
 	}
-	t.stats.perClient[op.Client]++
-	t.stats.last = max(t.stats.last, op.Call) // its return, if there is one, comes later
-	t.record(holdTimes, op.Call-h.since)
+	t.stats.Last = max(t.stats.Last, op.Call) // its return, if there is one, comes later
 	for _, a := range t.asking {
 		if a.key == h.asked { // of another client: this one releases
 			t.freed[h.key] = freed{op.Call, h.asked}
@@ -265,21 +226,38 @@ func (t *tracker) release(op *histories.Op) {
 	}
 }
 
-func (t *tracker) record(c class, d time.Duration) {
-	if !t.stats.samples.record(c, d) {
-		t.stats.outOfRange++
+func (t *tracker) completed(op *histories.Op, h *hold) {
+	t.stats.Sections++
+	for int(op.Client) >= len(t.stats.PerClient) { // only where the header does not count them
+		t.stats.PerClient = append(t.stats.PerClient, 0)
+	}
+	t.stats.PerClient[op.Client]++
+	t.stats.Held += op.Call - h.since
+	t.record(HoldTimes, op.Call-h.since)
+}
+
+func (t *tracker) record(c Class, d time.Duration) {
+	if !t.stats.Samples.Record(c, d) {
+		t.stats.OutOfRange++
 	}
 }
 
 // end counts the acquires that were cut off.
 func (t *tracker) end(cover histories.Coverage) {
 	s := t.stats
-	s.cover, s.keys = cover, len(t.keys)
-	s.first = max(s.first, 0)
+	s.Cover, s.Keys = cover, len(t.keys)
+	s.First = max(s.First, 0)
+	if !t.window.whole() {
+		s.First, s.Last = t.window.From, t.window.To
+	}
 	for client, a := range t.asking {
-		if t.measured(client) {
-			s.cutOff++
-			s.longest = longer(s.longest, Wait{NS: int64(max(0, cover.Until-a.due)), Ended: CutOff})
+		switch {
+		case !t.measured(client):
+		case !t.window.whole():
+			t.overlaps(a)
+		default:
+			s.CutOff++
+			s.Longest = Longer(s.Longest, Wait{NS: int64(max(0, cover.Until-a.due)), Ended: CutOff})
 		}
 	}
 }

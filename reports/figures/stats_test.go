@@ -1,4 +1,4 @@
-package reports
+package figures
 
 import (
 	"math"
@@ -7,6 +7,8 @@ import (
 
 	"lockbench/histories"
 )
+
+const ms = time.Millisecond
 
 // script builds a history by hand.
 type script struct{ ops []histories.Op }
@@ -24,9 +26,9 @@ func (s *script) release(client int32, hold int64, key string, call, ret time.Du
 	return s.op(client, hold, histories.Release, histories.OK, key, call, ret)
 }
 
-func statsOfScript(t *testing.T, h histories.Header, s *script) *trialStats {
+func statsOfScript(t *testing.T, h histories.Header, s *script) *Stats {
 	t.Helper()
-	stats, err := statsOf(&h, histories.Ops(s.ops))
+	stats, err := Of(&h, histories.Ops(s.ops), Window{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,17 +40,17 @@ func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 0.001*math.Abs(want)
 }
 
-func (s *trialStats) only(t *testing.T, c class, want ...time.Duration) {
+func (s *Stats) only(t *testing.T, c Class, want ...time.Duration) {
 	t.Helper()
-	h := s.samples[c]
+	h := s.Samples[c]
 	if h.TotalCount() != int64(len(want)) {
-		t.Errorf("%s: %d samples, want %d", c.tag(), h.TotalCount(), len(want))
+		t.Errorf("%s: %d samples, want %d", c.Tag(), h.TotalCount(), len(want))
 		return
 	}
 	for i, w := range want { // ascending
 		got := h.ValueAtPercentile(100 * (float64(i) + 0.5) / float64(len(want)))
 		if !near(float64(got), float64(w)) {
-			t.Errorf("%s: sample %d is %v, want %v", c.tag(), i, time.Duration(got), w)
+			t.Errorf("%s: sample %d is %v, want %v", c.Tag(), i, time.Duration(got), w)
 		}
 	}
 }
@@ -69,20 +71,20 @@ func TestTwoTakeTurns(t *testing.T) {
 	s.release(2, 4, "k", 52*ms, 53*ms)
 	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
 
-	got.only(t, uncontended, 2*ms) // from due 0 to 2: not from the call at 1
-	got.only(t, contended, 10*ms)  // 5 to 15
-	got.only(t, refusals, 1*ms)
-	got.only(t, unknowns)
-	got.only(t, handOffs, 3*ms)          // 12 to 15
-	got.only(t, holdTimes, 10*ms, 10*ms) // 2 to 12, 15 to 25
-	if got.sections != 2 || got.grants != 3 || got.keys != 1 {
-		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.sections, got.grants, got.keys)
+	got.only(t, Uncontended, 2*ms) // from due 0 to 2: not from the call at 1
+	got.only(t, Contended, 10*ms)  // 5 to 15
+	got.only(t, Refusals, 1*ms)
+	got.only(t, Unknowns)
+	got.only(t, HandOffs, 3*ms)          // 12 to 15
+	got.only(t, HoldTimes, 10*ms, 10*ms) // 2 to 12, 15 to 25
+	if got.Sections != 2 || got.Grants != 3 || got.Keys != 1 {
+		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.Sections, got.Grants, got.Keys)
 	}
-	if want := 2 / 0.025; !near(got.goodput(), want) { // 1 ms to 26 ms
-		t.Errorf("goodput %v, want %v", got.goodput(), want)
+	if want := 2 / 0.025; !near(got.Goodput(), want) { // 1 ms to 26 ms
+		t.Errorf("goodput %v, want %v", got.Goodput(), want)
 	}
-	if got.longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
-		t.Errorf("longest wait %+v, want 10 ms, granted", got.longest)
+	if got.Longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
+		t.Errorf("longest wait %+v, want 10 ms, granted", got.Longest)
 	}
 }
 
@@ -90,46 +92,46 @@ func TestContendedAtTheCall(t *testing.T) {
 	lease := 20 * ms
 	for name, c := range map[string]struct {
 		build func(s *script)
-		want  class
+		want  Class
 	}{
-		"nobody": {func(s *script) {}, uncontended},
+		"nobody": {func(s *script) {}, Uncontended},
 		"held": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms)
-		}, contended},
+		}, Contended},
 		"asked for": {func(s *script) {
 			s.op(0, 1, histories.Acquire, histories.Refused, "k", 50*ms, 150*ms)
-		}, contended},
+		}, Contended},
 		"another key": {func(s *script) {
 			s.acquire(0, 1, "other", 1*ms, 2*ms)
-		}, uncontended},
+		}, Uncontended},
 		"released before": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms)
 			s.release(0, 1, "k", 3*ms, 4*ms)
-		}, uncontended},
+		}, Uncontended},
 		"release in flight": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms)
 			s.release(0, 1, "k", 90*ms, 150*ms)
-		}, uncontended},
+		}, Uncontended},
 		"a dead client's lease ran out": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms).Validity = lease
-		}, uncontended},
+		}, Uncontended},
 		"renewed": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms).Validity = lease
 			s.op(0, 1, histories.Renew, histories.OK, "k", 90*ms, 91*ms).Validity = lease
-		}, contended},
+		}, Contended},
 		"lost": {func(s *script) {
 			s.acquire(0, 1, "k", 1*ms, 2*ms)
 			s.op(0, 1, histories.Lost, histories.OK, "k", 50*ms, 50*ms)
-		}, uncontended},
+		}, Uncontended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s script
 			c.build(&s)
 			s.acquire(1, 9, "k", 100*ms, 110*ms)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			for _, class := range []class{uncontended, contended} { // 10 ms: no other grant took as long
-				if is, want := near(float64(got.samples[class].Max()), float64(10*ms)), class == c.want; is != want {
-					t.Errorf("recorded as %s: %v, want %v", class.tag(), is, want)
+			for _, Class := range []Class{Uncontended, Contended} { // 10 ms: no other grant took as long
+				if is, want := near(float64(got.Samples[Class].Max()), float64(10*ms)), Class == c.want; is != want {
+					t.Errorf("recorded as %s: %v, want %v", Class.Tag(), is, want)
 				}
 			}
 		})
@@ -142,7 +144,7 @@ func TestHandOffOnlyToAWaiter(t *testing.T) {
 	s.release(0, 1, "k", 10*ms, 11*ms)
 	s.acquire(1, 2, "k", 12*ms, 13*ms) // asked after the release: nothing is handed over
 	s.release(1, 2, "k", 20*ms, 21*ms)
-	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
 
 func TestWaiterOfAnotherKeyIsNoWaiter(t *testing.T) {
@@ -151,7 +153,7 @@ func TestWaiterOfAnotherKeyIsNoWaiter(t *testing.T) {
 	s.acquire(1, 2, "other", 5*ms, 15*ms)
 	s.release(0, 1, "k", 10*ms, 11*ms)
 	s.acquire(0, 3, "k", 12*ms, 13*ms)
-	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
 
 func TestNoHandOffAfterTheWaiterGaveUp(t *testing.T) {
@@ -160,7 +162,7 @@ func TestNoHandOffAfterTheWaiterGaveUp(t *testing.T) {
 	s.op(1, 2, histories.Acquire, histories.Refused, "k", 5*ms, 15*ms)
 	s.release(0, 1, "k", 10*ms, 11*ms)
 	s.acquire(1, 3, "k", 500*ms, 501*ms)
-	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, handOffs)
+	statsOfScript(t, histories.Header{Clients: 2}, &s).only(t, HandOffs)
 }
 
 func TestHandOffWhileAnotherStillWaits(t *testing.T) {
@@ -169,7 +171,7 @@ func TestHandOffWhileAnotherStillWaits(t *testing.T) {
 	s.op(1, 2, histories.Acquire, histories.Refused, "k", 5*ms, 15*ms)
 	s.acquire(2, 3, "k", 6*ms, 17*ms)
 	s.release(0, 1, "k", 10*ms, 11*ms)
-	statsOfScript(t, histories.Header{Clients: 3}, &s).only(t, handOffs, 7*ms)
+	statsOfScript(t, histories.Header{Clients: 3}, &s).only(t, HandOffs, 7*ms)
 }
 
 func TestSegmentsOfAKey(t *testing.T) {
@@ -194,12 +196,12 @@ func TestSegmentsOfAKey(t *testing.T) {
 		lines = lines[1:]
 		return l, nil
 	}
-	got, err := statsOf(&h, next)
+	got, err := Of(&h, next, Window{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.keys != 1 || got.grants != 2 {
-		t.Errorf("keys %d, grants %d; want 1, 2", got.keys, got.grants)
+	if got.Keys != 1 || got.Grants != 2 {
+		t.Errorf("keys %d, grants %d; want 1, 2", got.Keys, got.Grants)
 	}
 }
 
@@ -212,10 +214,10 @@ func TestReentryIsNoSection(t *testing.T) {
 		s.release(0, 2, "k", 5*ms, 6*ms)
 		s.release(0, 1, "k", 7*ms, 8*ms)
 		got := statsOfScript(t, histories.Header{Clients: 1}, &s)
-		got.only(t, uncontended, 1*ms)
-		got.only(t, holdTimes, 5*ms)
-		if got.sections != 1 || got.reentries != 1 {
-			t.Errorf("depth %d: sections %d, re-entries %d; want 1, 1", depth, got.sections, got.reentries)
+		got.only(t, Uncontended, 1*ms)
+		got.only(t, HoldTimes, 5*ms)
+		if got.Sections != 1 || got.Reentries != 1 {
+			t.Errorf("depth %d: sections %d, re-entries %d; want 1, 1", depth, got.Sections, got.Reentries)
 		}
 	}
 }
@@ -245,10 +247,10 @@ func TestLongestWait(t *testing.T) {
 			var s script
 			c.build(&s)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			if got.longest != c.want || got.cutOff != c.cut {
-				t.Errorf("longest %+v, cut off %d; want %+v, %d", got.longest, got.cutOff, c.want, c.cut)
+			if got.Longest != c.want || got.CutOff != c.cut {
+				t.Errorf("longest %+v, cut off %d; want %+v, %d", got.Longest, got.CutOff, c.want, c.cut)
 			}
-			if got.longest.Censored() != (c.want.Ended == GaveUp || c.want.Ended == CutOff) {
+			if got.Longest.Censored() != (c.want.Ended == GaveUp || c.want.Ended == CutOff) {
 				t.Error("censoring is wrong")
 			}
 		})
@@ -268,11 +270,11 @@ func TestShares(t *testing.T) {
 		"nothing at all": {[]int{0, 0}, 0, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := trialStats{perClient: c.sections}
+			s := Stats{PerClient: c.sections}
 			for _, n := range c.sections {
-				s.sections += n
+				s.Sections += n
 			}
-			jain, low, high, ok := s.shares()
+			jain, low, high, ok := s.Shares()
 			if !near(jain, c.jain) || !near(low, c.low) || !near(high, c.high) || ok != c.ok {
 				t.Errorf("got %v %v %v %v, want %v %v %v %v", jain, low, high, ok, c.jain, c.low, c.high, c.ok)
 			}
@@ -285,7 +287,7 @@ func TestClientsWithNothingCount(t *testing.T) {
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.release(0, 1, "k", 3*ms, 4*ms)
 	got := statsOfScript(t, histories.Header{Clients: 4}, &s)
-	if jain, low, _, _ := got.shares(); !near(jain, 0.25) || low != 0 {
+	if jain, low, _, _ := got.Shares(); !near(jain, 0.25) || low != 0 {
 		t.Errorf("Jain %v, smallest share %v; want 0.25, 0", jain, low)
 	}
 }
@@ -294,45 +296,8 @@ func TestWithoutClientCountAllAreMeasured(t *testing.T) {
 	var s script
 	s.acquire(3, 0, "k", 1*ms, 2*ms)
 	s.release(3, 0, "k", 3*ms, 4*ms)
-	if got := statsOfScript(t, histories.Header{}, &s); got.sections != 1 || len(got.perClient) != 4 {
-		t.Errorf("sections %d of %d clients; want 1 of 4", got.sections, len(got.perClient))
-	}
-}
-
-func TestMeasureMergesTrials(t *testing.T) {
-	trial := func(dir string, hold time.Duration) *trialRead {
-		var s script
-		s.acquire(0, 1, "k", 0, 1*ms)
-		s.release(0, 1, "k", 1*ms+hold, 2*ms+hold)
-		h := histories.Header{Clients: 1}
-		return &trialRead{Trial: Trial{Dir: dir}, header: h, stats: statsOfScript(t, h, &s)}
-	}
-	m := measure(Cell{Lock: "l", Workload: "w"}, []*trialRead{trial("1", 8*ms), trial("2", 18*ms), trial("3", 98*ms)})
-	if want := (Range{Median: 50, Low: 10, High: 100}); !near(m.Goodput.Median, want.Median) || !near(m.Goodput.Low, want.Low) || !near(m.Goodput.High, want.High) {
-		t.Errorf("goodput %+v, want %+v", m.Goodput, want)
-	}
-	if want := 1 / 0.018; !near(m.Ceiling, want) { // the median of the three holds
-		t.Errorf("ceiling %v, want %v", m.Ceiling, want)
-	}
-	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
-		t.Errorf("%d holds, %d sections, fault %q", m.Hold.N, m.Sections, m.Fault)
-	}
-	if part, ok := m.utilisation(); !ok || !near(part, 50*0.018) {
-		t.Errorf("utilisation %v, want %v", part, 50*0.018)
-	}
-}
-
-func TestNoCeilingOverSeveralKeys(t *testing.T) {
-	var s script
-	for i, key := range []string{"a", "b"} {
-		at := time.Duration(i) * 10 * ms
-		s.acquire(0, int64(i+1), key, at+1*ms, at+2*ms)
-		s.release(0, int64(i+1), key, at+3*ms, at+4*ms)
-	}
-	h := histories.Header{Clients: 1}
-	m := measure(Cell{}, []*trialRead{{header: h, stats: statsOfScript(t, h, &s)}})
-	if m.Ceiling != 0 || m.Keys != 2 {
-		t.Errorf("ceiling %v over %d keys; want none over 2", m.Ceiling, m.Keys)
+	if got := statsOfScript(t, histories.Header{}, &s); got.Sections != 1 || len(got.PerClient) != 4 {
+		t.Errorf("sections %d of %d clients; want 1 of 4", got.Sections, len(got.PerClient))
 	}
 }
 
@@ -352,12 +317,12 @@ func TestGoneWhileItAsked(t *testing.T) {
 	s.acquire(3, 3, "k", 30*ms, 31*ms)
 	s.op(1, 4, histories.Acquire, histories.Unknown, "k", 3*ms, histories.StillOpen)
 	got := statsOfScript(t, histories.Header{Clients: 4}, &s)
-	if got.cutOff != 0 || got.grants != 2 {
-		t.Errorf("%d cut off, %d grants", got.cutOff, got.grants)
+	if got.CutOff != 0 || got.Grants != 2 {
+		t.Errorf("%d cut off, %d grants", got.CutOff, got.Grants)
 	}
-	got.only(t, uncontended, ms, ms)
-	got.only(t, handOffs)
-	if want := (Wait{int64(ms), Granted}); got.longest != want {
-		t.Errorf("longest %+v, want %+v", got.longest, want)
+	got.only(t, Uncontended, ms, ms)
+	got.only(t, HandOffs)
+	if want := (Wait{int64(ms), Granted}); got.Longest != want {
+		t.Errorf("longest %+v, want %+v", got.Longest, want)
 	}
 }
