@@ -106,6 +106,7 @@ func (l *etcdLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 func (l *etcdLock) enter(ctx context.Context, s *etcdSession, g *Grant) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
+	l.env.Tally.Attempt()
 	mine := l.queue(g.Key) + g.Token
 	head := clientv3.OpGet(l.queue(g.Key), clientv3.WithFirstCreate()...)
 	answer, err := s.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(mine), "=", 0)).

@@ -98,6 +98,8 @@ type Env struct {
 	// read: the grant with the validity promised anew, and the time from the call of its Acquire to the
 	// sending of this renewal. The error is nil (confirmed), ErrNotHeld (definitely refused) or indeterminate.
 	Renewed func(g Grant, sent time.Duration, err error)
+
+	Tally *Tally // nil: nobody wants to know
 }
 
 // Impl is a lock of the table: how to open it, and what it is expected to do.

@@ -141,6 +141,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 			news.wake() // it may have been woken, and cannot use it: another may
 			return Hold{}, err
 		}
+		l.env.Tally.Wasted()
 	}
 	return Hold{}, err
 }
@@ -151,6 +152,7 @@ func (l *redissonLock) try(ctx context.Context, req Request, start time.Time) (H
 		return Hold{}, 0, err
 	}
 	g := Grant{Key: req.Key, Owner: req.Owner, Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
+	l.env.Tally.Attempt()
 	reply, err := l.scripts.acquire.Run(ctx, l.UniversalClient, []string{l.key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
 	switch {
 	case err != nil:

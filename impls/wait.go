@@ -15,8 +15,9 @@ import (
 // The parameter "wait" chooses: "spin" asks again at once, as the articles do; "backoff" pauses for a random
 // time that doubles with each refusal, from 1 ms to longestPause, so that waiters do not come in step.
 type polling struct {
-	spin bool
-	rand *rand.Rand
+	spin  bool
+	rand  *rand.Rand
+	tally *Tally
 }
 
 const (
@@ -28,7 +29,7 @@ func newPolling(env Env) (polling, error) {
 	if err := CheckParams(env.Params); err != nil {
 		return polling{}, err
 	}
-	return polling{spin: env.Params["wait"] != "backoff", rand: env.Rand}, nil
+	return polling{spin: env.Params["wait"] != "backoff", rand: env.Rand, tally: env.Tally}, nil
 }
 
 // CheckParams tells, in one sentence, what is wrong with the parameters of an Env.
@@ -63,6 +64,7 @@ func (p polling) acquire(ctx context.Context, req Request, attempt func(context.
 	defer done()
 	for n := 0; ; n++ {
 		sent := time.Since(start)
+		p.tally.Attempt()
 		grant, err := attempt(ctx)
 		if err == nil {
 			grant.SentAfter = sent

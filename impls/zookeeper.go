@@ -131,6 +131,7 @@ var errOutOfQueue = errors.New("what was in the queue is gone from it")
 // one's server may lag, and is brought up to date first: a node that is overlooked would stay in the queue for as long
 // as the session waits for other holds.
 func (l *zooKeeperLock) enter(ctx context.Context, s *zkSession, key string) (name string, err error) {
+	l.env.Tally.Attempt()
 	queue, prefix := l.queue(key), token(l.env.Rand)+"-"
 	for {
 		path, err := askZK(ctx, s, func(c *zk.Conn) (string, error) {
@@ -187,8 +188,11 @@ func inOrder(names []string) {
 
 // awaitTurn returns when the node is the first of its queue. ErrBusy: it is not, and the patience is over.
 func (l *zooKeeperLock) awaitTurn(ctx, patient context.Context, s *zkSession, req Request, name string) error {
-	for {
+	for woken := false; ; {
 		first, changed, err := l.look(ctx, s, req, name)
+		if woken && !first {
+			l.env.Tally.Wasted()
+		}
 		switch {
 		case err != nil || first:
 			return err
@@ -197,6 +201,7 @@ func (l *zooKeeperLock) awaitTurn(ctx, patient context.Context, s *zkSession, re
 		}
 		select {
 		case <-changed:
+			woken = true
 		case <-s.over:
 			return errSessionOver
 		case <-l.life.Done():

@@ -31,6 +31,7 @@ type Client struct {
 	done     bool       // no iteration follows
 	gone     bool       // nor anything else: it was killed, or went away
 
+	schedule  *schedule // of all clients; nil: each begins as soon as it can
 	iteration uint64
 	rand      *rand.Rand    // of this iteration
 	due       time.Duration // when this iteration was meant to start
@@ -49,7 +50,7 @@ type Held struct {
 func (c *Client) Leave() { c.done = true }
 
 // Key chooses the key of this iteration.
-func (c *Client) Key() string { return c.Params.key(c.rand) }
+func (c *Client) Key() string { return c.Params.key(c.number, c.rand) }
 
 // Acquire asks for a key; false where it was refused, nobody knows, or the client has gone.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {

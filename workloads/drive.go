@@ -24,6 +24,9 @@ type Drive struct {
 	Watch     *Watch        // given to the locks' Env as Renewed
 	Renews    bool          // the lock renews by itself
 	Granted   *atomic.Int64 // so far, for whoever shows progress
+	// Pace, where it is set, returns when no iteration is to begin any more, or its context is over; else that is when
+	// the duration is.
+	Pace func(context.Context)
 
 	expires atomic.Bool // what the lock granted ends by itself
 }
@@ -39,7 +42,7 @@ const interruptedGrace = 2 * time.Second
 // doing. After a bound (Params.Grace; 2 s when interrupted) they are cut off all the same.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
-	stop, stopNow := context.WithTimeout(ctx, d.Params.Duration)
+	stop, stopNow := d.paced(ctx)
 	defer stopNow()
 	ops, cut := each(context.WithoutCancel(ctx), d.Params.Clients)
 	defer cut()
@@ -67,6 +70,19 @@ func (d *Drive) Run(ctx context.Context) {
 	}
 }
 
+// paced is a context that ends when no iteration is to begin any more.
+func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.Pace == nil {
+		return context.WithTimeout(ctx, d.Params.Duration)
+	}
+	stop, stopNow := context.WithCancel(ctx)
+	go func() {
+		defer stopNow()
+		d.Pace(stop)
+	}()
+	return stop, stopNow
+}
+
 // each is a context for each of n, and what ends them all, one after the other: those that end with a context that they
 // have in common end in any order, and in virtual time nothing is to come in an order that nobody decided.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
@@ -86,9 +102,10 @@ func each(parent context.Context, n int) (all []context.Context, cut func()) {
 func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
+	schedule := d.Params.schedule(d.Recorder.Since())
 	for n := range d.Params.Clients {
 		c := d.client(int32(n), d.Processes[n%len(d.Processes)])
-		c.director = d.Director
+		c.director, c.schedule = d.Director, schedule
 		if d.Workload.Paired {
 			if n%2 == 1 {
 				continue
@@ -123,12 +140,17 @@ func (d *Drive) client(number int32, p Process) *Client {
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	c.iteration, c.stall = i, 0
 	c.rand = rand.New(rand.NewPCG(c.Params.Seed, uint64(c.number)<<40|i))
-	think := time.Duration(0)
-	if c.Params.Think > 0 {
-		think = rounded(c.rand.Int64N(2 * int64(c.Params.Think)))
+	if c.schedule != nil {
+		c.due = c.schedule.next()
+		c.Sleep(stop, c.due-c.recorder.Since())
+	} else {
+		think := time.Duration(0)
+		if c.Params.Think > 0 {
+			think = rounded(c.rand.Int64N(2 * int64(c.Params.Think)))
+		}
+		c.due = c.recorder.Since() + think
+		c.Sleep(stop, think)
 	}
-	c.due = c.recorder.Since() + think
-	c.Sleep(stop, think)
 	if stop.Err() == nil {
 		w.Iterate(ops, c)
 	}

@@ -23,6 +23,10 @@ type Params struct {
 	Stock     int           `json:"stock,omitempty"`    // of each key, for sale in the workload inventory
 	Seed      uint64        `json:"seed"`
 
+	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how iterations begin
+	Rate     float64       `json:"rate,omitempty"`      // per second, of all clients together, where they are not closed
+	Hiccup   time.Duration `json:"hiccup_ns,omitempty"` // the generator stands still for so long, once, soon after its beginning: a test of who measures
+
 	Initial int `json:"initial,omitempty"` // the value that each guarded key starts with, spread over its segments
 }
 
@@ -53,7 +57,9 @@ func (p Params) Check() error {
 	case p.Keys < 1 || p.Keys > 100_000:
 		return fmt.Errorf("%d keys: want 1 to 100000", p.Keys)
 	case p.Keys > 1 && p.Spread == One:
-		return fmt.Errorf("%d keys with distribution one: want uniform or zipf", p.Keys)
+		return fmt.Errorf("%d keys with distribution one: want uniform, zipf or own", p.Keys)
+	case p.Arrivals != Closed && (p.Rate <= 0 || p.Rate > 1_000_000):
+		return fmt.Errorf("arrivals %s at a rate of %v per second: want more than 0, up to 1000000", p.Arrivals, p.Rate)
 	}
 	return nil
 }
@@ -65,9 +71,10 @@ const (
 	One     Spread = iota // all on one key
 	Uniform               // each key as likely as the other
 	Zipf                  // few keys are hot: exponent 1.1
+	Own                   // client c asks for key c modulo Keys: with as many keys as clients nobody contends
 )
 
-var spreadNames = [...]string{"one", "uniform", "zipf"}
+var spreadNames = [...]string{"one", "uniform", "zipf", "own"}
 
 func (s Spread) String() string { return spreadNames[s] }
 
@@ -82,7 +89,7 @@ func (s *Spread) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown distribution %q: want one, uniform or zipf", text)
+	return fmt.Errorf("unknown distribution %q: want one, uniform, zipf or own", text)
 }
 
 // wait is what a request for a lock says of a client that waits.
@@ -95,9 +102,11 @@ func (p *Params) wait() time.Duration {
 
 const zipfExponent = 1.1
 
-// key chooses the key of an iteration.
-func (p *Params) key(r *rand.Rand) string {
+// key chooses the key of a client's iteration.
+func (p *Params) key(client int32, r *rand.Rand) string {
 	switch p.Spread {
+	case Own:
+		return keyName(int(client) % p.Keys)
 	case Uniform:
 		return keyName(r.IntN(p.Keys))
 	case Zipf:

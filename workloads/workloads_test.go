@@ -460,7 +460,7 @@ func TestSpread(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		n := map[string]int{}
 		for range draws {
-			n[p.key(r)]++
+			n[p.key(0, r)]++
 		}
 		if share := float64(n["k0"]) / draws; share < hottest[0] || share > hottest[1] {
 			t.Errorf("%s: the first key has a share of %.2f, want %v", spread, share, hottest)

@@ -89,7 +89,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
-	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform or zipf")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
 	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
 	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")

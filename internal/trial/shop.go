@@ -149,7 +149,7 @@ func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
 	read := func() (lock, stock map[string]float64, err error) {
 		lock, err = s.counters(context.WithoutCancel(ctx))
 		if err == nil {
-			stock, err = countersOf(context.WithoutCancel(ctx), s.stocked)
+			stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
 		}
 		return lock, stock, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/impls"
 	"lockbench/internal/faults"
 	"lockbench/internal/inject"
 	"lockbench/internal/servers"
@@ -31,6 +33,19 @@ type Setting struct {
 	Self       string            // this program, which is also a server of some stores, and a service of the shop
 	Asked      Asked             // of a shop
 	Trials     int               // of each cell
+
+	// Of who measures more than the record tells:
+	Shared *servers.Group                                                    // servers that many trials use one after the other, where nothing goes wrong; nil: each has its own
+	Pace   func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
+	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
+	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: nobody wants to know
+}
+
+// Running is a trial while its clients are driven.
+type Running struct {
+	Since   func() time.Duration // the time of its history
+	Granted *atomic.Int64
+	Group   *servers.Group // nil: the lock talks to nothing
 }
 
 // Outcome is a trial that came to its end.
@@ -169,6 +184,9 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	passed := t.isolated.network()
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+	if t.Pace != nil {
+		d.Pace = func(ctx context.Context) { t.Pace(ctx, Running{Since: rec.Since, Granted: t.granted, Group: t.group}) }
+	}
 	var after map[string]float64
 	err = whilePulsed(ctx, rec, func(running context.Context) error {
 		t.runThrough(running, d)

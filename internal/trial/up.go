@@ -35,6 +35,10 @@ func (t *trial) start(ctx context.Context) (err error) {
 	if t.Lock.Store == "" {
 		return nil
 	}
+	if t.shares() {
+		t.group = t.Shared
+		return nil
+	}
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
 	t.group, err = servers.Start(ctx, spec)
@@ -44,6 +48,9 @@ func (t *trial) start(ctx context.Context) (err error) {
 	return t.group.Around(ctx, t.storeKey())
 }
 
+// shares tells whether the trial uses servers that are not its own.
+func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
+
 // storeKey is what the lock's key is called in the store, or the first of them.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
@@ -52,7 +59,7 @@ func (t *trial) openHere(_ context.Context, asked []string) error {
 	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {
 		lock, err := t.Lock.Open(impls.Env{Nodes: asked, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
-			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed})
+			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
 		if err != nil {
 			return err
 		}
@@ -127,7 +134,10 @@ func (t *trial) down() error {
 		}
 	}
 	if t.group != nil {
-		errs = append(errs, t.group.Sweep(t.Run), t.group.Stop())
+		errs = append(errs, t.group.Sweep(t.Run))
+		if !t.shares() {
+			errs = append(errs, t.group.Stop())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -137,15 +147,15 @@ func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
 	if t.group == nil {
 		return nil, nil
 	}
-	c, err := countersOf(ctx, t.group)
+	c, err := Counters(ctx, t.group)
 	if err != nil && t.faulty() {
 		return nil, nil // a server may be dead, or count from anew
 	}
 	return c, err
 }
 
-// countersOf are what servers have counted, summed over the nodes; nil where they do not count.
-func countersOf(ctx context.Context, g *servers.Group) (map[string]float64, error) {
+// Counters are what servers have counted, summed over the nodes; nil where they do not count.
+func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	sum := map[string]float64{}
