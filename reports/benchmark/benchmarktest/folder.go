@@ -28,6 +28,7 @@ type Options struct {
 	UnevenAgain  bool // a lock differs from itself
 	Fault        bool // the last point has a fault
 	OnlyContend4 bool // one point of four clients: a small folder
+	OnlyFigures  bool // no curves and no timelines: a quick one
 }
 
 // Folder writes bench.json and the trials of a bench.

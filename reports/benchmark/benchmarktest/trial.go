@@ -59,6 +59,9 @@ func trial(o Options, p *benchmark.Plan, pair benchmark.Pair, block int) (*bench
 	if s.Role != benchmark.Floor {
 		t.Judged = judged(o, s, pt, block, sections)
 	}
+	if o.OnlyFigures {
+		return t, nil
+	}
 	t.Timeline = timeline(o, s, pt, block, t.Figures)
 	var err error
 	t.Curves, err = curves(o, s, pt, block, t.Figures, sections)
