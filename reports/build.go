@@ -102,7 +102,7 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 		content []byte
 	}{{"latency.hlog", log}, {"latency.hgrm", text}} {
 		name := path.Join(c.Dir, f.name)
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), f.content); err != nil {
+		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), f.content); err != nil {
 			return err
 		}
 		file, err := sumFile(dir, name)
@@ -116,7 +116,7 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 
 // write writes results.json and the report.
 func (r *Results) write(dir string) error {
-	if err := writeJSON(filepath.Join(dir, ResultsName), r); err != nil {
+	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err
 	}
 	sum, err := sumFile(dir, ResultsName)
@@ -135,12 +135,12 @@ func (r *Results) write(dir string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", form.name, err)
 		}
-		if err := writeFile(filepath.Join(dir, "report", form.name), text); err != nil {
+		if err := WriteFile(filepath.Join(dir, "report", form.name), text); err != nil {
 			return err
 		}
 	}
 	if text := r.scenarioDoc(); text != nil {
-		if err := writeFile(filepath.Join(dir, "report", "scenarios.md"), text); err != nil {
+		if err := WriteFile(filepath.Join(dir, "report", "scenarios.md"), text); err != nil {
 			return err
 		}
 	}

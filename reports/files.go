@@ -18,9 +18,9 @@ type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// writeFile replaces a file at once: whoever reads it, or is left with it after a crash, has the old text
+// WriteFile replaces a file at once: whoever reads it, or is left with it after a crash, has the old text
 // or the new one.
-func writeFile(file string, text []byte) (err error) {
+func WriteFile(file string, text []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -46,7 +46,8 @@ func writeFile(file string, text []byte) (err error) {
 	return os.Rename(tmp.Name(), file)
 }
 
-func writeJSON(file string, v any) error {
+// WriteJSON replaces a file at once with a value as indented JSON.
+func WriteJSON(file string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // people read these files too
@@ -54,7 +55,7 @@ func writeJSON(file string, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(file), err)
 	}
-	return writeFile(file, b.Bytes())
+	return WriteFile(file, b.Bytes())
 }
 
 // sumFile sums a file of the run folder.

@@ -85,7 +85,7 @@ func WriteManifest(dir string, m Manifest) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
-	return writeJSON(filepath.Join(dir, ManifestName), m)
+	return WriteJSON(filepath.Join(dir, ManifestName), m)
 }
 
 // ReadManifest reads run.json. Unknown fields, a newer version, and cells outside the folder are errors.

@@ -32,7 +32,7 @@ func writeViewers(dir string, witnesses []witness) error {
 		if w.Viewer == "" {
 			continue
 		}
-		if err := writeFile(filepath.Join(dir, w.Viewer), w.viewer); err != nil {
+		if err := WriteFile(filepath.Join(dir, w.Viewer), w.viewer); err != nil {
 			return err
 		}
 	}

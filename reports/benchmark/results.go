@@ -65,19 +65,22 @@ type Ranked struct {
 
 // Comparison is a metric of A as a multiple of that of B.
 type Comparison struct {
-	A      string   `json:"a"`
-	B      string   `json:"b"`
-	Point  string   `json:"point"`
-	Metric string   `json:"metric"`
-	MedA   float64  `json:"median_a"`
-	MedB   float64  `json:"median_b"`
-	Ratio  float64  `json:"ratio"` // of paired trials the median of their ratios; else of the medians
-	Low    *float64 `json:"low"`   // of a 95 % interval; null: too few trials
+	A      string  `json:"a"`
+	B      string  `json:"b"`
+	Point  string  `json:"point"`
+	Metric string  `json:"metric"`
+	MedA   float64 `json:"median_a"`
+	MedB   float64 `json:"median_b"`
+	// Ratio is the median of the ratios: of those within each block where trials are paired, else of each value to each.
+	// 0: there is none, and Note says why.
+	Ratio  float64  `json:"ratio"`
+	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
 	High   *float64 `json:"high"`
 	Paired bool     `json:"paired"` // trial by trial, of the same blocks: a sign-flip test; else a U test
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
 	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
 	// Differs tells that the difference is no noise: Holm is under 0.05. Else ~ stands in its place.
-	Differs bool `json:"differs"`
+	Differs bool   `json:"differs"`
+	Note    string `json:"note,omitempty"`
 }

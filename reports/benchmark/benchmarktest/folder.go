@@ -1,0 +1,161 @@
+// Package benchmarktest makes bench folders for tests: synthetic, plausible, and the same for the same options.
+package benchmarktest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"lockbench/reports"
+	"lockbench/reports/benchmark"
+)
+
+// Options is what the folder is made like. The zero value is a sound bench of ten blocks.
+type Options struct {
+	Seed   uint64
+	Blocks int // 0: 10
+
+	Factor map[string]float64 // by subject: its speed as a multiple of what it would be
+	Unsafe []string           // locks seen to break exclusion in their last block
+	Void   int                // so many trials of fenced are void
+
+	// What goes wrong with the bench's own controls.
+	NoControls   bool // there are none
+	BlindJudge   bool // the broken lock is found to hold
+	WrongDelay   bool // the known delay is half of what it should be
+	UnseenStall  bool // nothing shows that the generator stood still
+	UnevenAgain  bool // a lock differs from itself
+	Fault        bool // the last point has a fault
+	OnlyContend4 bool // one point of four clients: a small folder
+	OnlyFigures  bool // no curves and no timelines: a quick one
+}
+
+// Folder writes bench.json and the trials of a bench.
+func Folder(dir string, o Options) error {
+	if o.Blocks == 0 {
+		o.Blocks = 10
+	}
+	p := plan(o)
+	if err := benchmark.WritePlan(dir, p); err != nil {
+		return err
+	}
+	for block := range o.Blocks {
+		order := rand.New(rand.NewPCG(o.Seed, uint64(block))).Perm(len(p.Pairs))
+		for at, i := range order {
+			t, err := trial(o, p, p.Pairs[i], block)
+			if err != nil {
+				return err
+			}
+			t.Order = at
+			t.Started = p.Started.Add(time.Duration(block*len(p.Pairs)+at) * time.Second)
+			if err := benchmark.WriteTrial(dir, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// random is a source of a trial's own, so that an option changes nothing but what it names.
+func random(o Options, of ...any) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, of...)
+	return rand.New(rand.NewPCG(o.Seed, h.Sum64()))
+}
+
+func plan(o Options) *benchmark.Plan {
+	started := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	p := &benchmark.Plan{
+		Version: benchmark.Version, Name: "synthetic", Doc: "figures that nobody measured, for tests",
+		Started: started, Ended: started.Add(7 * time.Minute),
+		Command: fmt.Sprintf("lockbench bench --suite synthetic --seed %d", o.Seed),
+		Seed:    o.Seed, Servers: "embedded", BudgetNS: int64(10 * time.Minute), Trials: o.Blocks,
+		Environment: reports.Environment{
+			OS: "linux", Arch: "amd64", CPU: "Imagined CPU @ 3.00GHz", Cores: 4, Memory: 8 << 30, Kernel: "6.1.0",
+			Go: "go1.26.0", Lockbench: "0123456789ab", Load: []float64{0.4, 0.5, 0.6}, Server: "redis 8.4.0, a process of this machine",
+		},
+		Notes:    []string{"All clients and the server share one machine."},
+		Subjects: subjects(o),
+		Points:   points(o),
+	}
+	for pt, point := range p.Points {
+		for s, subject := range p.Subjects {
+			if measured(subject, point) {
+				p.Pairs = append(p.Pairs, benchmark.Pair{Subject: s, Point: pt})
+			}
+		}
+	}
+	return p
+}
+
+func subjects(o Options) []benchmark.Subject {
+	const store, server, durable = "redis", "redis 8.4.0", "in memory: a crash of the server loses it"
+	lock := func(name string, role benchmark.Role, doc string) benchmark.Subject {
+		return benchmark.Subject{Name: name, Lock: name, Role: role, Store: store, Server: server, Durability: durable, Doc: doc}
+	}
+	as := func(name, of string, role benchmark.Role, doc string, params map[string]string) benchmark.Subject {
+		s := lock(name, role, doc)
+		s.Lock, s.Params = of, params
+		return s
+	}
+	redsync := lock("redsync", benchmark.Lock, "a library of others, as it comes")
+	tuned := as("redsync-tuned", "redsync", benchmark.Lock, "the same, asking more often", map[string]string{"retry": "1ms"})
+	redsync.Peer, tuned.Peer = true, true
+	all := []benchmark.Subject{
+		lock("fenced", benchmark.Lock, "waiters stand in line and are told"),
+		lock("set-px-lua", benchmark.Lock, "SET NX PX and a script that compares"),
+		redsync,
+		tuned,
+		{Name: "none", Lock: "none", Role: benchmark.Floor, Doc: "what the harness costs by itself"},
+		{Name: "bare", Role: benchmark.Floor, Store: store, Server: server, Doc: "SET and DEL, and no care"},
+	}
+	if o.NoControls {
+		return all
+	}
+	return append(all,
+		lock("broken", benchmark.Control, "gives the lock to whoever asks at the wrong moment"),
+		as("fenced-again", "fenced", benchmark.Again, "fenced a second time", nil),
+		as("fenced-delayed", "fenced", benchmark.Delayed, "fenced behind a slow network", map[string]string{"delay": "5ms"}),
+		as("fenced-stalled", "fenced", benchmark.Stalled, "fenced, asked by a generator that stands still", map[string]string{"stall": "200ms"}),
+	)
+}
+
+func points(o Options) []benchmark.Point {
+	point := func(section string, clients, keys int, hold time.Duration) benchmark.Point {
+		return benchmark.Point{
+			ID:      fmt.Sprintf("%s-%dc-%dk-%dms", section, clients, keys, hold.Milliseconds()),
+			Section: section, Workload: "contend", Clients: clients, Processes: 2, Keys: keys, HoldNS: int64(hold),
+			TTLNS: int64(10 * time.Second), Arrivals: benchmark.Closed, Fault: "none", DurationNS: int64(500 * time.Millisecond),
+		}
+	}
+	if o.OnlyContend4 {
+		return []benchmark.Point{point("contended", 4, 1, time.Millisecond)}
+	}
+	all := []benchmark.Point{
+		point("uncontended", 16, 16, 0),
+		point("contended", 4, 1, time.Millisecond),
+		point("contended", 16, 1, time.Millisecond),
+		point("contended", 64, 1, time.Millisecond),
+	}
+	if o.Fault {
+		last := &all[len(all)-1]
+		last.Section, last.ID, last.Fault = "faults", "faults-64c-1k-1ms-kill-server", "kill-server"
+	}
+	return all
+}
+
+// measured is what a suite measures where: locks everywhere, the others where they tell something.
+func measured(s benchmark.Subject, p benchmark.Point) bool {
+	switch s.Role {
+	case benchmark.Floor, benchmark.Delayed:
+		return !p.Contended()
+	case benchmark.Control:
+		return p.Contended() && p.Clients <= 16
+	case benchmark.Stalled:
+		return p.Contended() && p.Clients == 16
+	case benchmark.Again:
+		return p.Clients <= 16
+	}
+	return true
+}
