@@ -20,7 +20,17 @@ func (t *Tally) Wasted() {
 }
 
 // Attempts is how often the lock asked; 0 after grants: it does not tell.
-func (t *Tally) Attempts() int64 { return t.attempts.Load() }
+func (t *Tally) Attempts() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.attempts.Load()
+}
 
 // WastedWakeUps is how often a waiter was told to ask again in vain.
-func (t *Tally) WastedWakeUps() int64 { return t.wasted.Load() }
+func (t *Tally) WastedWakeUps() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.wasted.Load()
+}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"lockbench/reports/figures"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, why, ok := counted.commands(); n != c.n || why != c.why || ok != c.ok {
+			if n, why, ok := figures.Commands(counted.Before, counted.After); n != c.n || why != c.why || ok != c.ok {
 				t.Errorf("got %v %q %v, want %v %q %v", n, why, ok, c.n, c.why, c.ok)
 			}
 		})

@@ -139,7 +139,7 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	var commands float64
 	grants := 0
 	for _, t := range trials {
-		n, why, ok := t.counters.commands()
+		n, why, ok := figures.Commands(t.counters.Before, t.counters.After)
 		if !ok {
 			m.CommandsWhy = why
 			continue

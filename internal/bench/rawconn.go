@@ -1,0 +1,6 @@
+package bench
+
+import "syscall"
+
+// rawConn is what net's connections are beneath.
+type rawConn = syscall.RawConn

@@ -1,0 +1,40 @@
+package figures
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Commands is how many commands servers executed for locks between two readings of their counters, those within scripts
+// included. ok is false where it cannot be told, and why says why.
+func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
+	if before == nil || after == nil {
+		return 0, "the server keeps no counters", false
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		command, isCall := strings.CutPrefix(name, "calls.")
+		if !isCall || overhead(command) {
+			continue
+		}
+		delta := after[name] - before[name]
+		if delta < 0 {
+			return 0, "the counters went backwards: a server was restarted", false
+		}
+		n += delta
+	}
+	return n, "", true
+}
+
+// overhead tells commands that a client library or lockbench sends on its own account, not for a lock.
+func overhead(command string) bool {
+	if command == "script|load" {
+		return true
+	}
+	name, _, _ := strings.Cut(command, "|")
+	switch name {
+	case "info", "config", "ping", "hello", "client", "auth", "select", "command":
+		return true
+	}
+	return false
+}
