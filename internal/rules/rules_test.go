@@ -37,8 +37,9 @@ var mayImport = map[string][]string{
 	"internal/explore":      {"impls", "workloads", "histories", "checker", "internal/faults", "internal/sim", "internal/stories"},
 	"internal/shop":         {"histories", "impls", "workloads", "internal/children"},
 	"internal/trial":        {"histories", "impls", "impls/worker", "workloads", "checker", "internal/children", "internal/servers", "internal/faults", "internal/inject", "internal/proxy", "internal/workers", "internal/shop"},
+	"internal/suites":       {"reports/benchmark"},
 	"internal/scenarios":    {"impls", "workloads", "internal/faults", "internal/trial"},
-	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop"},
+	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/suites", "internal/sim", "internal/explore", "internal/builtin", "internal/shop"},
 	"internal/rules":        {},
 	"examples/go-redislock": {"impls", "impls/worker"},
 
