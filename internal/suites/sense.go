@@ -1,0 +1,184 @@
+package suites
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"lockbench/reports/benchmark"
+)
+
+// sense checks what a key cannot tell by itself, once each is right.
+func (r *reader) sense(root *yaml.Node, s *Suite, limits []limit) {
+	if s.MaxTrials < s.Trials {
+		r.wrong(at(root, "max_trials"), "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
+	}
+	points := 0
+	for i := range s.Sections {
+		points += s.Sections[i].combinations()
+	}
+	if points > maxPoints {
+		r.wrong(at(root, "sections"), "sections: they make %d points (want at most %d)", points, maxPoints)
+		return
+	}
+	r.sections(root, s)
+	for i, l := range limits {
+		r.limit(at(root, "thresholds", strconv.Itoa(i)), s, l)
+	}
+}
+
+func (r *reader) sections(root *yaml.Node, s *Suite) {
+	names, ids, setUp := map[string]bool{}, map[string]bool{}, map[string]Lock{}
+	for i, c := range s.Sections {
+		n := at(root, "sections", strconv.Itoa(i))
+		if names[c.Name] {
+			r.wrong(at(n, "name"), "name: there is a section %s already", c.Name)
+			continue
+		}
+		names[c.Name] = true
+		r.rate(n, c)
+		r.subjects(n, c, setUp)
+		for _, p := range c.Points() {
+			if ids[p.ID] {
+				r.wrong(n, "two points of %s are the same: %s", c.Name, p.ID)
+			}
+			ids[p.ID] = true
+		}
+	}
+}
+
+// rate holds that there is one where iterations do not wait for each other, and there alone.
+func (r *reader) rate(n *yaml.Node, c Section) {
+	switch closed := c.Arrivals == benchmark.Closed; {
+	case closed && len(c.Rate) > 0:
+		r.wrong(at(n, "rate"), "rate: closed arrivals have none (want arrivals: constant, poisson or burst beside it)")
+	case !closed && len(c.Rate) == 0:
+		r.wrong(at(n, "arrivals"), "arrivals: %s needs a rate (want rate: so many per second, of all clients together)", c.Arrivals)
+	}
+}
+
+// subjects holds that a name means one thing in all of the suite.
+func (r *reader) subjects(n *yaml.Node, c Section, setUp map[string]Lock) {
+	if len(c.Locks)+len(c.Floors) == 0 {
+		r.wrong(n, "the section %s has neither locks nor floors: there is nothing to measure", c.Name)
+	}
+	here := map[string]bool{}
+	for i, name := range c.Floors {
+		here[name] = true
+		if _, lock := setUp[name]; lock {
+			r.wrong(at(n, "floors", strconv.Itoa(i)), "floors: %s is the name of another subject", name)
+		}
+	}
+	for i, l := range c.Locks {
+		n, name := at(n, "locks", strconv.Itoa(i)), l.Subject()
+		if other, known := setUp[name]; known && !reflect.DeepEqual(other, l) {
+			r.wrong(n, "locks: %s is set up otherwise in another place (want another name, in as)", name)
+		} else if here[name] {
+			r.wrong(n, "locks: %s comes twice", name)
+		} else if slices.Contains(Floors(), name) {
+			r.wrong(n, "locks: %s is the name of a floor (want it in floors, or another name, in as)", name)
+		}
+		here[name], setUp[name] = true, l
+	}
+}
+
+// limit holds that a threshold can apply: one that never does would pass for ever.
+func (r *reader) limit(n *yaml.Node, s *Suite, l limit) {
+	r.bounds(n, l)
+	within := slices.DeleteFunc(slices.Clone(s.Sections), func(c Section) bool { return l.Section != "" && c.Name != l.Section })
+	if len(within) == 0 {
+		r.wrong(at(n, "section"), "section: the suite has no %s%s", l.Section, meant(l.Section, s.sectionNames()))
+		return
+	}
+	where := "the suite"
+	if l.Section != "" {
+		where = "the section " + l.Section
+	}
+	all, _ := measured(within)
+	with := slices.DeleteFunc(within, func(c Section) bool { return !slices.Contains(c.names(), l.Lock) })
+	if len(with) == 0 {
+		r.wrong(at(n, "lock"), "lock: %s is not measured in %s%s", l.Lock, where, meant(l.Lock, all))
+		return
+	}
+	names, clients := measured(with)
+	for i, to := range l.To {
+		if !slices.Contains(names, to) {
+			r.wrong(at(n, "ratio_to", strconv.Itoa(i)), "ratio_to: %s is not measured beside %s in %s%s", to, l.Lock, where, meant(to, names))
+		}
+	}
+	for i, c := range l.Clients {
+		if !slices.Contains(clients, c) {
+			r.wrong(at(n, "clients", strconv.Itoa(i)), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, listed(clients))
+		}
+	}
+}
+
+// measured are the subjects and the numbers of clients of sections.
+func measured(in []Section) (names []string, clients []int) {
+	for _, c := range in {
+		names = append(names, c.names()...)
+		clients = append(clients, c.Clients...)
+	}
+	slices.Sort(clients)
+	return names, slices.Compact(clients)
+}
+
+// bounds holds that a threshold says something, and one thing.
+func (r *reader) bounds(n *yaml.Node, l limit) {
+	switch {
+	case l.Min == nil && l.Max == nil:
+		r.wrong(n, "the threshold of %s has neither min nor max", l.Lock)
+	case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
+		r.wrong(at(n, "min"), "min: %s is more than max, %s", plainly(*l.Min), plainly(*l.Max))
+	}
+	if l.ToBaseline && len(l.To) > 0 {
+		r.wrong(at(n, "ratio_to_baseline"), "ratio_to_baseline: ratio_to is there already (want one of them)")
+	}
+	if i := slices.Index(l.To, l.Lock); i >= 0 {
+		r.wrong(at(n, "ratio_to", strconv.Itoa(i)), "ratio_to: %s is the subject itself", l.Lock)
+	}
+}
+
+// names are the subjects of a section.
+func (s *Section) names() []string {
+	names := slices.Clone(s.Floors)
+	for _, l := range s.Locks {
+		names = append(names, l.Subject())
+	}
+	return names
+}
+
+func (s *Suite) sectionNames() []string {
+	var names []string
+	for _, c := range s.Sections {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func listed(numbers []int) string {
+	var words []string
+	for _, n := range numbers {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// at is the node that a path of keys and places leads to, as far as there is one.
+func at(n *yaml.Node, path ...string) *yaml.Node {
+	for _, step := range path {
+		if i, err := strconv.Atoi(step); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+			n = n.Content[i]
+			continue
+		}
+		next := child(n, step)
+		if next == nil {
+			return n
+		}
+		n = next
+	}
+	return n
+}
