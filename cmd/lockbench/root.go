@@ -39,6 +39,7 @@ func rootCommand() *cobra.Command {
 record, and reports: which locks keep what they promise, and what they cost.
 
   lockbench run          the whole quick comparison
+  lockbench bench        how fast and how fair they are, and at what cost
   lockbench check FILE   judge a recorded history again, or one written by hand
   lockbench report DIR   make the page of a run again
   lockbench list         the locks, workloads, faults, properties and scenarios there are
@@ -55,7 +56,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), exploreCommand(), replayCommand(), workerCommand(),
+	root.AddCommand(runCommand(), benchCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), exploreCommand(), replayCommand(), workerCommand(),
 		verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }

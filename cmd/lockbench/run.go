@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -173,11 +171,7 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	if r.dir, err = makeFolder(r.out, now, name); err != nil {
 		return err
 	}
-	if r.out == "" {
-		link := filepath.Join("runs", "latest") // a convenience: where it cannot be made, nothing is lost
-		os.Remove(link)
-		os.Symlink(filepath.Base(r.dir), link)
-	}
+	linkLatest(r.dir, r.out == "", "latest")
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return environment(err, "clients in processes of their own need to find this program")

@@ -275,6 +275,7 @@ func (b *Bench) measure(ctx context.Context, s benchmark.Subject, point benchmar
 	setting := b.setting(s, point, t)
 	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	if point.Fault == "none" {
+		p.wakes = c.Lock.Notifies || c.Lock.Session
 		setting.Shared, setting.Pace, setting.Dial, setting.Tally = b.groups[at], p.run, p.network.dial, p.tally
 	} else {
 		p = nil // its clients live in processes of their own

@@ -49,6 +49,9 @@ func measured(dir string, out trial.Outcome, point benchmark.Point, p *pace, i i
 	}
 	t.Figures, t.Shares = ofHistory(stats, point, roundTrip), stats.PerClient
 	t.Figures["stall_max"] = milliseconds(out.Verdict.MaxStall)
+	if late := stats.Samples[figures.Late]; late.TotalCount() > 0 {
+		t.Figures["late_max"] = milliseconds(time.Duration(late.Max()))
+	}
 	if p != nil {
 		p.figures(t.Figures, stats, i)
 	}
@@ -113,7 +116,7 @@ func ofHistory(s *figures.Stats, point benchmark.Point, roundTrip time.Duration)
 	}
 	if s.Longest.Ended != "" {
 		f["longest_wait"] = float64(s.Longest.NS) / 1e6
-		if rate := s.Goodput(); rate > 0 {
+		if rate := s.Goodput(); rate > 0 && point.Contended() {
 			f["wait_rounds"] = float64(s.Longest.NS) / 1e9 * rate / float64(point.Clients)
 		}
 	}
@@ -148,13 +151,13 @@ func ofSections(f benchmark.Figures, s *figures.Stats, point benchmark.Point, ro
 	}
 }
 
-// percentiles are those with enough samples behind them.
+// percentiles are those that are metrics and have enough samples behind them.
 func percentiles(f benchmark.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
 		rank float64
 	}{{"_p50", 0.5}, {"_p99", 0.99}} {
-		if h.TotalCount() >= figures.SamplesFor(p.rank) {
+		if _, metric := benchmark.FindMetric(name + p.name); metric && h.TotalCount() >= figures.SamplesFor(p.rank) {
 			f[name+p.name] = float64(h.ValueAtPercentile(100*p.rank)) / 1e6
 		}
 	}
@@ -185,8 +188,12 @@ func curves(s *figures.Stats, point benchmark.Point) (benchmark.Curves, error) {
 // figures are those that were counted beside the record, by what was granted meanwhile.
 func (p *pace) figures(f benchmark.Figures, s *figures.Stats, i idle) {
 	counted(f, p.before, p.after, i, float64(s.Grants))
-	if asked := p.after.attempts - p.before.attempts; asked > 0 && s.Grants > 0 {
-		f["attempts"] = float64(asked) / float64(s.Grants)
+	asked := p.after.attempts - p.before.attempts
+	if asked == 0 || s.Grants == 0 {
+		return // it does not tell
+	}
+	f["attempts"] = float64(asked) / float64(s.Grants)
+	if p.wakes {
 		f["wasted_wakeups"] = float64(p.after.wasted-p.before.wasted) / float64(max(1, s.Sections))
 	}
 }

@@ -20,6 +20,7 @@ type pace struct {
 	meter
 	clients int
 	window  time.Duration
+	wakes   bool // the lock's waiters are woken
 
 	before, after reading
 	warmup        time.Duration

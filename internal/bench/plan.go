@@ -225,7 +225,7 @@ func (p *Plan) controls() {
 			p.pair(p.subject(s), point)
 		}
 	}
-	alone := at("alone", benchmark.Point{Clients: 1, Processes: 1, Keys: 1, DurationNS: int64(200 * time.Millisecond)})
+	alone := at("alone", benchmark.Point{Clients: 1, Processes: 1, Keys: 1, DurationNS: int64(400 * time.Millisecond)})
 	crowd := at("crowd", benchmark.Point{Clients: 4, Processes: 2, Keys: 1, HoldNS: int64(time.Millisecond), DurationNS: int64(200 * time.Millisecond)})
 	paced := at("generator", benchmark.Point{Clients: 4, Processes: 2, Keys: 4, Arrivals: benchmark.Constant, Rate: 400, DurationNS: int64(400 * time.Millisecond)})
 	add(ref, benchmark.Subject{Name: reference, Role: benchmark.Lock}, alone, crowd)

@@ -66,6 +66,7 @@ func Metrics() []Metric {
 		{Name: "client_alloc_bytes", Unit: "B", Title: "allocated", Better: -1, Group: "client", Doc: "bytes allocated in the harness, divided by grants"},
 		{Name: "late_p99", Unit: "ms", Title: "generator late p99", Better: -1, Group: "generator",
 			Doc: "99th percentile of the time from when a client could have begun an iteration to when it did"},
+		{Name: "late_max", Unit: "ms", Title: "generator late at most", Better: -1, Group: "generator", Doc: "the longest such time"},
 		{Name: "stall_max", Unit: "ms", Title: "harness stalled", Better: -1, Group: "generator",
 			Doc: "the longest time in which nothing of the harness ran"},
 		{Name: "processors", Title: "processors busy", Group: "generator",
