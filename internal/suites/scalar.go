@@ -18,6 +18,8 @@ const (
 	placedWord = `^[a-z0-9][a-z0-9-]{0,39}(@[a-z0-9][a-z0-9-]{0,39})?$`
 )
 
+var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placedWord)
+
 // fewValues is how many values to choose from are listed in an error.
 const fewValues = 8
 
@@ -82,22 +84,23 @@ func (k key) text(n *yaml.Node) string {
 
 // word checks a name: one of those that are known, or where none are, one that is clean.
 func (k key) word(n *yaml.Node) string {
-	shape := cleanWord
+	name, shape := n.Value, isClean
 	if k.form == aLock {
-		shape = placedWord
+		name, _, _ = strings.Cut(n.Value, "@")
+		shape = isPlaced
 	}
-	name, deployment, placed := strings.Cut(n.Value, "@")
-	switch clean := regexp.MustCompile(shape).MatchString(n.Value); {
-	case slices.Contains(k.values, name) && (clean || !placed), k.values == nil && clean:
+	known, clean := slices.Contains(k.values, name), shape.MatchString(n.Value)
+	switch {
+	case known && (clean || name == n.Value), k.values == nil && clean:
 		return ""
+	case known:
+		return fmt.Sprintf("%s names no deployment (want %s@deployment)", told(n), name)
 	case k.values == nil:
 		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.want())
-	case slices.Contains(k.values, name):
-		return fmt.Sprintf("%s is on no deployment, %q (want a name, or name@deployment)", told(n), deployment)
 	case len(k.values) > fewValues:
 		return fmt.Sprintf("%s is unknown%s", told(n), meant(name, k.values))
 	}
-	return fmt.Sprintf("%s is none of %s%s", told(n), k.want(), meant(n.Value, k.values))
+	return fmt.Sprintf("%s is none of %s%s", told(n), k.want(), meant(name, k.values))
 }
 
 func (k key) whole(n *yaml.Node) string {

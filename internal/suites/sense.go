@@ -88,7 +88,7 @@ func (r *reader) subjects(n *yaml.Node, c Section, setUp map[string]Lock) {
 // limit holds that a threshold can apply: one that never does would pass for ever.
 func (r *reader) limit(n *yaml.Node, s *Suite, l limit) {
 	r.bounds(n, l)
-	within := slices.DeleteFunc(slices.Clone(s.Sections), func(c Section) bool { return l.Section != "" && c.Name != l.Section })
+	within := those(s.Sections, func(c Section) bool { return l.Section == "" || c.Name == l.Section })
 	if len(within) == 0 {
 		r.wrong(at(n, "section"), "section: the suite has no %s%s", l.Section, meant(l.Section, s.sectionNames()))
 		return
@@ -98,7 +98,7 @@ func (r *reader) limit(n *yaml.Node, s *Suite, l limit) {
 		where = "the section " + l.Section
 	}
 	all, _ := measured(within)
-	with := slices.DeleteFunc(within, func(c Section) bool { return !slices.Contains(c.names(), l.Lock) })
+	with := those(within, func(c Section) bool { return slices.Contains(c.names(), l.Lock) })
 	if len(with) == 0 {
 		r.wrong(at(n, "lock"), "lock: %s is not measured in %s%s", l.Lock, where, meant(l.Lock, all))
 		return
@@ -114,6 +114,10 @@ func (r *reader) limit(n *yaml.Node, s *Suite, l limit) {
 			r.wrong(at(n, "clients", strconv.Itoa(i)), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, listed(clients))
 		}
 	}
+}
+
+func those(in []Section, are func(Section) bool) []Section {
+	return slices.DeleteFunc(slices.Clone(in), func(c Section) bool { return !are(c) })
 }
 
 // measured are the subjects and the numbers of clients of sections.

@@ -137,6 +137,11 @@ func TestKnown(t *testing.T) {
 	if want := "s.yaml:12:9: locks: set-px-lua is not for a cluster"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	_, err = Parse("s.yaml", []byte(few+"  - {name: two, clients: 4, locks: fenced@, workload: contend@single}\n"), known)
+	if want := "s.yaml:6:36: locks: fenced@ names no deployment (want fenced@deployment)\n" +
+		"s.yaml:6:55: workload: contend@single is none of contend (did you mean contend?)"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 	known.Locks, known.Faults, known.Lock = []string{"fenced", "redlock"}, []string{"holder-kill"}, nil
 	_, err = Parse("s.yaml", []byte(whole), known)
 	want := `s.yaml:12:9: locks: set-px-lua@cluster is none of fenced, redlock
@@ -156,6 +161,9 @@ func TestShipped(t *testing.T) {
 		found, ok := Find(s.Name)
 		if !ok || !cmp.Equal(*found, s) {
 			t.Errorf("%s is not found by its name", s.Name)
+		}
+		if _, ok := Source(s.Name); !ok {
+			t.Errorf("%s is in a file of another name", s.Name)
 		}
 		if s.Doc == "" || s.Trials < 6 {
 			t.Errorf("%s: a suite of ours says what it answers, and an interval takes 6 trials", s.Name)
