@@ -3,9 +3,7 @@ package benchmark
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -83,9 +81,6 @@ func readJSON(file, versionField string, into any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: something follows after its end", file)
 	}
 	return nil
 }
