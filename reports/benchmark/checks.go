@@ -178,7 +178,7 @@ func (r *Results) stallNoticed(subjects []Subject) (string, bool) {
 		for _, p := range r.Plan.Points {
 			for _, t := range r.counted(s.Name, p.ID) {
 				trials++
-				least = min(least, max(t.Figures["late_p99"], t.Figures["stall_max"]))
+				least = min(least, max(t.Figures["late_max"], t.Figures["stall_max"]))
 			}
 		}
 		if err != nil || stall <= 0 || trials == 0 {

@@ -143,7 +143,7 @@ func figures(o Options, s benchmark.Subject, p benchmark.Point, block int, rate 
 	share(f, shares)
 	if s.Role == benchmark.Stalled && !o.UnseenStall {
 		f["stall_max"] = noise(201)
-		f["late_p99"] = noise(150)
+		f["late_max"] = noise(150)
 	}
 	return f
 }
