@@ -142,14 +142,19 @@ func (b *Bench) withFloors(pairs []benchmark.Pair) []benchmark.Pair {
 	return pairs
 }
 
-// block measures pairs in an order of its own, drawn from the seed. Round trips come first: the figures of the others
-// are set against them. cut tells that the budget ended it.
-func (b *Bench) block(ctx context.Context, block int, pairs []benchmark.Pair) (cut string, err error) {
-	b.idle, b.trips = map[store]idle{}, map[store]time.Duration{}
+// order is a block's own, drawn from the seed. Round trips come first: the figures of the others are set against them.
+func (b *Bench) order(block int, pairs []benchmark.Pair) []benchmark.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
 	r.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	slices.SortStableFunc(pairs, func(x, y benchmark.Pair) int { return b.first(y) - b.first(x) })
+	return pairs
+}
+
+// block measures pairs. cut tells that the budget ended it.
+func (b *Bench) block(ctx context.Context, block int, pairs []benchmark.Pair) (cut string, err error) {
+	b.idle, b.trips = map[store]idle{}, map[store]time.Duration{}
+	pairs = b.order(block, pairs)
 	if b.done(block, pairs) {
 		return "", nil
 	}
