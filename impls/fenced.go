@@ -14,10 +14,14 @@ import (
 // fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal,
 // and a queue whose head is handed the lock by the release itself, so that nobody asks in vain.
 //
-// A hold is a hash with the token, the owner, the depth and the fence. A handed-over hold has a quarter of
-// its lease until it is renewed for the first time, which a short hold never needs: what is promised is
-// counted from the waiter's last look, before which it had not been granted. So a waiter that died costs the
-// next one that quarter, and one whose process is gone costs nothing. After an ambiguous second acquire
+// All that the server has of a lock is one list, whose first element says who holds it, until when by the server's
+// clock, and with what fence; the others are those who wait (lua/fenced_acquire.lua). So an acquire that waits and the
+// release that hands over to it cost nine commands, those of their scripts included; without waiters both cost eight. The
+// list stays when the lock is free, since the last fence stands in it. LPOP takes two elements at once since Redis 6.2.
+//
+// A handed-over hold has a quarter of its lease until it is renewed for the first time, which a short hold never needs:
+// what is promised is counted from the waiter's last look, before which it had not been granted. So a waiter that died
+// costs the next one that quarter, and one whose process is gone costs nothing. After an ambiguous second acquire
 // by an owner that holds, the store may count one level too many; that ends with the lease.
 //
 // A fence is one more than the last, or the server's time in microseconds if that is more. So a server that forgot
@@ -100,9 +104,6 @@ var (
 	ErrHeldByAnother = fmt.Errorf("%w: it is another's by now", ErrNotHeld)
 )
 
-//go:embed lua/fenced_mint.lua
-var fencedMintLua string
-
 //go:embed lua/fenced_acquire.lua
 var fencedAcquireLua string
 
@@ -113,8 +114,8 @@ var fencedReleaseLua string
 var fencedRenewLua string
 
 var (
-	fencedAcquire = redis.NewScript(fencedMintLua + fencedAcquireLua)
-	fencedRelease = redis.NewScript(fencedMintLua + fencedReleaseLua)
+	fencedAcquire = redis.NewScript(fencedAcquireLua)
+	fencedRelease = redis.NewScript(fencedReleaseLua)
 	fencedRenew   = redis.NewScript(fencedRenewLua)
 )
 
@@ -125,9 +126,14 @@ type fencedLock struct {
 	mint    string // what new fences follow: "clock" or "count"
 	running sync.WaitGroup
 
-	mu   sync.Mutex // guards what follows; never held across a command
-	held map[string]*lease
+	mu     sync.Mutex // guards what follows; never held across a command
+	held   map[string]*lease
+	last   map[ownership]*lease // of those, the one that an owner was granted last
+	closed bool                 // nobody waits for running any more
 }
+
+// ownership is of a key by an owner.
+type ownership struct{ key, owner string }
 
 var (
 	_ Lock   = (*fencedLock)(nil)
@@ -143,14 +149,12 @@ func openFenced(env Env, mint string) (Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &fencedLock{node: n, env: env, mint: mint, held: map[string]*lease{}}
+	l := &fencedLock{node: n, env: env, mint: mint, held: map[string]*lease{}, last: map[ownership]*lease{}}
 	l.listener = newListener(n, token(env.Rand), l.unexpected)
 	return l, nil
 }
 
-func (l *fencedLock) keys(key string) []string {
-	return []string{l.key(key), l.key(key + ":fence"), l.key(key + ":queue")}
-}
+func (l *fencedLock) keys(key string) []string { return []string{l.key(key)} }
 
 // request is one Acquire under way.
 type request struct {
@@ -185,11 +189,14 @@ func (l *fencedLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err := l.listen(ctx); err != nil {
 		return Hold{}, fmt.Errorf("%w: nothing was asked: %w", ErrBusy, err)
 	}
-	r.entry = fmt.Sprintf("%s %s %d %s", r.token, l.id, r.handover.Milliseconds(), req.Owner)
+	r.entry = fmt.Sprintf("%s %s %010d %s", r.token, l.id, min(r.handover.Milliseconds(), longestHandover), req.Owner)
 	r.waiter = l.register(r.token)
 	defer l.unregister(r.token)
 	return l.wait(ctx, r)
 }
+
+// longestHandover is what an entry has room for: 115 days.
+const longestHandover = 9_999_999_999
 
 // wait asks, then waits to be told, and asks again from time to time in case nobody does.
 func (l *fencedLock) wait(ctx context.Context, r *request) (Hold, error) {
@@ -260,13 +267,10 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var last Grant
-	for _, h := range l.held {
-		if h.grant.Key == key && h.grant.Owner == owner && h.grant.Fence > last.Fence {
-			last = h.grant
-		}
+	if h := l.last[ownership{key, owner}]; h != nil {
+		return h.grant.Token
 	}
-	return last.Token
+	return ""
 }
 
 const longestLook = time.Second
@@ -291,24 +295,44 @@ func (l *fencedLock) hold(r *request, g Grant) Hold {
 	if h == nil || !h.confirm(sent, g.Validity) {
 		h = newLease(l.life, g, r.TTL, r.start)
 		h.confirm(sent, g.Validity)
-		l.held[g.Token] = h
-		renew := func(ctx context.Context) error { return l.renew(ctx, h) }
-		l.running.Go(func() { h.lookAfter(l.env, sent.Add(g.Validity/3), renew, func() { l.forget(h) }) })
+		l.held[g.Token], l.last[ownership{g.Key, g.Owner}] = h, h
+		next := sent.Add(g.Validity / 3)
+		h.wake(next, func() { l.lookAfter(h, next) })
 	}
 	h.depth++
 	return Hold{Grant: g, Lost: h.lost}
 }
 
+// lookAfter renews a hold from its first renewal on; most are over before.
+func (l *fencedLock) lookAfter(h *lease, next time.Time) {
+	l.mu.Lock()
+	if !l.closed { // else its life is over, and nothing is asked any more
+		l.running.Add(1)
+		defer l.running.Done()
+	}
+	l.mu.Unlock()
+	renew := func(ctx context.Context) error { return l.renew(ctx, h) }
+	h.lookAfter(l.env, next, renew, func() { l.forget(h) })
+}
+
 func (l *fencedLock) renew(ctx context.Context, h *lease) error {
-	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key)[:1], h.grant.Token, h.ttl.Milliseconds()).Int64())
+	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key), h.grant.Token, h.ttl.Milliseconds()).Int64())
 }
 
 // forget drops a hold that is over and was not released: its release finds out from the store.
 func (l *fencedLock) forget(h *lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.drop(h)
+}
+
+// drop is to be called with the mutex.
+func (l *fencedLock) drop(h *lease) {
 	if l.held[h.grant.Token] == h {
 		delete(l.held, h.grant.Token)
+	}
+	if of := (ownership{h.grant.Key, h.grant.Owner}); l.last[of] == h {
+		delete(l.last, of)
 	}
 }
 
@@ -369,7 +393,7 @@ func (l *fencedLock) letGo(token string) *lease {
 	h.depth--
 	last := h.depth == 0
 	if last {
-		delete(l.held, token)
+		l.drop(h)
 	}
 	l.mu.Unlock()
 	if !last {
@@ -395,26 +419,34 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe asks the server for the hold's token and its remaining time.
+// Probe asks the server for the record of the lock, and for its time.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
-	token, err := l.HGet(ctx, l.key(key), "token").Result()
+	record, err := l.LIndex(ctx, l.key(key), 0).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", 0, nil
 	} else if err != nil {
 		return "", 0, err
 	}
-	left, err := l.PTTL(ctx, l.key(key)).Result()
-	switch {
-	case err != nil:
-		return "", 0, err
-	case left == -2: // it went between the two commands
-		return "", 0, nil
+	var token string
+	var fence, until int64
+	if _, err := fmt.Sscanf(record, "%s %d %d", &token, &fence, &until); err != nil {
+		return "", 0, fmt.Errorf("%q is not the record of a lock: %w", record, err)
 	}
-	return token, left, nil
+	now, err := l.Time(ctx).Result()
+	if err != nil {
+		return "", 0, err
+	}
+	if left := time.UnixMicro(until).Sub(now); left > 0 {
+		return token, left, nil
+	}
+	return "", 0, nil
 }
 
 func (l *fencedLock) Close() error {
 	err := l.listener.close() // with which the life of every lease ends
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
 	l.running.Wait()
 	return errors.Join(err, l.UniversalClient.Close())
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,12 +36,24 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 	}
 }
 
-// inQueue waits until so many are queued.
+// inQueue waits until so many are queued, behind the record of the lock.
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
-	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k:queue").Val() == n })
+	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
+
+// record is what the store has of a hold that has a minute left, and waiting what it has of one who waits.
+func record(token string, fence int64, depth int, owner string) string {
+	return fmt.Sprintf("%s %016d %016d %010d %s", token, fence, time.Now().Add(time.Minute).UnixMicro(), depth, owner)
+}
+
+func waiting(token, process, owner string) string {
+	return fmt.Sprintf("%s %s %010d %s", token, process, 5000, owner)
+}
+
+// id is what tokens and processes are called by, of one digit.
+func id(digit string) string { return strings.Repeat(digit, 32) }
 
 // asynchronously acquires, and returns where the hold or the error will be.
 func asynchronously(ctx context.Context, l impls.Lock, owner string, ttl time.Duration) <-chan any {
@@ -225,13 +239,13 @@ func TestFencedDeadWaiters(t *testing.T) {
 		dies.Close()
 		<-gone
 		c := raw(t, g.URLs()[0])
-		frozen := c.Subscribe(t.Context(), "granted:f00d")
+		frozen := c.Subscribe(t.Context(), "granted:"+id("f"))
 		defer frozen.Close()
 		if _, err := frozen.Receive(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		entries := []any{strings.Repeat("d", 32) + " dead 5000 gone", strings.Repeat("f", 32) + " f00d 5000 frozen"}
-		if err := c.RPush(t.Context(), "k:queue", entries...).Err(); err != nil {
+		entries := []any{waiting(id("1"), id("d"), "gone"), "of nobody", waiting(id("2"), id("e"), "gone"), waiting(id("3"), id("f"), "frozen")}
+		if err := c.RPush(t.Context(), "k", entries...).Err(); err != nil {
 			t.Fatal(err)
 		}
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 2})
@@ -255,9 +269,9 @@ func TestFencedLostNotice(t *testing.T) {
 		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 		inQueue(t, g, 1)
 		c := raw(t, g.URLs()[0])
-		entry := c.LPop(t.Context(), "k:queue").Val()
+		entry := c.RPop(t.Context(), "k").Val()
 		token, _, _ := strings.Cut(entry, " ")
-		c.HSet(t.Context(), "k", "token", token, "owner", "b", "depth", 1, "fence", 77)
+		c.LSet(t.Context(), "k", 0, record(token, 77, 1, "b"))
 		if h := holdOf(t, waits); h.Fence != 77 || h.Token != token || h.Validity != 10*time.Second {
 			t.Errorf("granted %+v", h.Grant)
 		}
@@ -333,7 +347,7 @@ func TestTokensOfAServerThatForgot(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.Del(t.Context(), "k:fence").Err(); err != nil {
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // of a replica that lags
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -353,14 +367,169 @@ func TestATokenOfWhatWasGivenBack(t *testing.T) {
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		server := raw(t, g.URLs()[0])
 		first := mustAcquire(t, a, "a", 10*time.Second, 0)
-		known := server.HGetAll(t.Context(), "k").Val()
+		known := server.LIndex(t.Context(), "k", 0).Val()
 		mustRelease(t, a, first)
 		second := mustAcquire(t, b, "b", 10*time.Second, 0)
-		server.Del(t.Context(), "k")
-		server.HSet(t.Context(), "k", known)
-		server.PExpire(t.Context(), "k", 10*time.Second)
+		server.LSet(t.Context(), "k", 0, known)
 		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
 			t.Errorf("after %d, what had %d was granted once more with %d", second.Fence, first.Fence, third.Fence)
 		}
 	})
+}
+
+// TestFencedReleaseAfterExpiry: what nobody was granted since has its token in the store, and is not held all the same.
+func TestFencedReleaseAfterExpiry(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, dies, "a", 20*time.Millisecond, 0)
+		dies.Close()
+		eventually(t, "the lease over", func() bool {
+			token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
+			return token == "" && err == nil
+		})
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrExpired) {
+			t.Errorf("a release of what has expired: %v", err)
+		}
+		if next := mustAcquire(t, a, "b", 10*time.Second, 0); next.Fence <= h.Fence || next.Depth != 1 {
+			t.Errorf("after %+v came %+v", h.Grant, next.Grant)
+		}
+	})
+}
+
+// TestFencedKeepsItsFence: of a lock that is free the last fence is all that is left.
+func TestFencedKeepsItsFence(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
+		c := raw(t, g.URLs()[0])
+		for want := range int64(3) {
+			h := mustAcquire(t, a, "a", 10*time.Second, 0)
+			mustRelease(t, a, h)
+			if left := c.LRange(t.Context(), "k", 0, -1).Val(); h.Fence != want+1 || len(left) != 1 || !strings.Contains(left[0], fmt.Sprintf(" %016d ", h.Fence)) {
+				t.Errorf("granted %d, and %q is left", h.Fence, left)
+			}
+			if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != "" || left != 0 || err != nil {
+				t.Errorf("it is free, and the store says %q, %v, %v", token, left, err)
+			}
+		}
+	})
+}
+
+// TestFencedQueuesOnce: who looks again stands in the queue once, also where it was taken out of it.
+func TestFencedQueuesOnce(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // it looks every 10 ms
+		inQueue(t, g, 1)
+		first := c.LRange(t.Context(), "k", 1, -1).Val()
+		c.RPush(t.Context(), "k", "a mark")
+		for range 3 {
+			c.LRem(t.Context(), "k", 0, first[0])
+			inQueue(t, g, 2)
+		}
+		if now := c.LRange(t.Context(), "k", 1, -1).Val(); now[0] != "a mark" || now[1] != first[0] {
+			t.Errorf("queued were %q, and then %q", first, now)
+		}
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedUnexpected: who is granted the lock and waits no longer gives it back, if its process lives.
+func TestFencedUnexpected(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", 60*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 60*time.Second)
+		inQueue(t, g, 1)
+		_, process, _ := strings.Cut(c.PubSubChannels(t.Context(), "granted:*").Val()[0], ":")
+		entry := c.LPop(t.Context(), "k").Val()
+		c.LPush(t.Context(), "k", waiting(id("9"), process, "went"), entry)
+		start := time.Now()
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("the next waited %v for one who had gone: as long as a hand-over lasts", took)
+		}
+	})
+}
+
+// TestFencedLostAnswer: a release whose answer is lost was done, and handed over once.
+func TestFencedLostAnswer(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		var sent atomic.Int64
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return &deaf{Conn: conn, command: []byte("\r\ngranted:\r\n"), lost: &sent}, err
+		}})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+		inQueue(t, g, 1)
+		mustRelease(t, a, h)
+		if sent.Load() < 2 {
+			t.Errorf("it asked %d times", sent.Load())
+		}
+		mustRelease(t, b, holdOf(t, waits))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedElse: where the key has something else nothing is granted, refused or changed.
+func TestFencedElse(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		c := raw(t, g.URLs()[0])
+		definite := func(err error) bool {
+			return err == nil || errors.Is(err, impls.ErrBusy) || errors.Is(err, impls.ErrNotHeld)
+		}
+		for _, kind := range []string{"string", "list"} {
+			c.Del(t.Context(), "k")
+			if kind == "list" {
+				c.RPush(t.Context(), "k", "x", "y", "z")
+			} else {
+				c.Set(t.Context(), "k", "x", 0)
+			}
+			before := c.Dump(t.Context(), "k").Val()
+			if h, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Second}); definite(err) {
+				t.Errorf("of a %s it was granted %+v, %v", kind, h.Grant, err)
+			}
+			if err := a.Release(t.Context(), impls.Grant{Key: "k", Token: id("a"), Depth: 1}); definite(err) {
+				t.Errorf("the release of a %s: %v", kind, err)
+			}
+			if c.Dump(t.Context(), "k").Val() != before {
+				t.Errorf("the %s was changed", kind)
+			}
+		}
+	})
+}
+
+// TestFencedMayNotPublish: a release that cannot tell the next has no effect at all.
+func TestFencedMayNotPublish(t *testing.T) {
+	g := deploy(t, servers.Local, servers.Single)
+	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+	c := raw(t, g.URLs()[0])
+	h := mustAcquire(t, a, "a", 60*time.Second, 0)
+	c.RPush(t.Context(), "k", waiting(id("1"), id("d"), "b"), waiting(id("2"), id("e"), "c"))
+	before := c.LRange(t.Context(), "k", 0, -1).Val()
+	may := func(rule string) {
+		if err := c.Do(t.Context(), "ACL", "SETUSER", "default", rule).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	may("-publish")
+	if err := a.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
+		t.Errorf("it was released: %v", err)
+	}
+	if after := c.LRange(t.Context(), "k", 0, -1).Val(); !slices.Equal(before, after) {
+		t.Errorf("left of %q is %q", before, after)
+	}
+	may("+publish")
+	mustRelease(t, a, h)
 }

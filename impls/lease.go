@@ -14,7 +14,8 @@ type lease struct {
 	ttl   time.Duration
 	start time.Time // of its acquire
 	lost  chan struct{}
-	depth int // how often this process holds it; guarded by the lock's mutex
+	depth int         // how often this process holds it; guarded by the lock's mutex
+	first *time.Timer // of the first renewal; nil where it is looked after from the beginning
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -71,6 +72,12 @@ func (h *lease) lose() {
 	}
 }
 
+// wake has the hold looked after from its first renewal on. Until then nobody is there: most holds are over before, and
+// a goroutine would have to be ended on the way of each release.
+func (h *lease) wake(at time.Time, lookAfter func()) {
+	h.first = time.AfterFunc(time.Until(at), lookAfter)
+}
+
 // end stops the renewal and returns when none is under way.
 func (h *lease) end() {
 	h.mu.Lock()
@@ -78,7 +85,9 @@ func (h *lease) end() {
 	h.timer.Stop()
 	h.mu.Unlock()
 	h.cancel()
-	<-h.done
+	if h.first == nil || !h.first.Stop() {
+		<-h.done
+	}
 }
 
 // lookAfter renews a hold a third into each lease, and soon again where nobody answered. It returns when the hold is

@@ -2,7 +2,7 @@ package impls
 
 // Script is a Lua script that locks have a server run.
 type Script struct {
-	Name   string // of its file, without the ending; what it begins with may be a file of its own
+	Name   string // of its file, without the ending
 	Source string
 }
 
@@ -11,8 +11,8 @@ func Scripts() []Script {
 	return []Script{
 		{"compare_and_delete", compareAndDeleteLua},
 		{"compare_and_pexpire", compareAndPExpireLua},
-		{"fenced_acquire", fencedMintLua + fencedAcquireLua},
-		{"fenced_release", fencedMintLua + fencedReleaseLua},
+		{"fenced_acquire", fencedAcquireLua},
+		{"fenced_release", fencedReleaseLua},
 		{"fenced_renew", fencedRenewLua},
 		{"redisson_acquire", redissonAcquireLua},
 		{"redisson_release", redissonReleaseLua},

@@ -1,43 +1,62 @@
 -- Give the lock back, and hand it to whoever waits longest.
--- KEYS[1] the lock; KEYS[2] the fence counter; KEYS[3] the queue of waiters.
+-- KEYS[1] the lock: a list, see fenced_acquire.lua.
 -- ARGV[1] the token; ARGV[2] an entry to take out of the queue, or empty; ARGV[3] what the names of the
 -- processes' channels begin with; ARGV[4] what fences follow: clock or count.
 -- Returns 1 if released, 0 if nobody holds it, -1 if another does.
+local call, key = redis.call, KEYS[1]
 
 -- A waiter that goes away leaves the queue, and gives back what it may have been granted meanwhile.
 if ARGV[2] ~= '' then
-	redis.call('LREM', KEYS[3], 0, ARGV[2])
-end
-local held = redis.call('HMGET', KEYS[1], 'token', 'depth')
-if not held[1] then
-	return 0
-end
-if held[1] ~= ARGV[1] then
-	return -1
+	call('LREM', key, 0, ARGV[2])
 end
 
--- An inner release: the outer hold goes on.
-if tonumber(held[2]) > 1 then
-	redis.call('HINCRBY', KEYS[1], 'depth', -1)
-	return 1
+-- The record and the first who waits come out with one command, and go back in with one.
+local first = call('LPOP', key, 2)
+if not first then
+	return 0
+end
+local record, waiter = first[1], first[2]
+local fence, over, time = tonumber(record:sub(34, 49)), tonumber(record:sub(51, 66)), call('TIME')
+local now, depth = time[1] * 1000000 + time[2], record:sub(68, 77)
+local answer
+if not fence or not over then
+	answer = redis.error_reply('ERR the key has something else than a lock')
+elseif over <= now then
+	answer = 0
+elseif record:sub(1, 32) ~= ARGV[1] then
+	answer = -1
+elseif depth ~= '0000000001' then -- an inner release: the outer hold goes on
+	record = record:sub(1, 67) .. string.format('%010d', depth - 1) .. record:sub(78)
+	answer = 1
 end
 
 -- The first in the queue whose process listens is the next holder, from here on and with a fence of its
 -- own. Its lease is a short one until it confirms, in case it died or is about to leave. One whose process
 -- does not listen is passed over: if it lives it will look again and queue anew.
-local fence
-local entry = redis.call('LPOP', KEYS[3])
-while entry do
-	local token, process, lease, owner = string.match(entry, '^(%x+) (%x+) (%d+) (.*)$')
-	fence = fence or mint(ARGV[4])
-	if redis.call('PUBLISH', ARGV[3] .. process, token .. ' ' .. fence .. ' ' .. KEYS[1]) > 0 then
-		redis.call('HSET', KEYS[1], 'token', token, 'owner', owner, 'depth', 1, 'fence', fence)
-		redis.call('PEXPIRE', KEYS[1], lease)
+local new = (fence or 0) + 1
+if now > new and ARGV[4] == 'clock' then
+	new = now
+end
+while waiter and not answer do
+	local token, lease = waiter:sub(1, 32), tonumber(waiter:sub(67, 76))
+	local heard = lease and redis.pcall('PUBLISH', ARGV[3] .. waiter:sub(34, 65), token .. string.format(' %.0f ', new) .. key)
+	if type(heard) == 'table' then
+		answer = heard -- it may not publish: all is as it was
+	elseif lease and heard > 0 then
+		call('LPUSH', key, token .. string.format(' %016.0f %016.0f 0000000001 ', new, now + lease * 1000) .. waiter:sub(78))
 		return 1
+	else
+		waiter = call('LPOP', key)
 	end
-	entry = redis.call('LPOP', KEYS[3])
 end
 
--- Nobody waits.
-redis.call('DEL', KEYS[1])
-return 1
+-- Nothing was to be handed over, or nobody waits: then it is free, and keeps the fence.
+if not answer then
+	record = '00000000000000000000000000000000' .. record:sub(33, 50) .. '0000000000000000 0000000000 '
+end
+if waiter then
+	call('LPUSH', key, waiter, record)
+else
+	call('LPUSH', key, record)
+end
+return answer or 1

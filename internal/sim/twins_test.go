@@ -61,7 +61,7 @@ func TestAWrongTwinIsToldApart(t *testing.T) {
 			return c.redissonRelease()
 		},
 		"fenced_release": func(c *call) bool { // it changes something and then leaves it to the script
-			_, _ = c.db.Lpop(c.keys[2])
+			_, _ = c.db.Lpop(c.keys[0])
 			return c.fencedRelease()
 		},
 		"fenced_renew": func(c *call) bool { return c.said(1) },
@@ -120,6 +120,7 @@ func newStore() *store {
 	s.hears = s.NewSubscriber()
 	s.hears.Subscribe("a1:channel")
 	s.hears.Subscribe("fe")
+	s.hears.Subscribe(hears)
 	s.all.Go(func() {
 		for m := range s.hears.Messages() {
 			s.mu.Lock()
@@ -160,11 +161,26 @@ func (s *store) contents() string {
 	return all.String() + s.Dump()
 }
 
-// Those who hold, ask and wait in the states, and what they may write in the queue.
+// Those who hold and ask in the states.
 var (
-	names   = []string{"aa", "bb", "cc"}
-	leases  = []string{"1000", "1", "250", "0", "-5", "007", "x"}
-	entries = []string{"aa fe 300 aa", "bb 0123 300 bb", "cc fe 0 cc c", "bb fe 20 b\nb", "nonsense", "aa zz 3 x", "fe fe  5 x"}
+	names  = []string{"aa", "bb", "cc"}
+	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
+)
+
+// What there may be of the lock fenced, who asks for it with what token, and what they may write in the queue.
+var (
+	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
+	hears   = strings.Repeat("fe", 16)
+	entries = []string{
+		tokens[0] + " " + hears + " 0000000300 aa",
+		tokens[1] + " " + tokens[1] + " 0000000300 bb",
+		tokens[2] + " " + hears + " 0000000000 cc c",
+		tokens[1] + " " + hears + " 0000000020 b\nb",
+		"nonsense",
+		tokens[0] + " " + hears + " 00000003 0 x",
+		tokens[0] + " " + hears + " 0000000300 ",
+	}
+	records = []string{"nonsense", tokens[0] + " 0000000000000007 9000000000000000 000000000x aa", tokens[0] + " 7 1 1 aa", tokens[0] + " 0000000000000007 9000000000000000 0000000000 aa"}
 )
 
 // arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
@@ -178,33 +194,14 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 		return some(of...)
 	}
 	s.arrangeLock(r, t, some, often)
-	if r.IntN(2) == 0 {
-		_ = s.Set("counter", often(some(strconv.Itoa(r.IntN(1000)), "999999999999999", "1000000000000000"), "x", "-1", "07", "9007199254740993"))
-	}
-	if r.IntN(20) == 0 {
-		s.HSet("counter", "a", "b")
-	}
-	for range r.IntN(4) {
-		_, _ = s.Push("queue", often(some(entries[:4]...), entries...))
-	}
-	if r.IntN(20) == 0 {
-		s.Del("queue")
-		_ = s.Set("queue", "no list")
-	}
-	if r.IntN(2) == 0 && s.Exists("queue") {
-		s.SetTTL("queue", 30*time.Second)
-	}
-	keys := []string{"lock", "counter", "queue"}[:t.keys]
-	if t.keys == 2 {
-		keys[1] = "a1:channel"
-	}
+	keys := []string{"lock", "a1:channel"}[:t.keys]
 	lease := often(some(leases[:3]...), leases...)
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {some(names...), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", names[0], names[1])},
-		"fenced_release":      {some(names...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
-		"fenced_renew":        {some(names...), lease},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
+		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
+		"fenced_renew":        {some(tokens...), lease},
 	}[nameOf(t)]
 	if args == nil {
 		args = []string{lease, some(names...)}
@@ -221,17 +218,31 @@ func (s *store) arrangeLock(r *rand.Rand, t twin, some func(...string) string, o
 		_, _ = s.Push("lock", "a list")
 	case strings.HasPrefix(nameOf(t), "compare"), kind == 6:
 		_ = s.Set("lock", some(names...))
+	case strings.HasPrefix(nameOf(t), "fenced"):
+		s.arrangeFenced(r, some, often)
+		return
 	case strings.HasPrefix(nameOf(t), "redisson"):
 		s.HSet("lock", some(names...), often(some("1", "1", "2", "3"), "0", "-1", "x", "", "01", "9007199254740993"))
-	default:
-		s.HSet("lock", "token", often(some(names...), ""), "owner", often(some(names...), ""),
-			"depth", often(some("1", "1", "2"), "0", "x", "-1"), "fence", often(some("7", "1000000000000001"), "x", "12"))
-		if r.IntN(20) == 0 {
-			s.HDel("lock", some("token", "owner", "depth", "fence"))
-		}
 	}
 	if r.IntN(4) > 0 {
 		s.SetTTL("lock", time.Duration(1+r.IntN(3_000_000))*time.Microsecond)
+	}
+}
+
+// arrangeFenced leaves the list of the lock fenced, free or held, for some time or until now, with a queue.
+func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
+	const now = 1_000_000_000_000_000
+	until := []int{0, now, now + 1, now + 1 + r.IntN(2_000_000), now + 1_000_000}[r.IntN(5)]
+	if r.IntN(2) == 0 {
+		until = now + 500_000
+	}
+	record := fence{token: some(tokens[:3]...), fence: []int{7, now - 1, now, now + 7}[r.IntN(4)], until: until, depth: 1 + r.IntN(3)/2, owner: some(names...)}
+	_, _ = s.Push("lock", often(record.String(), records...))
+	for range r.IntN(4) {
+		_, _ = s.Push("lock", often(some(entries[:4]...), entries...))
+	}
+	if r.IntN(20) == 0 {
+		s.SetTTL("lock", time.Second)
 	}
 }
 

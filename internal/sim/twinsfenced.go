@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,60 +12,57 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// fence is what the store has of a hold of the lock fenced, if anything.
+// fence is what the store has of the lock fenced: its record, if there is one, and who waits.
 type fence struct {
-	held         bool
-	token, owner string
-	depth, fence int
+	there               bool
+	token, owner        string
+	fence, until, depth int
+	queue               []string
 }
 
 // fence reads it; sure is false where that is not what the lock's scripts leave.
 func (c *call) fence() (f fence, sure bool) {
-	key := c.keys[0]
-	switch c.db.Type(key) {
-	case "":
+	all, err := c.db.List(c.keys[0])
+	if err == miniredis.ErrKeyNotFound {
 		return f, true
-	case "hash":
-	default:
+	}
+	if err != nil || c.db.TTL(c.keys[0]) != 0 || len(all[0]) < 78 {
 		return f, false
 	}
-	var whole [2]bool
-	f.held, f.token, f.owner = true, c.db.HGet(key, "token"), c.db.HGet(key, "owner")
-	f.depth, whole[0] = number(c.db.HGet(key, "depth"))
-	f.fence, whole[1] = fenceNumber(c.db.HGet(key, "fence"))
-	return f, f.token != "" && f.owner != "" && whole[0] && whole[1]
+	record := all[0]
+	f = fence{there: true, token: record[:32], owner: record[78:], queue: slices.Clone(all[1:])}
+	var whole [3]bool
+	f.fence, whole[0] = digits(record[33:49])
+	f.until, whole[1] = digits(record[50:66])
+	f.depth, whole[2] = digits(record[67:77])
+	return f, whole == [3]bool{true, true, true} && f.String() == record && (f.depth > 0 || f.until == 0)
 }
 
-// queue is who waits; sure is false where that is not a queue.
-func (c *call) queue() (entries []string, sure bool) {
-	entries, err := c.db.List(c.keys[2])
-	return entries, err == nil || err == miniredis.ErrKeyNotFound
-}
-
-// counts tells whether the counter can be raised.
-func (c *call) counts() bool {
-	text, err := c.db.Get(c.keys[1])
-	n, whole := fenceNumber(text)
-	return whole && n >= 0 || err == miniredis.ErrKeyNotFound
-}
-
-// fenceNumber is a number that may be as large as a time in microseconds, and that Lua does not round.
-func fenceNumber(text string) (n int, ok bool) {
+// digits is a number with zeros before it, that Lua does not round.
+func digits(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
-	return n, err == nil && strconv.Itoa(n) == text && n < 1<<53 && n > -1<<53
+	return n, err == nil && n >= 0 && n < 1<<53
 }
 
-// mint raises the counter, which can be; where it follows the clock, to the server's time at least.
-func (c *call) mint(follows string) int {
-	fence, _ := c.db.Incr(c.keys[1], 1)
-	if follows != "clock" {
-		return fence
+// String is the record.
+func (f fence) String() string {
+	return fmt.Sprintf("%s %016d %016d %010d %s", f.token, f.fence, f.until, f.depth, f.owner)
+}
+
+// put has the record in the place of the one there was.
+func (c *call) put(f fence) {
+	if f.there {
+		_, _ = c.db.Lpop(c.keys[0]) // it is a list
 	}
-	if now := c.now(); now > fence {
-		_ = c.db.Set(c.keys[1], strconv.Itoa(now)) // it is no other type
-		return now
+	_, _ = c.db.Lpush(c.keys[0], f.String())
+}
+
+// mint is the fence of a new holder.
+func (f fence) mint(now int, follows string) int {
+	if follows == "clock" {
+		return max(f.fence+1, now)
 	}
-	return fence
+	return f.fence + 1
 }
 
 // now is the server's time in microseconds, as it tells a script.
@@ -77,12 +75,6 @@ func (c *call) now() int {
 	seconds, _ := strconv.Atoi(lines[2])
 	micros, _ := strconv.Atoi(lines[4])
 	return seconds*1_000_000 + micros
-}
-
-// grant lets the lock be held.
-func (c *call) grant(token, owner string, fence, ms int) {
-	c.db.HSet(c.keys[0], "token", token, "owner", owner, "depth", "1", "fence", strconv.Itoa(fence))
-	c.expire(c.keys[0], ms)
 }
 
 // said3 is the answer to an acquire.
@@ -99,37 +91,34 @@ func (c *call) fencedAcquire() bool {
 	waits, again := entry != "", c.args[4] == "1"
 	ms, whole := number(c.args[2])
 	f, known := c.fence()
-	queue, queued := c.queue()
-	in := slices.Contains(queue, entry)
-	leaves := waits && again && in && (!f.held || f.owner == owner)
-	if !whole || !known || !queued || !c.counts() || leaves && f.token != token {
+	if !whole || !known || len(token) != 32 || ms < 0 {
 		return false
 	}
+	now := c.now()
+	free, in := f.until <= now, slices.Contains(f.queue, entry)
 	switch {
-	case f.held && f.token == token:
-		c.expire(c.keys[0], ms)
-		return c.said3(f.depth, f.token, f.fence)
-	case !f.held:
-		fence := c.mint(c.args[5])
-		c.grant(token, owner, fence, ms)
-		return c.said3(1, token, fence)
+	case waits && again && in && (free || f.owner == owner && f.token != token):
+		return false // it is to be taken out of the middle
+	case free:
+		there := f.there
+		f = fence{there: there, token: token, owner: owner, fence: f.mint(now, c.args[5]), until: now + ms*1000, depth: 1}
+		c.put(f)
+		return c.said3(1, token, f.fence)
+	case f.token == token:
+		f.until = now + ms*1000
+		c.put(f)
+		return c.said3(f.depth, token, f.fence)
 	case f.owner == owner:
 		if f.token != c.args[6] {
-			f.fence = c.mint(c.args[5])
+			f.fence = f.mint(now, c.args[5])
 		}
-		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth+1), "fence", strconv.Itoa(f.fence))
-		if c.left(c.keys[0]) < ms {
-			c.expire(c.keys[0], ms)
-		}
-		return c.said3(f.depth+1, f.token, f.fence)
+		f.depth, f.until = f.depth+1, max(f.until, now+ms*1000)
+		c.put(f)
+		return c.said3(f.depth, f.token, f.fence)
+	case waits && !(again && in):
+		_, _ = c.db.Push(c.keys[0], entry) // it is a list
 	}
-	if waits {
-		if !again || !in {
-			_, _ = c.db.Push(c.keys[2], entry) // it is a list
-		}
-		c.expire(c.keys[2], 60_000)
-	}
-	return c.said3(0, "", c.left(c.keys[0]))
+	return c.said3(0, "", (f.until-now+999)/1000)
 }
 
 // waiter is an entry of the queue.
@@ -140,72 +129,69 @@ type waiter struct {
 
 // waiterOf reads an entry; sure is false where it is not what the lock writes.
 func waiterOf(entry string) (w waiter, sure bool) {
-	parts := strings.SplitN(entry, " ", 4)
-	if len(parts) < 4 || !hexadecimal(parts[0]) || !hexadecimal(parts[1]) {
+	if len(entry) < 77 {
 		return w, false
 	}
-	ms, whole := number(parts[2])
-	return waiter{token: parts[0], process: parts[1], owner: parts[3], ms: ms}, whole && ms >= 0
-}
-
-func hexadecimal(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+	ms, whole := digits(entry[66:76])
+	return waiter{token: entry[:32], process: entry[33:65], owner: entry[77:], ms: ms}, whole
 }
 
 func (c *call) fencedRelease() bool {
 	f, known := c.fence()
-	queue, queued := c.queue()
-	if !known || !queued || !c.counts() || c.args[1] != "" && slices.Contains(queue, c.args[1]) {
+	if !known || c.args[1] != "" && slices.Contains(f.queue, c.args[1]) {
 		return false
 	}
+	now := c.now()
 	switch {
-	case !f.held:
+	case !f.there || f.until <= now:
 		return c.said(0)
 	case f.token != c.args[0]:
 		return c.said(-1)
-	case f.depth > 1:
-		c.db.HSet(c.keys[0], "depth", strconv.Itoa(f.depth-1))
+	case f.depth != 1:
+		f.depth--
+		c.put(f)
 		return c.said(1)
 	}
 	var waiters []waiter
-	for _, entry := range queue {
+	for _, entry := range f.queue {
 		w, sure := waiterOf(entry)
 		if !sure {
 			return false
 		}
 		waiters = append(waiters, w)
 	}
-	c.handOver(waiters)
+	c.handOver(f, waiters, now)
 	return c.said(1)
 }
 
 // handOver grants the lock to the first in the queue who listens, or frees it.
-func (c *call) handOver(waiters []waiter) {
-	fence := 0
+func (c *call) handOver(f fence, waiters []waiter, now int) {
+	next := fence{there: true, fence: f.mint(now, c.args[3]), depth: 1}
 	for _, w := range waiters {
-		_, _ = c.db.Lpop(c.keys[2]) // it is a list
-		if fence == 0 {
-			fence = c.mint(c.args[3])
-		}
-		if c.server.Publish(c.args[2]+w.process, w.token+" "+strconv.Itoa(fence)+" "+c.keys[0]) > 0 {
-			c.grant(w.token, w.owner, fence, w.ms)
+		_, _ = c.db.Lpop(c.keys[0]) // each time what was the first
+		if c.server.Publish(c.args[2]+w.process, w.token+" "+strconv.Itoa(next.fence)+" "+c.keys[0]) > 0 {
+			next.token, next.owner, next.until = w.token, w.owner, now+w.ms*1000
+			c.put(next)
 			return
 		}
 	}
-	c.db.Del(c.keys[0])
+	c.put(fence{there: true, token: strings.Repeat("0", 32), fence: f.fence})
 }
 
 func (c *call) fencedRenew() bool {
 	f, known := c.fence()
 	ms, whole := number(c.args[1])
-	switch {
-	case !known || !whole:
+	if !known || !whole || ms < 0 {
 		return false
-	case !f.held:
+	}
+	now := c.now()
+	switch {
+	case !f.there || f.until <= now:
 		return c.said(0)
 	case f.token != c.args[0]:
 		return c.said(-1)
 	}
-	c.expire(c.keys[0], ms)
+	f.until = now + ms*1000
+	c.put(f)
 	return c.said(1)
 }
