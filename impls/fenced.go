@@ -248,6 +248,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 	if r.queued {
 		again = 1
 	}
+	l.env.Tally.Attempt()
 	r.sent, r.queued = time.Since(r.start), true
 	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
 	if err != nil {
