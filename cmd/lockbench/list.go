@@ -14,6 +14,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/faults"
 	"lockbench/internal/scenarios"
+	"lockbench/internal/suites"
 	"lockbench/workloads"
 )
 
@@ -25,7 +26,7 @@ type listed struct {
 }
 
 // tables are what can be listed.
-func tables() []string { return []string{"locks", "workloads", "faults", "properties", "scenarios"} }
+func tables() []string { return []string{"locks", "workloads", "faults", "properties", "scenarios", "suites"} }
 
 func table(name string) []listed {
 	var out []listed
@@ -51,6 +52,10 @@ func table(name string) []listed {
 		for _, s := range scenarios.All() {
 			add(s.Name, s.Doc)
 		}
+	case "suites":
+		for _, s := range suites.Shipped() {
+			add(s.Name, s.Doc)
+		}
 	}
 	return out
 }
@@ -58,8 +63,8 @@ func table(name string) []listed {
 func listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list [locks|workloads|faults|properties|scenarios]",
-		Short: "Say what locks, workloads, faults, properties and scenarios there are",
+		Use:   "list [locks|workloads|faults|properties|scenarios|suites]",
+		Short: "Say what locks, workloads, faults, properties, scenarios and suites there are",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := choose("table", tables(), func(t string) string { return t }, args)

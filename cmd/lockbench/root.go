@@ -42,7 +42,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench bench        how fast and how fair they are, and at what cost
   lockbench check FILE   judge a recorded history again, or one written by hand
   lockbench report DIR   make the page of a run again
-  lockbench list         the locks, workloads, faults, properties and scenarios there are
+  lockbench list         the locks, workloads, faults, properties, scenarios and suites there are
   lockbench verify       hold a lock of your own to what it claims
   lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
   lockbench replay FILE  run a case that was found again, in simulation and on real servers
