@@ -14,13 +14,14 @@ const (
 	exitUsage       = 2
 	exitUndecided   = 3
 	exitEnvironment = 4
+	exitBreach      = 5
 	exitMissed      = 6
 	exitInternal    = 70
 	exitInterrupted = 130
 )
 
 // precedence is which code to exit with if several apply.
-var precedence = []int{exitInterrupted, exitInternal, exitUsage, exitEnvironment, exitBroken, exitMissed, exitUndecided}
+var precedence = []int{exitInterrupted, exitInternal, exitUsage, exitEnvironment, exitBroken, exitMissed, exitBreach, exitUndecided}
 
 // exit is an error that knows its exit code. Without err the output has said all there is to say.
 type exit struct {

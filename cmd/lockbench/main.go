@@ -1,8 +1,8 @@
 // Command lockbench drives distributed locks, records what happens, judges the record and reports.
 //
 // Results go to stdout, everything else to stderr. Exit codes: 0 every claim kept and every control
-// caught; 1 a claim broken; 2 usage; 3 a claimed property undecided; 4 environment; 6 a control not
-// caught; 70 internal; 130 interrupted.
+// caught; 1 a claim broken; 2 usage; 3 a claimed property undecided, or figures too noisy to tell; 4
+// environment; 5 a limit of gate breached; 6 a control not caught; 70 internal; 130 interrupted.
 package main
 
 import (

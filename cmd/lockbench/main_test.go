@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CORPUS", corpus)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench},
 	})
 }
 

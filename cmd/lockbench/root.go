@@ -46,6 +46,8 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench verify       hold a lock of your own to what it claims
   lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
   lockbench replay FILE  run a case that was found again, in simulation and on real servers
+  lockbench compare A B  two locks of one bench, or two benches, row by row
+  lockbench gate         hold a bench to limits, for build servers
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -56,8 +58,8 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), benchCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), exploreCommand(), replayCommand(), workerCommand(),
-		verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
+	root.AddCommand(runCommand(), benchCommand(), compareCommand(), gateCommand(nil), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
+		exploreCommand(), replayCommand(), workerCommand(), verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }
 

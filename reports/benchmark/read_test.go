@@ -110,6 +110,7 @@ func TestRanking(t *testing.T) {
 		{"two are alike", benchmarktest.Options{Factor: map[string]float64{"set-px-lua": 0.95 / 0.78}}, "1 fenced, 1 set-px-lua, 3 redsync-tuned, 4 redsync"},
 		{"two behind are alike", benchmarktest.Options{Factor: map[string]float64{"redsync": 0.63 / 0.32}}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 3 redsync"},
 		{"the best is unsafe", benchmarktest.Options{Unsafe: []string{"fenced"}}, "1 set-px-lua, 2 redsync-tuned, 3 redsync, 0 fenced"},
+		{"seven blocks are enough for four locks", benchmarktest.Options{Blocks: 7}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
 		{"too few blocks to tell", benchmarktest.Options{Blocks: 4}, "1 fenced, 1 set-px-lua, 1 redsync-tuned, 1 redsync"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

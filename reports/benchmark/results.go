@@ -80,7 +80,8 @@ type Comparison struct {
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
 	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
-	// Differs tells that the difference is no noise: Holm is under 0.05. Else ~ stands in its place.
+	// Differs tells that the difference is no noise: Holm is under 0.05, and 1 is outside the interval, where there is one.
+	// Else ~ stands in its place.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }

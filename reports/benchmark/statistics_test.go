@@ -188,6 +188,12 @@ func TestHolm(t *testing.T) {
 			t.Errorf("%v: corrected to %v, differs %v, want %v", all[i].P, all[i].Holm, all[i].Differs, want)
 		}
 	}
+	low, high := 0.9, 1.1
+	doubtful := &Comparison{P: 0.01, Low: &low, High: &high}
+	Holm([]*Comparison{doubtful})
+	if doubtful.Differs {
+		t.Error("a difference is named although the interval holds 1")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		var ps []float64

@@ -16,9 +16,11 @@ type Options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
-	Factor map[string]float64 // by subject: its speed as a multiple of what it would be
+	Factor map[string]float64 // by lock: its speed as a multiple of what it would be
 	Unsafe []string           // locks seen to break exclusion in their last block
 	Void   int                // so many trials of fenced are void
+
+	Thresholds []benchmark.Threshold
 
 	// What goes wrong with the bench's own controls.
 	NoControls   bool // there are none
@@ -77,7 +79,7 @@ func plan(o Options) *benchmark.Plan {
 		},
 		Notes:    []string{"All clients and the server share one machine."},
 		Subjects: subjects(o),
-		Points:   points(o),
+		Points:   points(o), Thresholds: o.Thresholds,
 	}
 	for pt, point := range p.Points {
 		for s, subject := range p.Subjects {

@@ -79,7 +79,7 @@ func goodput(o Options, s benchmark.Subject, p benchmark.Point, block int) float
 	case s.Role == benchmark.Delayed:
 		rate = 1000 * float64(p.Clients) / (uncontended(o, s, p, block) + roundTrip)
 	}
-	if factor, ok := o.Factor[s.Name]; ok {
+	if factor, ok := o.Factor[lockOf(s)]; ok {
 		rate *= factor
 	}
 	if s.Role == benchmark.Again && o.UnevenAgain {
@@ -88,8 +88,21 @@ func goodput(o Options, s benchmark.Subject, p benchmark.Point, block int) float
 	if p.Fault != "none" {
 		rate *= 0.7
 	}
-	together := math.Exp(0.05 * random(o, "block", block).NormFloat64())
-	return rate * together * math.Exp(0.015*random(o, "rate", s.Name, p.ID, block).NormFloat64())
+	return rate * mood(o, block) * math.Exp(0.015*random(o, "rate", s.Name, p.ID, block).NormFloat64())
+}
+
+// mood is what all trials of a block have in common.
+func mood(o Options, block int) float64 {
+	return math.Exp(0.05 * random(o, "block", block).NormFloat64())
+}
+
+// lockOf is the subject that a control is made of.
+func lockOf(s benchmark.Subject) string {
+	switch s.Role {
+	case benchmark.Again, benchmark.Delayed, benchmark.Stalled:
+		return s.Lock
+	}
+	return s.Name
 }
 
 // uncontended is the median latency, in milliseconds, where nobody else asks.
@@ -139,6 +152,7 @@ func figures(o Options, s benchmark.Subject, p benchmark.Point, block int, rate 
 	}
 	if p.Contended() {
 		contend(f, noise, m, p, rate)
+		f["utilisation"] /= mood(o, block) // the round trip of a block has its mood too
 	}
 	share(f, shares)
 	if s.Role == benchmark.Stalled && !o.UnseenStall {
