@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lockbench/checker"
+	"lockbench/internal/chromium"
 )
 
 // laneFile is a drawing in a file of its own.
@@ -70,17 +71,16 @@ func TestLaneFileOfNothing(t *testing.T) {
 
 // TestLaneFileInChromium looks at the file as a browser opens it by itself, in light and in dark.
 func TestLaneFileInChromium(t *testing.T) {
-	program := chromium(t)
 	file := filepath.Join(t.TempDir(), "lanes.svg")
 	if err := os.WriteFile(file, laneFile(t), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := load(t, openChromium(t, program), file)
+	b := chromium.Load(t, chromium.Open(t), file)
 	grounds := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.emulate("screen", scheme, 1280)
-		ground := evaluate[string](b, `getComputedStyle(document.documentElement).backgroundColor`)
-		ink := evaluate[string](b, `getComputedStyle(document.querySelector("text.name")).fill`)
+		b.Emulate("screen", scheme, 1280)
+		ground := chromium.Evaluate[string](b, `getComputedStyle(document.documentElement).backgroundColor`)
+		ink := chromium.Evaluate[string](b, `getComputedStyle(document.querySelector("text.name")).fill`)
 		grounds[ground] = true
 		if ground == ink || ground == "rgba(0, 0, 0, 0)" {
 			t.Errorf("%s: %s on %s", scheme, ink, ground)
@@ -89,8 +89,8 @@ func TestLaneFileInChromium(t *testing.T) {
 	if len(grounds) != 2 {
 		t.Errorf("light and dark have the same ground: %v", grounds)
 	}
-	if wide := evaluate[float64](b, `document.documentElement.getBoundingClientRect().width`); wide < 300 {
+	if wide := chromium.Evaluate[float64](b, `document.documentElement.getBoundingClientRect().width`); wide < 300 {
 		t.Errorf("it is %v wide", wide)
 	}
-	b.checkQuiet(t)
+	b.Quiet()
 }

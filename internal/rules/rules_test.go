@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"reports/figures":       {"histories"},
 	"reports/benchmark":     {"reports", "reports/figures"},
 	"internal/children":     {},
+	"internal/chromium":     {},
 	"internal/servers":      {"internal/children"},
 	"internal/builtin":      {},
 	"internal/fakemongo":    {},

@@ -54,8 +54,8 @@ function faint(least) {
   return seen < 50 ? ["only " + seen + " texts were looked at"] : [...complaints.values()];
 }
 
-// What is cut off at the edge of the paper, or within a box that would scroll.
-function cut() {
+// What is cut off at the edge of the paper, or within a box that would scroll; main is what must be seen.
+function cut(main) {
   const width = document.documentElement.clientWidth, complaints = [];
   for (const e of document.querySelectorAll("table, svg, p, pre, h1, h2")) {
     const box = e.getBoundingClientRect();
@@ -65,8 +65,8 @@ function cut() {
     const style = getComputedStyle(e);
     if (style.overflowX != "visible" && e.clientWidth && e.scrollWidth > e.clientWidth + 1) complaints.push("cut within its box: " + name(e));
   }
-  const main = document.querySelector("table.matrix");
-  if (!main || main.getBoundingClientRect().height < 50) complaints.push("the main table is not to be seen");
+  const table = document.querySelector(main);
+  if (!table || table.getBoundingClientRect().height < 50) complaints.push("the main table is not to be seen");
   return complaints;
 }
 
@@ -75,4 +75,23 @@ function folded() {
     const last = d.lastElementChild, box = last.getBoundingClientRect();
     return last.tagName != "SUMMARY" && (box.height == 0 || !last.checkVisibility({contentVisibilityAuto: true}));
   }).map(d => "folded on paper: " + name(d));
+}
+
+// Words of a drawing that are cut at its edge, or that lie on one another.
+function cutNames() {
+  const complaints = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    const frame = svg.getBoundingClientRect(), seen = [];
+    for (const text of svg.querySelectorAll("text")) {
+      const box = text.getBoundingClientRect();
+      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1) complaints.push("cut: " + name(text) + " in " + name(svg));
+      for (const other of seen) {
+        const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (wide > 1 && high > box.height / 3) complaints.push(name(text) + " lies on " + name(other.text) + " in " + svg.getAttribute("aria-labelledby"));
+      }
+      seen.push({box, text});
+    }
+  }
+  return complaints;
 }

@@ -1,0 +1,185 @@
+// Package chromium shows pages in a headless browser, for tests: what a page fetches and complains of, and whether it can
+// be read at every width, on light and dark, and on paper.
+package chromium
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "embed"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// measures is what is asked of a page while the browser shows it.
+//
+//go:embed measures.js
+var measures string
+
+func program(t testing.TB) string {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	switch {
+	case err == nil:
+	case slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "chromium"):
+		t.Fatal("chromium is not on the PATH, and LOCKBENCH_REQUIRE names it")
+	default:
+		t.Skip("chromium is not on the PATH: apt install chromium")
+	}
+	return program
+}
+
+// Open starts a browser that asks for nothing by itself, and ends it with the test, after a minute at most.
+func Open(t testing.TB) context.Context {
+	t.Helper()
+	file := program(t)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(file), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-pings", true))
+	ctx, end := chromedp.NewExecAllocator(ctx, options...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil && ctx.Err() == nil {
+			t.Error("end chromium:", err)
+		}
+		closeTab()
+		end()
+		stop()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal("start chromium: ", err)
+	}
+	return ctx
+}
+
+// Page is one page in a tab of its own, and what it asked for and complained of.
+type Page struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string
+	errors   []string
+}
+
+// Load shows a file.
+func Load(t testing.TB, ctx context.Context, file string) *Page {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	b := &Page{t: t, ctx: ctx}
+	page := (&url.URL{Scheme: "file", Path: file}).String()
+	err := chromedp.Listen(ctx, func(ev any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch ev := ev.(type) {
+		case *network.EventRequestWillBeSent:
+			if ev.Request.URL != page && !strings.HasPrefix(ev.Request.URL, "data:") {
+				b.requests = append(b.requests, ev.Request.URL)
+			}
+		case *runtime.EventExceptionThrown:
+			b.errors = append(b.errors, ev.ExceptionDetails.Text)
+		case *runtime.EventConsoleAPICalled:
+			b.errors = append(b.errors, fmt.Sprint("console.", ev.Type))
+		case *log.EventEntryAdded:
+			b.errors = append(b.errors, ev.Entry.Text)
+		}
+	})
+	if err == nil {
+		_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	}
+	if err == nil {
+		err = chromedp.Do(ctx, chromedp.Navigate(page))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Evaluate asks the page by a script.
+func Evaluate[T any](b *Page, script string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		b.t.Fatalf("%v, asking %.200s", err, script)
+	}
+	return v
+}
+
+// Complaints are what a function of measures.js found.
+func (b *Page) Complaints(call string) []string {
+	b.t.Helper()
+	return Evaluate[[]string](b, "(() => {"+measures+"; return "+call+"})()")
+}
+
+// Emulate shows the page on a medium, in a colour scheme and a width.
+func (b *Page) Emulate(media, scheme string, width int64) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	if err == nil {
+		err = chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900))
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Quiet looks that nothing was fetched but the page, and nothing complained of.
+func (b *Page) Quiet() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.requests {
+		b.t.Errorf("the page fetches %s", r)
+	}
+	for _, e := range b.errors {
+		b.t.Errorf("the console has: %s", e)
+	}
+}
+
+// Fits looks that no width makes the page scroll sideways, with everything unfolded.
+func (b *Page) Fits() {
+	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+	for _, width := range []int64{500, 800, 1280} {
+		b.Emulate("screen", "light", width)
+		for _, c := range b.Complaints("sideways()") {
+			b.t.Errorf("at %d px: %s", width, c)
+		}
+	}
+}
+
+// Contrast looks at every text of the page, on light and on dark.
+func (b *Page) Contrast() {
+	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+	for _, scheme := range []string{"light", "dark"} {
+		b.Emulate("screen", scheme, 1280)
+		if dark := Evaluate[bool](b, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
+			b.t.Fatalf("the browser does not show the page in %s", scheme)
+		}
+		for _, c := range b.Complaints("faint(4.5)") {
+			b.t.Errorf("%s: %s", scheme, c)
+		}
+	}
+}
+
+// Prints looks at the page as it goes on A4 paper, where nobody can scroll or unfold; main selects its main table.
+func (b *Page) Prints(main string) {
+	b.Emulate("print", "light", 718) // A4 at 96 px an inch, without margins of 1 cm
+	for _, c := range b.Complaints(fmt.Sprintf(`[...cut(%q), ...folded(), ...faint(4.5)]`, main)) {
+		b.t.Error(c)
+	}
+}

@@ -1,0 +1,157 @@
+package benchmark
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFormats(t *testing.T) {
+	hold := func(d time.Duration) string { return setting(int64(d)) }
+	for got, want := range map[string]string{
+		significant(0.1234): "0.123", significant(9.999): "10.0", significant(1234.5): "1,230", significant(math.NaN()): none, significant(0): "0",
+		duration(999.9e3): "1.00 ms", duration(1500): "1.50 µs", duration(90e9): "90.0 s", duration(0): "0 ns",
+		hold(time.Millisecond): "1 ms", hold(1500 * time.Microsecond): "1.5 ms", hold(90 * time.Second): "1m30s", hold(0): "0 s",
+		plural(16, "key"): "16 keys", plural(2, "history"): "2 histories", plural(1, "pair"): "1 pair",
+		joined([]string{"a", "b", "c"}): "a, b and c", rankName(0.9999): "99.99 %",
+		tickText(0.50): "0.5", tickText(1000): "1,000", tickText(100): "100", edgeText(316_000): "320 µs", edgeText(999_900): "1 ms",
+		times(0.9531): "0.953×", escaped("a|b\n<c>~"): `a\|b &lt;c&gt;\~`,
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for name, c := range map[string]struct {
+		scale scale
+		want  []float64
+	}{
+		"linear":         {scale{low: 0, high: 950}, []float64{0, 200, 400, 600, 800}},
+		"one decade":     {scale{low: 3, high: 60, log: true}, []float64{5, 10, 20, 50}},
+		"many decades":   {scale{low: 0.5, high: 5000, log: true}, []float64{1, 10, 100, 1000}},
+		"nothing at all": {scale{low: 0, high: 0}, []float64{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, c.scale.ticks()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	if got := (scale{low: 1, high: 100, from: 0, to: 200, log: true}).at(10); math.Abs(got-100) > 1e-9 {
+		t.Errorf("10 is at %v of 0 to 200, from 1 to 100", got)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for name, at := range map[string][]float64{
+		"apart": {10, 50, 90}, "all alike": {50, 50, 50, 50}, "at the bottom": {99, 99, 100}, "at the top": {0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := spread(slices.Clone(at), 0, 100)
+			for i := range got {
+				if got[i] < 0 || got[i] > 100 || i > 0 && got[i]-got[i-1] < endGap-0.001 {
+					t.Fatalf("%v: names overlap or leave the drawing", got)
+				}
+			}
+		})
+	}
+}
+
+// TestStylesDiffer: any two locks differ by colour, dash or marker, and a lock and its tuned one share the colour.
+func TestStylesDiffer(t *testing.T) {
+	var subjects []Subject
+	for _, c := range "abcdefghijklmnopqr" {
+		subjects = append(subjects, Subject{Name: string(c), Role: Lock}, Subject{Name: string(c) + tunedSuffix, Role: Lock})
+	}
+	styles, seen := stylesOf(subjects), map[style]string{}
+	for _, s := range subjects {
+		if other, ok := seen[styles[s.Name]]; ok {
+			t.Errorf("%s looks like %s", s.Name, other)
+		}
+		seen[styles[s.Name]] = s.Name
+		if plain := strings.TrimSuffix(s.Name, tunedSuffix); styles[plain].color != styles[s.Name].color {
+			t.Errorf("%s and %s have different colours", s.Name, plain)
+		}
+	}
+}
+
+func TestRanks(t *testing.T) {
+	for n, want := range map[int64]float64{19: 0, 20: 0.5, 100: 0.9, 1000: 0.99, 10_000: 0.999} {
+		last := 0.0
+		if all := ranks(n); len(all) > 0 {
+			last = all[len(all)-1]
+		}
+		if last != want {
+			t.Errorf("of %d samples the last rank is %v, want %v: ten lie beyond it", n, last, want)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	got := shares([]*Trial{{Shares: []int{3, 1, 2, 2}}, {Shares: []int{0, 4, 2, 2}}, {Shares: []int{0, 0, 0, 0}}, {}})
+	if d := cmp.Diff([]float64{0.25, 1, 1, 1.75}, got); d != "" {
+		t.Error("trials in which nobody got anything do not count:", d)
+	}
+	if got := shares(nil); got != nil {
+		t.Error(got)
+	}
+}
+
+// TestHeat: the last row has no upper limit and is drawn all the same; many slices are put together.
+func TestHeat(t *testing.T) {
+	line := &Timeline{SliceNS: 1e6, Edges: []int64{0, 1000, 2000}, Counts: [][]int{{0, 3, 1}, {0, 0, 0}, {0, 2, 0}}, Faults: []Episode{{"pause", 1e6, 2e6}}}
+	h, ok := cropped(line)
+	if !ok || h.low != 1 || h.high != 3 || h.most != 3 {
+		t.Fatalf("%+v", h)
+	}
+	want := "The slowest of 6 acquires with x took 2 µs or more; the longest time without a grant was 1.00 ms, from 1.00 ms on, under pause."
+	if got := h.takeaway("x"); got != want {
+		t.Errorf("%q", got)
+	}
+	if svg := string(h.draw().svg("a", "heat", "t", "d")); strings.Count(svg, `<rect class="h`) < 3 || !strings.Contains(svg, ">more</text>") {
+		t.Error(svg)
+	}
+	long := &Timeline{SliceNS: 1e6, Edges: line.Edges}
+	for range 3*mostSlices - 1 {
+		long.Counts = append(long.Counts, []int{1, 0, 2})
+	}
+	h, _ = cropped(long)
+	n := 0
+	for _, slice := range h.Counts {
+		n += slice[0] + slice[2]
+	}
+	if len(h.Counts) != mostSlices || h.SliceNS != 3e6 || n != 3*(3*mostSlices-1) {
+		t.Errorf("%d slices of %d ns with %d acquires", len(h.Counts), h.SliceNS, n)
+	}
+	if _, ok := cropped(&Timeline{SliceNS: 1, Edges: line.Edges, Counts: [][]int{{0, 0, 0}}}); ok {
+		t.Error("a map of nothing is drawn")
+	}
+}
+
+// TestNames: a point is named by what tells it from the others of its section.
+func TestNames(t *testing.T) {
+	point := func(section string, clients, keys int, hold time.Duration) Point {
+		return Point{ID: section + time.Duration(clients).String(), Section: section, Clients: clients, Keys: keys, HoldNS: int64(hold), Arrivals: Closed, Fault: "none"}
+	}
+	points := []Point{point("alone", 16, 16, 0), point("many", 4, 1, time.Millisecond), point("many", 16, 1, time.Millisecond), point("free", 4, 4, 0), point("free", 8, 8, 0)}
+	v := newView(&Results{Plan: &Plan{Points: points}})
+	var names []string
+	for _, p := range points {
+		names = append(names, v.name(p))
+	}
+	if d := cmp.Diff([]string{"alone", "many, 4 clients", "many, 16 clients", "free, 4 clients", "free, 8 clients"}, names); d != "" {
+		t.Error(d)
+	}
+	if got := v.where(points[1:3]); got != "4 and 16 clients" {
+		t.Error(got)
+	}
+	if all := v.sweeps(); len(all) != 2 || len(all[0].points) != 2 || all[1].about != "a key for each client, nothing held, " {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,79 @@
+package benchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// tunedSuffix ends the name of a subject that is another one with better settings.
+const tunedSuffix = "-tuned"
+
+// tunedRow is what tuning did to a lock at a point.
+type tunedRow struct {
+	Lock, Where       string
+	Params            string
+	Before, After     string
+	Ratio, Interval   string
+	Differs, Violated bool
+}
+
+// tunedRows compares each subject X-tuned with X wherever both were measured, by goodput. All rows are corrected
+// together.
+func (v *view) tunedRows() []tunedRow {
+	type found struct {
+		tunedRow
+		Comparison
+	}
+	var all []found
+	for _, p := range v.Plan.Points {
+		for _, s := range v.Plan.Subjects {
+			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
+			tuned, plain := v.rows[place{s.Name, p.ID}], v.rows[place{name, p.ID}]
+			if !ok || tuned == nil || plain == nil {
+				continue
+			}
+			f := found{Comparison: v.paired(tuned, plain, rankedBy)}
+			f.tunedRow = tunedRow{Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil}
+			f.Before, f.After = significant(f.MedB), significant(f.MedA)
+			f.tunedRow.Ratio, f.Interval = ratioText(f.Comparison), span(f.Low, f.High)
+			all = append(all, f)
+		}
+	}
+	together := make([]*Comparison, len(all))
+	for i := range all {
+		together[i] = &all[i].Comparison
+	}
+	Holm(together)
+	var rows []tunedRow
+	for _, f := range all {
+		f.tunedRow.Differs = f.Comparison.Differs
+		rows = append(rows, f.tunedRow)
+	}
+	return rows
+}
+
+// settings writes parameters in a fixed order.
+func settings(params map[string]string) string {
+	var all []string
+	for k, value := range params {
+		all = append(all, k+"="+value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// tunedTakeaway says in how many places tuning helped.
+func tunedTakeaway(rows []tunedRow) string {
+	better, worse := 0, 0
+	for _, r := range rows {
+		switch {
+		case r.Violated || !r.Differs:
+		case strings.HasPrefix(r.Ratio, "0"):
+			worse++
+		default:
+			better++
+		}
+	}
+	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, plural(len(rows), "comparison"), worse)
+}
