@@ -246,7 +246,15 @@ func (b *benching) print(r *benchmark.Results) error {
 		return printJSON(b.stdout, r)
 	}
 	fmt.Fprintln(b.stdout)
-	_, err := fmt.Fprintf(b.stdout, "\nresults: %s\n", filepath.Join(b.bench.Dir, benchmark.ResultsName))
+	return sayBench(b.stdout, b.bench.Dir, r)
+}
+
+// sayBench is what a bench comes to, on a terminal.
+func sayBench(w io.Writer, dir string, r *benchmark.Results) error {
+	if err := benchmark.Text(w, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\npage: %s\n", filepath.Join(dir, "report", "index.html"))
 	return err
 }
 
@@ -256,5 +264,18 @@ func reportBench(dir string) (*benchmark.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, benchmark.WriteResults(dir, r)
+	page, err := benchmark.Page(r)
+	if err != nil {
+		return nil, fmt.Errorf("the page: %w", err)
+	}
+	text, err := benchmark.Markdown(r)
+	if err != nil {
+		return nil, fmt.Errorf("report.md: %w", err)
+	}
+	report := filepath.Join(dir, "report")
+	if err := os.MkdirAll(report, 0o755); err != nil {
+		return nil, err
+	}
+	return r, errors.Join(benchmark.WriteResults(dir, r), os.WriteFile(filepath.Join(report, "index.html"), page, 0o644),
+		os.WriteFile(filepath.Join(report, "report.md"), text, 0o644))
 }

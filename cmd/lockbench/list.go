@@ -26,7 +26,9 @@ type listed struct {
 }
 
 // tables are what can be listed.
-func tables() []string { return []string{"locks", "workloads", "faults", "properties", "scenarios", "suites"} }
+func tables() []string {
+	return []string{"locks", "workloads", "faults", "properties", "scenarios", "suites"}
+}
 
 func table(name string) []listed {
 	var out []listed

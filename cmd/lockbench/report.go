@@ -2,23 +2,29 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/reports"
+	"lockbench/reports/benchmark"
 )
 
 func reportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make the page of a run again",
-		Long: `report reads a run folder and writes results.json, the HDR histograms and the page again. It judges
+		Long: `report reads the folder of a run or of a bench and writes results.json, the HDR histograms and the page again. It judges
 nothing anew: verdicts are those of the run; lockbench check judges a history again.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(fmt.Errorf("report needs one run folder, got %d arguments", len(args)), "lockbench report runs/latest")
+			}
+			if _, err := os.Stat(filepath.Join(args[0], benchmark.PlanName)); err == nil {
+				return reportBenchAgain(cmd.OutOrStdout(), args[0])
 			}
 			results, err := reports.Build(args[0])
 			if err != nil {
@@ -29,4 +35,12 @@ nothing anew: verdicts are those of the run; lockbench check judges a history ag
 			return nil
 		},
 	}
+}
+
+func reportBenchAgain(w io.Writer, dir string) error {
+	r, err := reportBench(dir)
+	if err != nil {
+		return usage(err, "a bench folder is what lockbench bench left in runs/, with a bench.json in it")
+	}
+	return sayBench(w, dir, r)
 }

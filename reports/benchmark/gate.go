@@ -61,10 +61,10 @@ func (t Threshold) Name() string {
 		b.WriteString(" to the baseline")
 	}
 	if t.Min != nil {
-		b.WriteString(" >= " + figure(*t.Min))
+		b.WriteString(" >= " + fourDigits(*t.Min))
 	}
 	if t.Max != nil {
-		b.WriteString(" <= " + figure(*t.Max))
+		b.WriteString(" <= " + fourDigits(*t.Max))
 	}
 	if t.Section != "" {
 		b.WriteString(", " + t.Section)
@@ -75,8 +75,8 @@ func (t Threshold) Name() string {
 	return b.String()
 }
 
-// figure writes four significant digits, and no exponent where none is needed.
-func figure(v float64) string {
+// fourDigits writes four significant digits, and no exponent where none is needed.
+func fourDigits(v float64) string {
 	if v >= 1e4 && v < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
@@ -197,23 +197,23 @@ func (t Threshold) other(run, baseline *Results, row *Row) (other *Row, why stri
 
 // hold holds an interval to the limits: it must be on one side of a limit as a whole, or it is too noisy to tell.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
-	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(figure(value)+" "+unit))
+	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {
 		return Noisy, fmt.Sprintf("%s, and %d trials are too few for an interval", is, row.Trials)
 	}
-	is += fmt.Sprintf(" (95 %%: %s to %s)", figure(*low), figure(*high))
+	is += fmt.Sprintf(" (95 %%: %s to %s)", fourDigits(*low), fourDigits(*high))
 	if row.Limited != "" {
 		is += ", limited by the " + row.Limited
 	}
 	switch {
 	case t.Min != nil && *high < *t.Min:
-		return Breach, fmt.Sprintf("%s, below %s", is, figure(*t.Min))
+		return Breach, fmt.Sprintf("%s, below %s", is, fourDigits(*t.Min))
 	case t.Max != nil && *low > *t.Max:
-		return Breach, fmt.Sprintf("%s, above %s", is, figure(*t.Max))
+		return Breach, fmt.Sprintf("%s, above %s", is, fourDigits(*t.Max))
 	case t.Min != nil && *low < *t.Min:
-		return Noisy, fmt.Sprintf("%s, and the least that is allowed, %s, lies within", is, figure(*t.Min))
+		return Noisy, fmt.Sprintf("%s, and the least that is allowed, %s, lies within", is, fourDigits(*t.Min))
 	case t.Max != nil && *high > *t.Max:
-		return Noisy, fmt.Sprintf("%s, and the most that is allowed, %s, lies within", is, figure(*t.Max))
+		return Noisy, fmt.Sprintf("%s, and the most that is allowed, %s, lies within", is, fourDigits(*t.Max))
 	}
 	return Pass, is + ", within the limit"
 }
