@@ -109,6 +109,8 @@ type Impl struct {
 	Store          string        // what it talks to: "redis", "mysql", ..., or "" for nothing
 	Deployment     string        // the usual one: single, replica, five or three; "" without a store
 	Control        bool          // it is here for its defect, beside the lock that does without it
+	Peer           bool          // a library of others, as its users call it: tried where it is named
+	Tracks         bool          // it has its server track keys, which no emulator does, so that there is no virtual time for it
 	Reentrant      bool          // it is meant to grant again to the owner that holds
 	Renews         bool          // it renews by itself while it is held
 	Session        bool          // it is held by a session of its store, and gone when that ends

@@ -198,9 +198,14 @@ func leaseOf(g Grant) time.Duration {
 
 // Probe says who has a majority.
 func (l *redLockLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	return probeMajority(ctx, l.nodes, key)
+}
+
+// probeMajority asks independent servers for the token that a majority of them has.
+func probeMajority(ctx context.Context, nodes []node, key string) (string, time.Duration, error) {
 	count, least := map[string]int{}, map[string]time.Duration{}
 	var errs []error
-	for _, n := range l.nodes {
+	for _, n := range nodes {
 		token, left, err := n.Probe(ctx, key)
 		errs = append(errs, err)
 		if token == "" {
@@ -209,7 +214,7 @@ func (l *redLockLock) Probe(ctx context.Context, key string) (string, time.Durat
 		if count[token]++; count[token] == 1 || left < least[token] {
 			least[token] = left
 		}
-		if count[token] == l.majority() {
+		if count[token] == len(nodes)/2+1 {
 			return token, least[token], nil
 		}
 	}

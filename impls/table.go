@@ -11,12 +11,18 @@ func All() []Impl {
 		reentrantFlag(), reentrantCount(), reentrantCountFixed(), blindRenewal(), setPXLua(), setPXWait(),
 		redisson(), redissonLease(), redissonLegacy(), redLock(), segmented(), fenced(), fencedCounter(),
 		mysqlRow(), mysqlRowTTL(), mysqlGetLock(), postgresAdvisory(), postgresAdvisoryPool(),
-		mongoDB(), mongoDBPlain(), ferretDB(), zooKeeper(), zooKeeperHerd(), etcd()}
+		mongoDB(), mongoDBPlain(), ferretDB(), zooKeeper(), zooKeeperHerd(), etcd(),
+		redSync(), redSyncTuned(), redisLock(), redisLockTuned(), rueidisLock(), rueidisLockTuned(), etcdConcurrency(), zkLock()}
+}
+
+// Own are the locks of the table but for the libraries of others.
+func Own() []Impl {
+	return slices.DeleteFunc(All(), func(i Impl) bool { return i.Peer })
 }
 
 // OnRedis are the locks that talk to Redis or to nothing: there is virtual time for those, and an emulator.
 func OnRedis() []Impl {
-	return slices.DeleteFunc(All(), func(i Impl) bool { return i.Store != "" && i.Store != "redis" })
+	return slices.DeleteFunc(All(), func(i Impl) bool { return i.Store != "" && i.Store != "redis" || i.Tracks })
 }
 
 // expect writes one expectation for several properties that hold or break for the same reason.

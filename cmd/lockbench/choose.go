@@ -110,7 +110,11 @@ func (f *runFlags) chosenLocks(ctx context.Context) ([]impls.Impl, error) {
 	} else if len(f.locks) > 0 && len(wanted) == 0 {
 		return nil, nil
 	}
-	locks, err := choose("lock", impls.All(), func(l impls.Impl) string { return l.Name }, wanted)
+	known := impls.All()
+	if len(wanted) == 0 {
+		known = impls.Own()
+	}
+	locks, err := choose("lock", known, func(l impls.Impl) string { return l.Name }, wanted)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 	names := x.locks
 	if len(names) == 0 {
 		for _, l := range impls.OnRedis() {
-			if l.Store != "" {
+			if l.Store != "" && !l.Peer {
 				names = append(names, l.Name)
 			}
 		}

@@ -36,7 +36,11 @@ func table(name string) []listed {
 	switch name {
 	case "locks":
 		for _, l := range impls.All() {
-			add(l.Name, l.Doc)
+			doc := l.Doc
+			if l.Peer {
+				doc = "peer: " + doc
+			}
+			add(l.Name, doc)
 		}
 	case "workloads":
 		for _, w := range workloads.All() {

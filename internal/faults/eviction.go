@@ -1,10 +1,18 @@
 package faults
 
+import "lockbench/impls"
+
 // eviction is a server that runs out of memory and is allowed to forget what was not used lately.
 func eviction() Fault {
 	return Fault{
 		Name: "eviction", Kind: Servers,
 		Doc: "the server runs short of memory while a client holds, and drops the lock's key",
+		Only: func(l impls.Impl) string {
+			if l.Tracks {
+				return "the names of its keys are its library's own"
+			}
+			return ""
+		},
 		Plan: func(s Scene) Plan {
 			return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
 		},

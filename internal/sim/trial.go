@@ -81,6 +81,8 @@ func (t Trial) Refused() error {
 		return fmt.Errorf("%s is a program: its time is the system's", t.Lock.Name)
 	case t.Lock.Store != "" && t.Lock.Store != "redis":
 		return fmt.Errorf("%s talks to %s, and virtual time has an emulator of Redis only", t.Lock.Name, t.Lock.Store)
+	case t.Lock.Tracks:
+		return fmt.Errorf("%s has its server track what it has read, and the emulator tracks nothing", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
 		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
 	case t.Workload.Served:

@@ -129,6 +129,9 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 		if err := c.spec(how, remote).Supported(); err != nil {
 			return err
 		}
+		if c.Lock.Tracks && servers.Resolve(how, c.Lock.Store) == servers.Embedded {
+			return fmt.Errorf("the emulator tells no client of changes to what it has read: %w", servers.ErrUnsupported)
+		}
 		if err := c.unreachable(servers.Resolve(how, c.Lock.Store)); err != nil {
 			return err
 		}

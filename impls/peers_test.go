@@ -1,0 +1,234 @@
+package impls_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"lockbench/impls"
+	"lockbench/internal/servers"
+)
+
+// eachPeer runs a test on each lock of other libraries, on a real server of its own.
+func eachPeer(t *testing.T, test func(site)) {
+	for _, impl := range impls.All() {
+		if !impl.Peer {
+			continue
+		}
+		t.Run(impl.Name, func(t *testing.T) {
+			t.Parallel() // it waits, mostly
+			if impl.Store == servers.Redis {
+				test(site{t, impl, deploy(t, servers.Local, impl.Deployment)})
+				return
+			}
+			test(site{t, impl, deployStore(t, impl, impl.Deployment)})
+		})
+	}
+}
+
+// TestPeersTakeTurns: a try is refused while another holds, a waiter gives up in time, and a release lets the next in.
+func TestPeersTakeTurns(t *testing.T) {
+	eachPeer(t, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, request("a", 0))
+		if h.Token == "" || h.SentAfter < 0 || s.impl.Fences != (h.Fence > 0) {
+			s.Errorf("granted %+v", h.Grant)
+		}
+		for _, wait := range []time.Duration{0, 300 * time.Millisecond} {
+			if _, err := b.Acquire(s.Context(), request("b", wait)); !errors.Is(err, impls.ErrBusy) {
+				s.Errorf("waiting for %v: %v, want busy", wait, err)
+			}
+		}
+		var next impls.Hold
+		granted := make(chan struct{})
+		go func() {
+			defer close(granted)
+			next = s.take(b, request("b", -1))
+		}()
+		time.Sleep(50 * time.Millisecond) // so that it waits, as a rule
+		s.free(a, h)
+		<-granted
+		if s.impl.Fences && next.Fence <= h.Fence {
+			s.Errorf("fence %d after %d", next.Fence, h.Fence)
+		}
+		s.free(b, next)
+	})
+}
+
+// TestPeersOutliveTheirAsking: a hold does not end with the context that it was asked for with, nor with the patience.
+func TestPeersOutliveTheirAsking(t *testing.T) {
+	eachPeer(t, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		ctx, cancel := context.WithCancel(s.Context())
+		h, err := a.Acquire(ctx, request("a", 200*time.Millisecond))
+		cancel()
+		if err != nil {
+			s.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		select {
+		case <-h.Lost:
+			s.Error("it was lost")
+		default:
+		}
+		if _, err := b.Acquire(s.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			s.Errorf("another: %v, want busy", err)
+		}
+		s.free(a, h)
+	})
+}
+
+// TestPeersRefuseToRelease what is not held: twice, what was never granted, another's by an old grant.
+func TestPeersRefuseToRelease(t *testing.T) {
+	eachPeer(t, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		before := s.take(a, request("a", 0))
+		s.free(a, before)
+		select {
+		case <-before.Lost:
+			s.Error("it was given back, and is said to be lost")
+		default:
+		}
+		h := s.take(b, request("b", 0))
+		for _, g := range []impls.Grant{before.Grant, {Key: "k", Owner: "a", Token: "never"}} {
+			for _, l := range []impls.Lock{a, b} {
+				if err := l.Release(s.Context(), g); !errors.Is(err, impls.ErrNotHeld) {
+					s.Errorf("release of %+v: %v", g, err)
+				}
+			}
+		}
+		if _, err := a.Acquire(s.Context(), request("a", 0)); !errors.Is(err, impls.ErrBusy) {
+			s.Errorf("another: %v, want busy", err)
+		}
+		s.free(b, h)
+		if err := b.Release(s.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			s.Errorf("a second release: %v", err)
+		}
+	})
+}
+
+// TestPeersUseTheNetworkOfTheEnv: what is not reached through it is not reached.
+func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
+	eachPeer(t, func(s site) {
+		var dialled atomic.Int64
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled.Add(1)
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+		l, err := s.impl.Open(impls.Env{Nodes: s.group.Front(), Prefix: s.Name() + ":", Rand: impls.NewRand(1, 1), Dial: dial})
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer l.Close()
+		s.free(l, s.take(l, request("a", 0)))
+		if dialled.Load() == 0 {
+			s.Error("it dialled by itself")
+		}
+	})
+}
+
+// TestPeersDoubt: where the server says nothing, an acquire comes to no definite end, and to an end.
+func TestPeersDoubt(t *testing.T) {
+	eachPeer(t, func(s site) {
+		l := s.open(0, nil)
+		s.free(l, s.take(l, request("a", 0))) // it is connected
+		if err := s.group.Nodes[0].Pause(); err != nil {
+			s.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(s.Context(), 300*time.Millisecond)
+		defer cancel()
+		over := make(chan error, 1)
+		go func() {
+			_, err := l.Acquire(ctx, request("a", -1))
+			over <- err
+		}()
+		select {
+		case err := <-over:
+			if err == nil || errors.Is(err, impls.ErrBusy) {
+				s.Errorf("nobody answered, and the acquire came to %v", err)
+			}
+		case <-time.After(within):
+			s.Error("it does not end")
+		}
+		if err := s.group.Nodes[0].Resume(); err != nil {
+			s.Fatal(err)
+		}
+	})
+}
+
+// TestPeersClosedWhileTheyWait: who waits when its lock is closed is not told that another holds.
+func TestPeersClosedWhileTheyWait(t *testing.T) {
+	eachPeer(t, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, request("a", 0))
+		waited := make(chan error, 1)
+		go func() {
+			_, err := b.Acquire(s.Context(), request("b", -1))
+			waited <- err
+		}()
+		time.Sleep(100 * time.Millisecond) // so that it waits, as a rule
+		if err := b.Close(); err != nil {
+			s.Error(err)
+		}
+		select {
+		case err := <-waited:
+			if err == nil || errors.Is(err, impls.ErrBusy) {
+				s.Errorf("its lock is closed, and the acquire came to %v", err)
+			}
+		case <-time.After(within):
+			s.Error("it waits on")
+		}
+		s.free(a, h)
+	})
+}
+
+// TestRueidislockTellsOfALoss: its context ends when its keys are gone, and what gives it back does not say that it did.
+func TestRueidislockTellsOfALoss(t *testing.T) {
+	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
+		t.Run(name, func(t *testing.T) {
+			s := site{t, named(t, name), deploy(t, servers.Local, servers.Single)}
+			l := s.open(0, nil)
+			h := s.take(l, request("a", 0))
+			to, err := redis.ParseURL(s.group.Front()[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := redis.NewClient(to)
+			defer c.Close()
+			if err := c.FlushAll(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-h.Lost:
+			case <-time.After(within):
+				t.Error("the loss was never noticed")
+			}
+			if err := l.Release(t.Context(), h.Grant); err == nil {
+				t.Error("it was lost, and its release says that it was given back")
+			}
+		})
+	}
+}
+
+// TestOwnHasNoPeers, and all that is tried in virtual time can do with an emulator.
+func TestOwnHasNoPeers(t *testing.T) {
+	peers := func(all []impls.Impl) (names []string) {
+		for _, i := range all {
+			if i.Peer {
+				names = append(names, i.Name)
+			}
+		}
+		return names
+	}
+	if got := peers(impls.Own()); len(got) > 0 {
+		t.Errorf("%q are libraries of others", got)
+	}
+	if got, want := peers(impls.OnRedis()), []string{"redsync", "redsync-tuned", "redislock", "redislock-tuned"}; !slices.Equal(got, want) {
+		t.Errorf("in virtual time there are %q, want %q", got, want)
+	}
+}
