@@ -124,6 +124,7 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err != nil {
 		return Hold{}, err
 	}
+	l.env.Tally.Attempt()
 	h := etcdMutex{concurrency.NewMutex(s, l.env.Prefix+req.Key), s, req.TTL}
 	if req.Wait > 0 {
 		var cancel context.CancelFunc

@@ -68,13 +68,17 @@ func openRedisLock(env Env, pause time.Duration) (Lock, error) {
 // asking is a retry strategy that knows when the attempt that it leads to is sent at the earliest.
 type asking struct {
 	redislock.RetryStrategy
-	sent time.Time
+	sent  time.Time
+	tally *Tally
 }
 
 // NextBackoff is called between two attempts.
 func (a *asking) NextBackoff() time.Duration {
 	pause := a.RetryStrategy.NextBackoff()
 	a.sent = time.Now().Add(pause)
+	if pause > 0 { // else it gives up
+		a.tally.Attempt()
+	}
 	return pause
 }
 
@@ -83,7 +87,8 @@ func (l *redisLockLock) Acquire(ctx context.Context, req Request) (Hold, error) 
 		return Hold{}, err
 	}
 	start := time.Now()
-	a := &asking{redislock.LinearBackoff(l.pause), start}
+	l.env.Tally.Attempt()
+	a := &asking{redislock.LinearBackoff(l.pause), start, l.env.Tally}
 	wait := req.Wait
 	switch {
 	case wait == 0:

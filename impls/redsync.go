@@ -112,6 +112,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 		return Hold{}, err
 	}
 	start := time.Now()
+	l.env.Tally.Attempt()
 	pools, heard := overheard(l.pools)
 	mine := token(l.env.Rand)
 	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.pace.tries),
@@ -140,7 +141,10 @@ func (l *redSyncLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 }
 
 // again is called between two attempts.
-func (l *redSyncLock) again(int) time.Duration { return l.pace.pause() }
+func (l *redSyncLock) again(int) time.Duration {
+	l.env.Tally.Attempt()
+	return l.pace.pause()
+}
 
 // refused is a definite no where every server that was asked said so, or took back what it had granted.
 func refused(err error, heard []*answered) error {

@@ -136,6 +136,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err != nil {
 		return Hold{}, err
 	}
+	l.env.Tally.Attempt()
 	wait := req.Wait
 	if wait == 0 {
 		wait = zkTry

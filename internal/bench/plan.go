@@ -137,7 +137,7 @@ func (p *Plan) cells(s *suites.Section, how string, remote servers.Remote) (cell
 			continue
 		}
 		c := cell{lock: lock, subject: benchmark.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
-			Params: l.Params, Role: benchmark.Lock, Store: lock.Store, Doc: lock.Doc}}
+			Params: l.Params, Role: benchmark.Lock, Store: lock.Store, Peer: lock.Peer, Doc: lock.Doc}}
 		if lock.Control {
 			c.subject.Defect = lock.Doc
 		}
