@@ -167,7 +167,7 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 			if n.Estimates[m.Name].N == 0 || b.Estimates[m.Name].N == 0 {
 				continue
 			}
-			row := Compared{NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
+			row := Compared{Comparison: Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
 			if !row.Unsafe() {
 				row.Comparison = compare(n.Estimates[m.Name], b.Estimates[m.Name])
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"lockbench/reports"
@@ -23,14 +24,15 @@ type Options struct {
 	Thresholds []benchmark.Threshold
 
 	// What goes wrong with the bench's own controls.
-	NoControls   bool // there are none
-	BlindJudge   bool // the broken lock is found to hold
-	WrongDelay   bool // the known delay is half of what it should be
-	UnseenStall  bool // nothing shows that the generator stood still
-	UnevenAgain  bool // a lock differs from itself
-	Fault        bool // the last point has a fault
-	OnlyContend4 bool // one point of four clients: a small folder
-	OnlyFigures  bool // no curves and no timelines: a quick one
+	NoControls   bool     // there are none
+	BlindJudge   bool     // the broken lock is found to hold
+	WrongDelay   bool     // the known delay is half of what it should be
+	UnseenStall  bool     // nothing shows that the generator stood still
+	UnevenAgain  bool     // a lock differs from itself
+	Fault        bool     // the last point has a fault
+	Points       []string // only these; none: all
+	OnlyContend4 bool     // one point of four clients: a small folder
+	OnlyFigures  bool     // no curves and no timelines: a quick one
 }
 
 // Folder writes bench.json and the trials of a bench.
@@ -144,7 +146,10 @@ func points(o Options) []benchmark.Point {
 		last := &all[len(all)-1]
 		last.Section, last.ID, last.Fault = "faults", "faults-64c-1k-1ms-kill-server", "kill-server"
 	}
-	return all
+	if len(o.Points) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p benchmark.Point) bool { return !slices.Contains(o.Points, p.ID) })
 }
 
 // measured is what a suite measures where: locks everywhere, the others where they tell something.
