@@ -157,6 +157,7 @@ func (f *benchFlags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchmark.
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
+	f.shape.seed = s.Seed // so that the line that reproduces it has the one that was drawn
 	return s, earlier, nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,59 +9,59 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockbench/internal/servers"
+	"lockbench/internal/suites"
 	"lockbench/reports/benchmark"
 )
 
 // gateFlags are what gate was asked to do.
 type gateFlags struct {
-	suite, run, baseline, junit string
+	run, baseline, junit string
+	bench                benchFlags // of the suite that is run, where no run is named
 }
 
-// gateSuite is what gate takes from elsewhere: how a suite is run, and the limits that it states.
-type gateSuite struct {
-	thresholds func(suite string) ([]benchmark.Threshold, error)
-	run        func(ctx context.Context, cmd *cobra.Command, suite string) (dir string, err error)
-}
-
-// gateCommand makes the verb. Without a suite to run it holds runs that are there to the limits in their own bench.json.
-func gateCommand(suite *gateSuite) *cobra.Command {
-	var f gateFlags
+func gateCommand() *cobra.Command {
+	f := &gateFlags{}
 	cmd := &cobra.Command{
 		Use:   "gate",
 		Short: "Hold a bench to limits, for build servers",
-		Long: `gate holds a bench to its suite's thresholds: of a figure, of its ratio to another lock's, or of its ratio to
+		Long: `gate holds a bench to a suite's thresholds: of a figure, of its ratio to another lock's, or of its ratio to
 an earlier run's. Each passes if the whole 95 % interval is within the limit, is breached if all of it is beyond,
 and is too noisy to tell if the limit lies within; a lock that was seen to be unsafe breaches all of its limits.
 
+With --run it judges a bench that is there, by the thresholds that it was planned with or by those of --suite. Without
+it the suite is measured first.
+
 Exit codes: 0 all pass; 5 a breach; 3 none, but something was too noisy to tell or was not measured.
 
-  lockbench gate --run runs/latest-bench --baseline runs/before --junit gate.xml`,
+  lockbench gate --suite suite.yaml --baseline runs/before --junit gate.xml
+  lockbench gate --run runs/latest-bench`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.gate(cmd, suite) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.gate(cmd) },
 	}
-	cmd.Flags().StringVar(&f.run, "run", "", "the bench folder to judge (without it the suite is run)")
-	cmd.Flags().StringVar(&f.baseline, "baseline", "", "the bench folder of an earlier run, for ratios to the baseline")
-	cmd.Flags().StringVar(&f.junit, "junit", "", "also write a JUnit file, one test case for each threshold")
-	if suite != nil {
-		cmd.Flags().StringVar(&f.suite, "suite", "", "the suite whose thresholds apply (default those that the run was planned with)")
-	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.bench.suite, "suite", "", "suite whose thresholds apply: "+shippedSuites()+", or a file")
+	fl.StringVar(&f.baseline, "baseline", "", "bench folder of an earlier run, for ratios to the baseline")
+	fl.StringVar(&f.run, "run", "", "bench folder to judge (without it the suite is measured first)")
+	fl.StringVar(&f.junit, "junit", "", "also write a JUnit file, one test case for each threshold")
+	fl.StringVar(&f.bench.servers, "servers", servers.Auto, "where locks run if the suite is measured: auto, embedded, local, docker, external")
+	f.bench.own.define(fl, "one, or five for the locks that need five")
+	fl.StringVar(&f.bench.out, "out", "", "folder for the results if the suite is measured (runs/<time>-bench-<suite>)")
+	fl.Uint64Var(&f.bench.shape.seed, "seed", 0, "seed of all randomness if the suite is measured (0: the suite's own, or drawn)")
 	return cmd
 }
 
-func (f gateFlags) gate(cmd *cobra.Command, suite *gateSuite) error {
-	dir := f.run
-	if dir == "" {
-		if suite == nil || f.suite == "" {
-			return usage(errors.New("gate needs a run to judge"), "lockbench gate --run runs/latest-bench")
-		}
-		var err error
-		if dir, err = suite.run(cmd.Context(), cmd, f.suite); err != nil {
+func (f *gateFlags) gate(cmd *cobra.Command) error {
+	if f.run == "" && f.bench.suite == "" {
+		return usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
+	}
+	var suite *suites.Suite
+	var err error
+	if f.bench.suite != "" {
+		if suite, err = readSuite(f.bench.suite); err != nil { // before anything is measured
 			return err
 		}
-	}
-	run, err := readBench(dir)
-	if err != nil {
-		return err
 	}
 	var baseline *benchmark.Results
 	if f.baseline != "" {
@@ -70,14 +69,24 @@ func (f gateFlags) gate(cmd *cobra.Command, suite *gateSuite) error {
 			return err
 		}
 	}
-	thresholds := run.Plan.Thresholds
-	if f.suite != "" {
-		if thresholds, err = suite.thresholds(f.suite); err != nil {
+	if suite != nil && len(suite.Thresholds) == 0 {
+		return noThresholds(f.bench.suite)
+	}
+	if f.run == "" {
+		if f.run, err = f.measure(cmd); err != nil {
 			return err
 		}
 	}
+	run, err := readBench(f.run)
+	if err != nil {
+		return err
+	}
+	thresholds := run.Plan.Thresholds
+	if suite != nil {
+		thresholds = suite.Thresholds
+	}
 	if len(thresholds) == 0 {
-		return usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", dir), "state them in the suite, under thresholds")
+		return noThresholds(f.run)
 	}
 	gated, err := benchmark.Gate(run, baseline, thresholds)
 	if err != nil {
@@ -89,7 +98,27 @@ func (f gateFlags) gate(cmd *cobra.Command, suite *gateSuite) error {
 	return printGated(cmd.OutOrStdout(), gated)
 }
 
-func (f gateFlags) writeJUnit(run *benchmark.Results, gated []benchmark.Gated) error {
+func noThresholds(of string) error {
+	return usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", of), "state them in the suite, under thresholds (docs/benchmarks.md)")
+}
+
+// measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; where
+// it could not be measured, there is nothing to hold to them.
+func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
+	b, err := f.bench.prepare(cmd)
+	if err != nil {
+		return "", err
+	}
+	b.stdout = io.Discard // the thresholds are what was asked for
+	err = b.run(cmd.Context())
+	var e *exit
+	if errors.As(err, &e) && (e.code == exitBroken || e.code == exitUndecided) {
+		err = nil
+	}
+	return b.bench.Dir, err
+}
+
+func (f *gateFlags) writeJUnit(run *benchmark.Results, gated []benchmark.Gated) error {
 	if f.junit == "" {
 		return nil
 	}
