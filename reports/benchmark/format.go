@@ -97,8 +97,8 @@ func duration(ns float64) string {
 	return significant(ns/1e9) + " s"
 }
 
-// figure writes a metric's value without its unit.
-func figure(m Metric, v float64) string {
+// metricText writes a metric's value without its unit.
+func metricText(m Metric, v float64) string {
 	if m.Name == "starved" || m.Name == "bypassed" { // clients and grants are whole ones
 		return trimZeros(significant(v))
 	}

@@ -26,7 +26,7 @@ func (v *view) tunedRows() []tunedRow {
 		Comparison
 	}
 	var all []found
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		for _, s := range v.Plan.Subjects {
 			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
 			tuned, plain := v.rows[place{s.Name, p.ID}], v.rows[place{name, p.ID}]

@@ -28,6 +28,7 @@ type sectionVerdict struct {
 type firstGroup struct {
 	Names  []string
 	Where  string // which points, where there are others
+	Name   string // of the section and the points
 	Lead   string // over the next
 	Doubts []string
 	Points []Point
@@ -85,7 +86,11 @@ func headline(sections []sectionVerdict) string {
 	groups := 0
 	for _, s := range sections {
 		groups += len(s.Groups)
-		parts, names = append(parts, s.sentence()), append(names, s.Name)
+		text := s.groupText()
+		if len(sections) > 1 {
+			text = s.Name + ": " + text
+		}
+		parts, names = append(parts, text), append(names, s.Name)
 		for _, g := range s.Groups {
 			if !slices.Contains(winners, g.brief()) {
 				winners = append(winners, g.brief())
@@ -105,8 +110,8 @@ func headline(sections []sectionVerdict) string {
 	return "Highest goodput: " + strings.Join(parts, "; ") + "."
 }
 
-// sentence says who comes first in a section.
-func (s sectionVerdict) sentence() string {
+// groupText says who comes first in a section.
+func (s sectionVerdict) groupText() string {
 	var groups []string
 	for _, g := range s.Groups {
 		text := g.brief()
@@ -115,7 +120,7 @@ func (s sectionVerdict) sentence() string {
 		}
 		groups = append(groups, text)
 	}
-	return s.Name + ": " + joined(groups)
+	return strings.Join(groups, ", ")
 }
 
 // sectionVerdict puts points together that have the same winners.
@@ -139,6 +144,7 @@ func (v *view) sectionVerdict(section string) sectionVerdict {
 		if len(s.Groups) > 1 {
 			g.Where = v.where(g.Points)
 		}
+		g.Name = strings.TrimSpace(v.named(section, g.Where))
 		g.Powerless = v.powerless(g.Points[0])
 		g.Lead, g.Doubts = v.lead(g.Points), v.doubts(*g)
 		if g.Powerless != "" {
