@@ -39,7 +39,8 @@ type foundViolation struct {
 	Violation
 }
 
-// Page is the whole report as one file that needs nothing else: no network, no script.
+// Page is the whole report as one file that needs nothing else: no network, no script. It is to stand in report/ of the
+// bench folder: so it links the trials.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
