@@ -33,17 +33,6 @@ func significant(v float64) string {
 // times writes a ratio.
 func times(v float64) string { return significant(v) + "×" }
 
-// withUnit writes a figure as it stands in a sentence.
-func withUnit(m Metric, v float64) string {
-	switch m.Unit {
-	case "":
-		return significant(v)
-	case "us":
-		return significant(v) + " µs"
-	}
-	return significant(v) + " " + m.Unit
-}
-
 // heading is a metric's title with its unit.
 func heading(m Metric) string {
 	switch m.Unit {

@@ -36,11 +36,14 @@ type firstGroup struct {
 	Powerless string
 }
 
+// nobody comes first where each lock is out of the running.
+const nobody = "nobody"
+
 // Winner names those that come first together.
 func (g firstGroup) Winner() string {
 	switch {
 	case len(g.Names) == 0:
-		return "nobody"
+		return nobody
 	case g.Powerless != "":
 		return "no order can be told"
 	case len(g.Names) == 1:
@@ -70,7 +73,7 @@ func (v *view) verdict() verdict {
 			d.Sections = append(d.Sections, s)
 		}
 	}
-	if d.Headline = headline(d.Sections); len(d.Sections) == 0 {
+	if d.Headline = headline(d.Sections); strings.HasPrefix(d.Headline, "No ") {
 		d.Tone = "unsure"
 	}
 	if broken := v.brokenLocks(); len(broken) > 0 {
@@ -98,7 +101,7 @@ func headline(sections []sectionVerdict) string {
 		}
 	}
 	switch {
-	case len(sections) == 0:
+	case len(sections) == 0 || len(winners) == 1 && winners[0] == nobody:
 		return "No lock could be ranked."
 	case len(winners) == 1 && sections[0].Groups[0].Powerless != "":
 		return "No order can be told: there are too few trials for so many locks."
@@ -292,7 +295,11 @@ func (v *view) brokenLocks() []string {
 		}
 		for _, row := range v.Rows {
 			if row.Subject == s.Name && row.Unsafe != nil {
-				all = append(all, fmt.Sprintf("%s (%s)", s.Name, row.Unsafe.Property))
+				text := row.Unsafe.Property
+				if row.Unsafe.Expected {
+					text += ", as its own table says"
+				}
+				all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
 				break
 			}
 		}
