@@ -24,7 +24,7 @@ const (
 	reference = "set-px-lua"
 	delay     = 5 * time.Millisecond   // that a network is given, and that must be found
 	stall     = 100 * time.Millisecond // of a generator, which must be noticed
-	controls  = "controls"             // the section that they stand in
+	controls  = benchmark.ControlSection
 	pingPoint = "round-trip"
 )
 

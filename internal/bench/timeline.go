@@ -65,7 +65,7 @@ func (t *timeline) timeline(v *checker.Verdict) *benchmark.Timeline {
 	if low > high {
 		return nil
 	}
-	out := &benchmark.Timeline{SliceNS: int64(t.slice), Edges: t.edges[low : high+1]}
+	out := &benchmark.Timeline{SliceNS: int64(t.slice), Edges: t.edges[low:min(high+2, len(t.edges))]} // with the upper one of the last row
 	for _, counts := range t.counts {
 		out.Counts = append(out.Counts, counts[low:high+1])
 	}

@@ -41,11 +41,11 @@ func program(t testing.TB) string {
 	return program
 }
 
-// Open starts a browser that asks for nothing by itself, and ends it with the test, after a minute at most.
+// Open starts a browser that asks for nothing by itself, and ends it with the test, after two minutes at most.
 func Open(t testing.TB) context.Context {
 	t.Helper()
 	file := program(t)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(file), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-pings", true))

@@ -8,7 +8,7 @@ import (
 // changes are what would have to be otherwise for the verdict to be another, in sentences.
 func (v *view) changes() []string {
 	var all []string
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		all = append(all, v.changeAt(p)...)
 	}
 	few := map[string]bool{}
@@ -18,7 +18,7 @@ func (v *view) changes() []string {
 			few[v.name(v.points[row.Point])] = true
 		}
 	}
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		if few[v.name(p)] {
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", v.name(p)))
 		}

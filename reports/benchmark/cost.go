@@ -17,7 +17,7 @@ func costMetrics() []Metric {
 
 func (v *view) costCharts() []chart {
 	var all []chart
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		if c, ok := v.costChart(p); ok {
 			all = append(all, c)
 		}

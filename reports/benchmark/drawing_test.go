@@ -155,3 +155,35 @@ func TestNames(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestTunedElsewhere: a lock and its tuned one are compared under the same conditions, also where these stand in two
+// sections, and under no others.
+func TestTunedElsewhere(t *testing.T) {
+	var values []float64
+	var blocks []int
+	for i := range 8 {
+		values, blocks = append(values, 100+float64(i)), append(blocks, i)
+	}
+	twice := func(by float64) Row {
+		scaled := slices.Clone(values)
+		for i := range scaled {
+			scaled[i] *= by
+		}
+		return Row{Trials: 8, Estimates: map[string]Estimate{"goodput": EstimateOf(scaled, blocks)}}
+	}
+	at := func(row Row, subject, point string) Row {
+		row.Subject, row.Point = subject, point
+		return row
+	}
+	point := func(id, section string, clients int) Point {
+		return Point{ID: id, Section: section, Clients: clients, Keys: 1, Arrivals: Closed, Fault: "none"}
+	}
+	r := &Results{Plan: &Plan{
+		Subjects: []Subject{{Name: "x", Role: Lock}, {Name: "x-tuned", Role: Lock, Params: map[string]string{"b": "2", "a": "1"}}},
+		Points:   []Point{point("p", "contended", 16), point("q", "contended", 64), point("r", "as they come", 16)},
+	}, Rows: []Row{at(twice(2), "x-tuned", "p"), at(twice(2), "x-tuned", "q"), at(twice(1), "x", "r")}}
+	rows := newView(r).tunedRows()
+	if len(rows) != 1 || rows[0].Where != "contended, 16 clients" || rows[0].Ratio != "2.00×" || !rows[0].Differs || rows[0].Params != "a=1 b=2" {
+		t.Errorf("%+v", rows)
+	}
+}

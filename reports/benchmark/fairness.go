@@ -44,7 +44,7 @@ func shares(trials []*Trial) []float64 {
 
 func (v *view) fairnessCharts() []chart {
 	var all []chart
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		if !p.Contended() {
 			continue
 		}
@@ -134,7 +134,7 @@ func (v *view) fairnessTable(p Point, panels []panel) (head []string, rows [][]s
 		for _, m := range shown {
 			text := none
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				text = figure(m, e.Median)
+				text = metricText(m, e.Median)
 			}
 			row = append(row, text)
 		}

@@ -8,7 +8,7 @@ import (
 // forestCharts are, for each point, how far the locks stay behind the best.
 func (v *view) forestCharts() []chart {
 	var all []chart
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		if c, ok := v.forestChart(p); ok {
 			all = append(all, c)
 		}

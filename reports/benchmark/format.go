@@ -33,17 +33,6 @@ func significant(v float64) string {
 // times writes a ratio.
 func times(v float64) string { return significant(v) + "×" }
 
-// withUnit writes a figure as it stands in a sentence.
-func withUnit(m Metric, v float64) string {
-	switch m.Unit {
-	case "":
-		return significant(v)
-	case "us":
-		return significant(v) + " µs"
-	}
-	return significant(v) + " " + m.Unit
-}
-
 // heading is a metric's title with its unit.
 func heading(m Metric) string {
 	switch m.Unit {
@@ -97,8 +86,8 @@ func duration(ns float64) string {
 	return significant(ns/1e9) + " s"
 }
 
-// figure writes a metric's value without its unit.
-func figure(m Metric, v float64) string {
+// metricText writes a metric's value without its unit.
+func metricText(m Metric, v float64) string {
 	if m.Name == "starved" || m.Name == "bypassed" { // clients and grants are whole ones
 		return trimZeros(significant(v))
 	}

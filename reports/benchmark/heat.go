@@ -47,7 +47,7 @@ func (v *view) addHeat(all []chart, name string, p Point) []chart {
 	}
 	c := chart{ID: slug("heat", p.ID, name), Name: name + ", " + v.name(p)}
 	c.Takeaway = h.takeaway(name)
-	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", duration(float64(h.SliceNS)), t.Block+1, setting(t.MeasuredNS))
+	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", duration(float64(h.SliceNS)), t.Block+1, duration(float64(t.MeasuredNS)))
 	c.Head, c.Rows = h.table()
 	c.SVG = h.draw().svg(c.ID, "heat", "Acquire latency over time, "+name+", "+describe(p), c.Takeaway)
 	return append(all, c)

@@ -15,21 +15,22 @@ var templates embed.FS
 // page is what the templates are given: words and numbers ready to be printed.
 type page struct {
 	*Results
-	Verdict     verdict
-	Tiles       []tile
-	Safety      []safetyRow
-	Found       []foundViolation // of a bench whose figures are withheld
-	Tables      []pointTable
-	Percentiles []chart
-	Scaling     []chart
-	Fairness    []chart
-	Costs       []chart
-	Heats       []chart
-	Forests     []chart
-	Tuned       []tunedRow
-	TunedText   string
-	Changes     []string
-	Style       template.CSS
+	Verdict       verdict
+	Tiles         []tile
+	Safety        []safetyRow
+	Found         []foundViolation // of a bench whose figures are withheld
+	Tables        []pointTable
+	ControlTables []pointTable // of the points that are there for controls and floors alone
+	Percentiles   []chart
+	Scaling       []chart
+	Fairness      []chart
+	Costs         []chart
+	Heats         []chart
+	Forests       []chart
+	Tuned         []tunedRow
+	TunedText     string
+	Changes       []string
+	Style         template.CSS
 }
 
 // foundViolation is told of even where no figure is.
@@ -38,7 +39,8 @@ type foundViolation struct {
 	Violation
 }
 
-// Page is the whole report as one file that needs nothing else: no network, no script.
+// Page is the whole report as one file that needs nothing else: no network, no script. It is to stand in report/ of the
+// bench folder: so it links the trials.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
@@ -80,7 +82,8 @@ func newPage(r *Results) (*page, error) {
 		}
 		return p, nil
 	}
-	p.Tiles, p.Safety, p.Tables = v.tiles(), v.safety(), v.tables()
+	p.Tiles, p.Safety, p.Tables = v.tiles(), v.safety(), v.tables(v.compared())
+	p.ControlTables = v.tables(v.pointsOf(ControlSection))
 	p.Scaling, p.Fairness, p.Costs = v.scalingCharts(), v.fairnessCharts(), v.costCharts()
 	p.Heats, p.Forests = v.heatCharts(), v.forestCharts()
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {

@@ -100,7 +100,7 @@ func (d distribution) at(rank float64) (ns float64, ok bool) {
 // percentileCharts are the latency of each point, with a chart for each class: they are never mixed.
 func (v *view) percentileCharts() ([]chart, error) {
 	var all []chart
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		for _, class := range []string{"uncontended", "contended"} {
 			c, err := v.percentileChart(p, class)
 			if err != nil {

@@ -93,6 +93,9 @@ type Point struct {
 	DurationNS int64    `json:"duration_ns"`               // of the measured window of each trial
 }
 
+// ControlSection is the section of points at which nothing is compared but the bench's own controls and floors.
+const ControlSection = "controls"
+
 // Contended tells whether two clients ever ask for the same key.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 

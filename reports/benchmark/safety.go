@@ -31,6 +31,8 @@ func (r safetyRow) State() (word, class string) {
 		return "not judged", "score-measured"
 	case exclusion && r.Subject.Role == Control:
 		return "caught", "score-caught"
+	case exclusion && r.Subject.Role == Floor:
+		return "no lock", "score-measured"
 	case exclusion:
 		return "violated", "score-broken"
 	case r.Subject.Role == Control:

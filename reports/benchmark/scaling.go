@@ -18,7 +18,7 @@ type sweep struct {
 // sweeps are those of at least two numbers of clients, in the plan's order.
 func (v *view) sweeps() []sweep {
 	var all []sweep
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		about := commonText(p)
 		i := slices.IndexFunc(all, func(s sweep) bool { return s.section == p.Section && s.about == about })
 		if i < 0 {
@@ -40,7 +40,7 @@ func commonText(p Point) string {
 		keys = "a key for each client"
 	}
 	parts := []string{keys, holdText(p), p.Workload}
-	if p.Arrivals != Closed && p.Arrivals != "" {
+	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
 	}
 	if faulty(p) {
@@ -80,7 +80,7 @@ func (v *view) scalingChart(s sweep) (chart, bool) {
 	}
 	ceiling := v.ceilings(s)
 	c := chart{
-		ID: slug("scaling", s.section, s.about), Name: s.section + ", " + s.about, Note: strings.TrimSpace(left + " " + greyed(names)),
+		ID: slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
 	}
 	c.Takeaway = scalingTakeaway(names, lines, ceiling)
 	c.Head, c.Rows = scalingTable(s, names, lines, ceiling)

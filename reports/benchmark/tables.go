@@ -37,13 +37,13 @@ type tableRow struct {
 
 // tableMetrics stand beside goodput in the table of a point, those that were measured there.
 func tableMetrics() []string {
-	return []string{"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain"}
+	return []string{"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50"}
 }
 
-func (v *view) tables() []pointTable {
+func (v *view) tables(points []Point) []pointTable {
 	var all []pointTable
-	for _, p := range v.Plan.Points {
-		t := pointTable{ID: slug("point", p.ID), Name: v.name(p), About: describe(p), Duration: setting(p.DurationNS)}
+	for _, p := range points {
+		t := pointTable{ID: slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "), Duration: setting(p.DurationNS)}
 		t.Extra = v.measuredAt(p, tableMetrics())
 		for _, r := range v.ranked(p.ID) {
 			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
@@ -67,7 +67,7 @@ func (v *view) tables() []pointTable {
 	return all
 }
 
-// measuredAt are the metrics of which some lock has a figure at the point. Those that a tenth of its grants or fewer are
+// measuredAt are the metrics of which some lock has a figure at the point, or anything at a point of controls. Those that a tenth of its grants or fewer are
 // of, as contended ones where each client has a key of its own, are told from the others by their own class.
 func (v *view) measuredAt(p Point, names []string) []Metric {
 	var all []Metric
@@ -76,8 +76,11 @@ func (v *view) measuredAt(p Point, names []string) []Metric {
 			continue
 		}
 		m, ok := FindMetric(name)
-		for _, r := range v.ranked(p.ID) {
-			if _, measured := v.estimate(r.Subject, p.ID, name); ok && measured {
+		for _, row := range v.Rows {
+			if v.subjects[row.Subject].Role != Lock && p.Section != ControlSection || row.Point != p.ID {
+				continue // a floor's figures are no reason for a column
+			}
+			if _, measured := v.estimate(row.Subject, p.ID, name); ok && measured {
 				all = append(all, m)
 				break
 			}
@@ -114,7 +117,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			return none, ""
 		}
 		m, _ := FindMetric(name)
-		return figure(m, e.Median), span(e.Low, e.High)
+		return metricText(m, e.Median), span(e.Low, e.High)
 	}
 	t.Goodput, t.Interval = shown("goodput")
 	for _, m := range extra {
@@ -205,7 +208,7 @@ func metricsOf(rows []*Row) allMetrics {
 		for _, row := range rows {
 			cell := metricCell{Text: none}
 			if e, ok := row.Estimates[m.Name]; ok && e.N > 0 {
-				cell, some = metricCell{figure(m, e.Median), span(e.Low, e.High)}, true
+				cell, some = metricCell{metricText(m, e.Median), span(e.Low, e.High)}, true
 			}
 			line.Cells = append(line.Cells, cell)
 		}

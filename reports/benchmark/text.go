@@ -13,7 +13,7 @@ func Text(w io.Writer, r *Results) error {
 	v := newView(r)
 	t := &lines{}
 	if len(r.Withheld) == 0 {
-		for _, p := range v.tables() {
+		for _, p := range v.tables(v.compared()) {
 			t.add(p.Name + " (" + p.About + ")")
 			t.columns(textRows(p))
 			t.add("")
@@ -37,7 +37,7 @@ func Text(w io.Writer, r *Results) error {
 	for _, s := range d.Sections {
 		for _, g := range s.Groups {
 			for _, doubt := range g.Doubts {
-				t.paragraph("but " + s.Name + ": " + doubt)
+				t.paragraph("but " + g.Name + ": " + doubt)
 			}
 		}
 	}

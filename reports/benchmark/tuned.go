@@ -18,18 +18,18 @@ type tunedRow struct {
 	Differs, Violated bool
 }
 
-// tunedRows compares each subject X-tuned with X wherever both were measured, by goodput. All rows are corrected
-// together.
+// tunedRows compares each subject X-tuned with X wherever both were measured under the same conditions, by goodput. All
+// rows are corrected together.
 func (v *view) tunedRows() []tunedRow {
 	type found struct {
 		tunedRow
 		Comparison
 	}
 	var all []found
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		for _, s := range v.Plan.Subjects {
 			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
-			tuned, plain := v.rows[place{s.Name, p.ID}], v.rows[place{name, p.ID}]
+			tuned, plain := v.rows[place{s.Name, p.ID}], v.rowAlike(name, p)
 			if !ok || tuned == nil || plain == nil {
 				continue
 			}
@@ -51,6 +51,22 @@ func (v *view) tunedRows() []tunedRow {
 		rows = append(rows, f.tunedRow)
 	}
 	return rows
+}
+
+// rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
+// the same.
+func (v *view) rowAlike(subject string, p Point) *Row {
+	if row := v.rows[place{subject, p.ID}]; row != nil {
+		return row
+	}
+	alike := p
+	for _, q := range v.compared() {
+		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
+		if row := v.rows[place{subject, q.ID}]; alike == q && row != nil {
+			return row
+		}
+	}
+	return nil
 }
 
 // settings writes parameters in a fixed order.

@@ -28,6 +28,7 @@ type sectionVerdict struct {
 type firstGroup struct {
 	Names  []string
 	Where  string // which points, where there are others
+	Name   string // of the section and the points
 	Lead   string // over the next
 	Doubts []string
 	Points []Point
@@ -35,11 +36,14 @@ type firstGroup struct {
 	Powerless string
 }
 
+// nobody comes first where each lock is out of the running.
+const nobody = "nobody"
+
 // Winner names those that come first together.
 func (g firstGroup) Winner() string {
 	switch {
 	case len(g.Names) == 0:
-		return "nobody"
+		return nobody
 	case g.Powerless != "":
 		return "no order can be told"
 	case len(g.Names) == 1:
@@ -69,7 +73,7 @@ func (v *view) verdict() verdict {
 			d.Sections = append(d.Sections, s)
 		}
 	}
-	if d.Headline = headline(d.Sections); len(d.Sections) == 0 {
+	if d.Headline = headline(d.Sections); strings.HasPrefix(d.Headline, "No ") {
 		d.Tone = "unsure"
 	}
 	if broken := v.brokenLocks(); len(broken) > 0 {
@@ -85,7 +89,11 @@ func headline(sections []sectionVerdict) string {
 	groups := 0
 	for _, s := range sections {
 		groups += len(s.Groups)
-		parts, names = append(parts, s.sentence()), append(names, s.Name)
+		text := s.groupText()
+		if len(sections) > 1 {
+			text = s.Name + ": " + text
+		}
+		parts, names = append(parts, text), append(names, s.Name)
 		for _, g := range s.Groups {
 			if !slices.Contains(winners, g.brief()) {
 				winners = append(winners, g.brief())
@@ -93,7 +101,7 @@ func headline(sections []sectionVerdict) string {
 		}
 	}
 	switch {
-	case len(sections) == 0:
+	case len(sections) == 0 || len(winners) == 1 && winners[0] == nobody:
 		return "No lock could be ranked."
 	case len(winners) == 1 && sections[0].Groups[0].Powerless != "":
 		return "No order can be told: there are too few trials for so many locks."
@@ -105,8 +113,8 @@ func headline(sections []sectionVerdict) string {
 	return "Highest goodput: " + strings.Join(parts, "; ") + "."
 }
 
-// sentence says who comes first in a section.
-func (s sectionVerdict) sentence() string {
+// groupText says who comes first in a section.
+func (s sectionVerdict) groupText() string {
 	var groups []string
 	for _, g := range s.Groups {
 		text := g.brief()
@@ -115,7 +123,7 @@ func (s sectionVerdict) sentence() string {
 		}
 		groups = append(groups, text)
 	}
-	return s.Name + ": " + joined(groups)
+	return strings.Join(groups, ", ")
 }
 
 // sectionVerdict puts points together that have the same winners.
@@ -139,6 +147,7 @@ func (v *view) sectionVerdict(section string) sectionVerdict {
 		if len(s.Groups) > 1 {
 			g.Where = v.where(g.Points)
 		}
+		g.Name = strings.TrimSpace(v.named(section, g.Where))
 		g.Powerless = v.powerless(g.Points[0])
 		g.Lead, g.Doubts = v.lead(g.Points), v.doubts(*g)
 		if g.Powerless != "" {
@@ -286,7 +295,11 @@ func (v *view) brokenLocks() []string {
 		}
 		for _, row := range v.Rows {
 			if row.Subject == s.Name && row.Unsafe != nil {
-				all = append(all, fmt.Sprintf("%s (%s)", s.Name, row.Unsafe.Property))
+				text := row.Unsafe.Property
+				if row.Unsafe.Expected {
+					text += ", as its own table says"
+				}
+				all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
 				break
 			}
 		}

@@ -104,10 +104,15 @@ func (v *view) charted(point string) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
+// compared are the points at which locks are compared: all but those of the bench's own controls.
+func (v *view) compared() []Point {
+	return slices.DeleteFunc(slices.Clone(v.Plan.Points), func(p Point) bool { return p.Section == ControlSection })
+}
+
 // sections are the names of the suite's, in its order.
 func (v *view) sections() []string {
 	var all []string
-	for _, p := range v.Plan.Points {
+	for _, p := range v.compared() {
 		if !slices.Contains(all, p.Section) {
 			all = append(all, p.Section)
 		}
@@ -122,7 +127,7 @@ func (v *view) pointsOf(section string) []Point {
 // describe says a point's conditions in words.
 func describe(p Point) string {
 	parts := []string{plural(p.Clients, "client"), plural(p.Keys, "key"), holdText(p)}
-	if p.Arrivals != Closed && p.Arrivals != "" {
+	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
 	}
 	if faulty(p) {
@@ -141,6 +146,9 @@ func holdText(p Point) string {
 }
 
 func arrivalText(p Point) string {
+	if p.Arrivals == Closed || p.Arrivals == "" {
+		return "each as soon as the last is done"
+	}
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, significant(p.Rate))
 }
 
@@ -163,10 +171,16 @@ func (v *view) apart(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// name is a point's in headings: its section, and what tells it from the others of that.
-func (v *view) name(p Point) string {
-	if text := v.apart(p); text != "" {
-		return p.Section + ", " + text
+// named is a section with something of it, or that alone where there is but one section.
+func (v *view) named(section, text string) string {
+	switch {
+	case text == "":
+		return section
+	case section != ControlSection && len(v.sections()) == 1:
+		return text
 	}
-	return p.Section
+	return section + ", " + text
 }
+
+// name is a point's in headings: its section, and what tells it from the others of that.
+func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }
