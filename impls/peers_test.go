@@ -232,3 +232,37 @@ func TestOwnHasNoPeers(t *testing.T) {
 		t.Errorf("in virtual time there are %q, want %q", got, want)
 	}
 }
+
+// TestRueidislockForgetsWhoWaits: where the server stands still for longer than an attempt may take, who had asked waits
+// for ever, though the lock is free, and is granted to whoever asks anew. That is its defect: the row of the expectations
+// that says so is to go when this test fails.
+func TestRueidislockForgetsWhoWaits(t *testing.T) {
+	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
+	a, b := s.open(0, nil), s.open(1, nil)
+	s.free(a, s.take(a, request("a", 0))) // it is connected
+	s.free(b, s.take(b, request("b", 0)))
+	if err := s.group.Nodes[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() {
+		_, err := a.Acquire(ctx, request("a", -1))
+		waited <- err
+	}()
+	time.Sleep(500 * time.Millisecond) // so that its attempt is given up
+	if err := s.group.Nodes[0].Resume(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // so that what it set is taken back
+	s.free(b, s.take(b, request("b", -1)))
+	select {
+	case err := <-waited:
+		t.Errorf("its wait came to an end: %v", err)
+	case <-time.After(time.Second):
+	}
+	cancel()
+	if err := <-waited; !errors.Is(err, context.Canceled) {
+		t.Errorf("it was cancelled, and its acquire came to %v", err)
+	}
+}
