@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -189,14 +190,17 @@ func (l *fencedLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err := l.listen(ctx); err != nil {
 		return Hold{}, fmt.Errorf("%w: nothing was asked: %w", ErrBusy, err)
 	}
-	r.entry = fmt.Sprintf("%s %s %010d %s", r.token, l.id, min(r.handover.Milliseconds(), longestHandover), req.Owner)
+	r.entry = r.token + " " + l.id + " " + tenDigits(r.handover) + " " + req.Owner
 	r.waiter = l.register(r.token)
 	defer l.unregister(r.token)
 	return l.wait(ctx, r)
 }
 
-// longestHandover is what an entry has room for: 115 days.
-const longestHandover = 9_999_999_999
+// tenDigits is a lease in ms as scripts copy it: there is room for 115 days, and more is not asked for.
+func tenDigits(lease time.Duration) string {
+	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
+	return "0000000000"[len(ms):] + ms
+}
 
 // wait asks, then waits to be told, and asks again from time to time in case nobody does.
 func (l *fencedLock) wait(ctx context.Context, r *request) (Hold, error) {
@@ -249,7 +253,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		again = 1
 	}
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
 	if err != nil {
 		return Hold{}, err
 	}
@@ -316,7 +320,7 @@ func (l *fencedLock) lookAfter(h *lease, next time.Time) {
 }
 
 func (l *fencedLock) renew(ctx context.Context, h *lease) error {
-	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key), h.grant.Token, h.ttl.Milliseconds()).Int64())
+	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key), h.grant.Token, tenDigits(h.ttl)).Int64())
 }
 
 // forget drops a hold that is over and was not released: its release finds out from the store.
@@ -428,15 +432,15 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 		return "", 0, err
 	}
 	var token string
-	var fence, until int64
-	if _, err := fmt.Sscanf(record, "%s %d %d", &token, &fence, &until); err != nil {
+	var fence, depth, since, lease int64
+	if _, err := fmt.Sscanf(record, "%s %d %d %d %d", &token, &fence, &depth, &since, &lease); err != nil {
 		return "", 0, fmt.Errorf("%q is not the record of a lock: %w", record, err)
 	}
 	now, err := l.Time(ctx).Result()
 	if err != nil {
 		return "", 0, err
 	}
-	if left := time.UnixMicro(until).Sub(now); left > 0 {
+	if left := time.UnixMicro(since + lease*1000).Sub(now); left > 0 {
 		return token, left, nil
 	}
 	return "", 0, nil

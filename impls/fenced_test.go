@@ -45,7 +45,7 @@ func inQueue(t *testing.T, g *servers.Group, n int64) {
 
 // record is what the store has of a hold that has a minute left, and waiting what it has of one who waits.
 func record(token string, fence int64, depth int, owner string) string {
-	return fmt.Sprintf("%s %016d %016d %010d %s", token, fence, time.Now().Add(time.Minute).UnixMicro(), depth, owner)
+	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
 }
 
 func waiting(token, process, owner string) string {
