@@ -162,7 +162,7 @@ type request struct {
 	Request
 	*waiter
 	token    string
-	entry    string // in the queue
+	place    string // in the queue: the process and the lease of a hand-over; empty for one that does not wait
 	start    time.Time
 	sent     time.Duration // of the last question, since start
 	queued   bool          // asked at least once
@@ -190,7 +190,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err := l.listen(ctx); err != nil {
 		return Hold{}, fmt.Errorf("%w: nothing was asked: %w", ErrBusy, err)
 	}
-	r.entry = r.token + " " + l.id + " " + tenDigits(r.handover) + " " + req.Owner
+	r.place = l.id + " " + tenDigits(r.handover)
 	r.waiter = l.register(r.token)
 	defer l.unregister(r.token)
 	return l.wait(ctx, r)
@@ -253,18 +253,36 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 		again = 1
 	}
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.place, again, l.mint, l.mine(r.Key, r.Owner)).Result()
 	if err != nil {
 		return Hold{}, err
 	}
-	depth, _ := reply[0].(int64)
-	bearer, _ := reply[1].(string)
-	number, _ := reply[2].(int64)
+	if fence, isNew := reply.(int64); isNew {
+		return l.hold(r, Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.TTL}), nil
+	}
+	depth, bearer, number, err := standing(reply)
+	if err != nil {
+		return Hold{}, err
+	}
 	if depth == 0 {
 		r.lookIn = lookIn(r.TTL, time.Duration(number)*time.Millisecond)
 		return Hold{}, ErrBusy
 	}
 	return l.hold(r, Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
+}
+
+// standing is the answer of the acquire script where the lock is held already: by whoever asks, or by another.
+func standing(reply any) (depth int64, bearer string, number int64, err error) {
+	if parts, _ := reply.([]any); len(parts) == 3 {
+		var whole [3]bool
+		depth, whole[0] = parts[0].(int64)
+		bearer, whole[1] = parts[1].(string)
+		number, whole[2] = parts[2].(int64)
+		if whole == [3]bool{true, true, true} {
+			return depth, bearer, number, nil
+		}
+	}
+	return 0, "", 0, fmt.Errorf("the server answered an acquire with %v, which nobody understands", reply)
 }
 
 // mine is the token of what an owner holds in this process, as far as that knows, or empty.
@@ -345,7 +363,11 @@ func (l *fencedLock) drop(h *lease) {
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := detached(ctx, withdrawWithin)
 	defer cancel()
-	if err := l.release(ctx, r.Key, r.token, r.entry); err != nil && !errors.Is(err, ErrNotHeld) {
+	entry := ""
+	if r.place != "" {
+		entry = r.token + " " + r.place + " " + r.Owner
+	}
+	if err := l.release(ctx, r.Key, r.token, entry); err != nil && !errors.Is(err, ErrNotHeld) {
 		return err
 	}
 	return nil
@@ -408,7 +430,7 @@ func (l *fencedLock) letGo(token string) *lease {
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.channels(), l.mint).Int64())
+	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.names, l.mint).Int64())
 }
 
 func released(code int64, err error) error {

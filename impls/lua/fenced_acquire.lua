@@ -1,10 +1,11 @@
 -- Take the lock, take it once more, or get in the queue; all in one step, so that no release can come
 -- between looking and queueing.
 -- KEYS[1] the lock.
--- ARGV[1] the token of this request; ARGV[2] its owner; ARGV[3] its lease in ms, of ten digits; ARGV[4] its entry in the
--- queue, empty for one that does not wait; ARGV[5] 1 if it asked before; ARGV[6] what fences follow: clock or count;
--- ARGV[7] the token of what the owner holds already, as far as its process knows.
--- Returns {depth, token, fence} if granted, {0, '', time left in ms} if not.
+-- ARGV[1] the token of this request; ARGV[2] its owner; ARGV[3] its lease in ms, of ten digits; ARGV[4] its process
+-- and the lease of a hand-over, as in its entry in the queue, empty for one that does not wait; ARGV[5] 1 if it asked
+-- before; ARGV[6] what fences follow: clock or count; ARGV[7] the token of what the owner holds already, as far as its
+-- process knows.
+-- Returns the fence of a new hold, {depth, token, fence} of one that there was, {0, '', time left in ms} if it is refused.
 --
 -- What there is of a lock is one list, so that a release gets at the hold and at the first who waits with one command.
 -- Its first element is the record, and those after it are the entries of who waits, in the order in which they came.
@@ -46,9 +47,9 @@ if over <= now then
 		call('RPUSH', key, held)
 	end
 	if ARGV[5] == '1' and ARGV[4] ~= '' then
-		call('LREM', key, 0, ARGV[4])
+		call('LREM', key, 0, ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2])
 	end
-	return {1, ARGV[1], new}
+	return new
 end
 
 -- Granted already: the release before handed it over and its notice is late or lost, or this command was
@@ -72,13 +73,16 @@ if record:sub(90) == ARGV[2] then
 	end
 	call('LSET', key, 0, token .. ' ' .. fence .. string.format(' %010d ', depth + 1) .. lease .. ' ' .. ARGV[2])
 	if ARGV[5] == '1' and ARGV[4] ~= '' then
-		call('LREM', key, 0, ARGV[4])
+		call('LREM', key, 0, ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2])
 	end
 	return {depth + 1, token, new}
 end
 
 -- Another's: queue, once.
-if ARGV[4] ~= '' and not (ARGV[5] == '1' and call('LPOS', key, ARGV[4])) then
-	call('RPUSH', key, ARGV[4])
+if ARGV[4] ~= '' then
+	local entry = ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2]
+	if ARGV[5] ~= '1' or not call('LPOS', key, entry) then
+		call('RPUSH', key, entry)
+	end
 end
 return {0, '', math.ceil((over - now) / 1000)}

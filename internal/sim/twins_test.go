@@ -181,6 +181,7 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as they are in the first entries
 	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
 		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
@@ -203,7 +204,7 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), tenDigits, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), tenDigits, some("", places[0], places[1]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
 		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
 		"fenced_renew":        {some(tokens...), tenDigits},
 	}[nameOf(t)]

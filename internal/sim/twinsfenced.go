@@ -97,8 +97,9 @@ func (c *call) said3(depth int, token string, last int) bool {
 }
 
 func (c *call) fencedAcquire() bool {
-	token, owner, entry := c.args[0], c.args[1], c.args[3]
-	waits, again := entry != "", c.args[4] == "1"
+	token, owner := c.args[0], c.args[1]
+	waits, again := c.args[3] != "", c.args[4] == "1"
+	entry := token + " " + c.args[3] + " " + owner
 	ms, whole := lease(c.args[2])
 	f, known := c.fence()
 	if !whole || !known || len(token) != 32 {
@@ -113,7 +114,7 @@ func (c *call) fencedAcquire() bool {
 		there := f.there
 		f = fence{there: there, token: token, owner: owner, fence: f.mint(now, c.args[5]), depth: 1, since: now, lease: ms}
 		c.put(f)
-		return c.said3(1, token, f.fence)
+		return c.said(f.fence)
 	case f.token == token:
 		f.since, f.lease = now, ms
 		c.put(f)
