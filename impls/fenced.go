@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -161,7 +162,7 @@ type request struct {
 	Request
 	*waiter
 	token    string
-	entry    string // in the queue
+	place    string // in the queue: the process and the lease of a hand-over; empty for one that does not wait
 	start    time.Time
 	sent     time.Duration // of the last question, since start
 	queued   bool          // asked at least once
@@ -189,14 +190,17 @@ func (l *fencedLock) Acquire(ctx context.Context, req Request) (Hold, error) {
 	if err := l.listen(ctx); err != nil {
 		return Hold{}, fmt.Errorf("%w: nothing was asked: %w", ErrBusy, err)
 	}
-	r.entry = fmt.Sprintf("%s %s %010d %s", r.token, l.id, min(r.handover.Milliseconds(), longestHandover), req.Owner)
+	r.place = l.id + " " + tenDigits(r.handover)
 	r.waiter = l.register(r.token)
 	defer l.unregister(r.token)
 	return l.wait(ctx, r)
 }
 
-// longestHandover is what an entry has room for: 115 days.
-const longestHandover = 9_999_999_999
+// tenDigits is a lease in ms as scripts copy it: there is room for 115 days, and more is not asked for.
+func tenDigits(lease time.Duration) string {
+	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
+	return "0000000000"[len(ms):] + ms
+}
 
 // wait asks, then waits to be told, and asks again from time to time in case nobody does.
 func (l *fencedLock) wait(ctx context.Context, r *request) (Hold, error) {
@@ -250,18 +254,36 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (Hold, error) {
 	}
 	l.env.Tally.Attempt()
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, l.mint, l.mine(r.Key, r.Owner)).Slice()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.place, again, l.mint, l.mine(r.Key, r.Owner)).Result()
 	if err != nil {
 		return Hold{}, err
 	}
-	depth, _ := reply[0].(int64)
-	bearer, _ := reply[1].(string)
-	number, _ := reply[2].(int64)
+	if fence, isNew := reply.(int64); isNew {
+		return l.hold(r, Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.TTL}), nil
+	}
+	depth, bearer, number, err := standing(reply)
+	if err != nil {
+		return Hold{}, err
+	}
 	if depth == 0 {
 		r.lookIn = lookIn(r.TTL, time.Duration(number)*time.Millisecond)
 		return Hold{}, ErrBusy
 	}
 	return l.hold(r, Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
+}
+
+// standing is the answer of the acquire script where the lock is held already: by whoever asks, or by another.
+func standing(reply any) (depth int64, bearer string, number int64, err error) {
+	if parts, _ := reply.([]any); len(parts) == 3 {
+		var whole [3]bool
+		depth, whole[0] = parts[0].(int64)
+		bearer, whole[1] = parts[1].(string)
+		number, whole[2] = parts[2].(int64)
+		if whole == [3]bool{true, true, true} {
+			return depth, bearer, number, nil
+		}
+	}
+	return 0, "", 0, fmt.Errorf("the server answered an acquire with %v, which nobody understands", reply)
 }
 
 // mine is the token of what an owner holds in this process, as far as that knows, or empty.
@@ -317,7 +339,7 @@ func (l *fencedLock) lookAfter(h *lease, next time.Time) {
 }
 
 func (l *fencedLock) renew(ctx context.Context, h *lease) error {
-	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key), h.grant.Token, h.ttl.Milliseconds()).Int64())
+	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.grant.Key), h.grant.Token, tenDigits(h.ttl)).Int64())
 }
 
 // forget drops a hold that is over and was not released: its release finds out from the store.
@@ -342,7 +364,11 @@ func (l *fencedLock) drop(h *lease) {
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := detached(ctx, withdrawWithin)
 	defer cancel()
-	if err := l.release(ctx, r.Key, r.token, r.entry); err != nil && !errors.Is(err, ErrNotHeld) {
+	entry := ""
+	if r.place != "" {
+		entry = r.token + " " + r.place + " " + r.Owner
+	}
+	if err := l.release(ctx, r.Key, r.token, entry); err != nil && !errors.Is(err, ErrNotHeld) {
 		return err
 	}
 	return nil
@@ -405,7 +431,7 @@ func (l *fencedLock) letGo(token string) *lease {
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.channels(), l.mint).Int64())
+	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.names, l.mint).Int64())
 }
 
 func released(code int64, err error) error {
@@ -429,15 +455,15 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 		return "", 0, err
 	}
 	var token string
-	var fence, until int64
-	if _, err := fmt.Sscanf(record, "%s %d %d", &token, &fence, &until); err != nil {
+	var fence, depth, since, lease int64
+	if _, err := fmt.Sscanf(record, "%s %d %d %d %d", &token, &fence, &depth, &since, &lease); err != nil {
 		return "", 0, fmt.Errorf("%q is not the record of a lock: %w", record, err)
 	}
 	now, err := l.Time(ctx).Result()
 	if err != nil {
 		return "", 0, err
 	}
-	if left := time.UnixMicro(until).Sub(now); left > 0 {
+	if left := time.UnixMicro(since + lease*1000).Sub(now); left > 0 {
 		return token, left, nil
 	}
 	return "", 0, nil

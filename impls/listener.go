@@ -19,6 +19,7 @@ import (
 type listener struct {
 	node
 	id    string // of the process; its channel is named after it
+	names string // what the names of all processes' channels begin with
 	stray func(key, token string)
 
 	turn  chan struct{} // capacity 1: one opens the subscription, the others wait for that
@@ -40,12 +41,9 @@ type waiter struct {
 
 func newListener(n node, id string, stray func(key, token string)) *listener {
 	life, end := context.WithCancel(context.Background())
-	return &listener{node: n, id: id, stray: stray, turn: make(chan struct{}, 1), ready: make(chan struct{}),
+	return &listener{node: n, id: id, names: n.prefix + "granted:", stray: stray, turn: make(chan struct{}, 1), ready: make(chan struct{}),
 		ended: make(chan struct{}), life: life, end: end, waiters: map[string]*waiter{}}
 }
-
-// channels is what the names of all processes' channels begin with.
-func (l *listener) channels() string { return l.prefix + "granted:" }
 
 const (
 	readyWithin = time.Second     // then the question itself shall find out what is wrong
@@ -101,7 +99,7 @@ func (l *listener) subscription() *redis.PubSub {
 // subscribe opens a new subscription in place of the one there was. Receiving from it finds out whether
 // that went well, and tries again where it did not.
 func (l *listener) subscribe() *redis.PubSub {
-	sub := l.Subscribe(l.life, l.channels()+l.id)
+	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sub = sub; l.life.Err() != nil {

@@ -16,34 +16,36 @@ if not first then
 	return 0
 end
 local record, waiter = first[1], first[2]
-local fence, over, time = tonumber(record:sub(34, 49)), tonumber(record:sub(51, 66)), call('TIME')
-local now, depth = time[1] * 1000000 + time[2], record:sub(68, 77)
-local answer
-if not fence or not over then
+local time = call('TIME')
+local now, stamp = time[1] * 1000000 + time[2], ('000000000' .. time[1]):sub(-10) .. ('00000' .. time[2]):sub(-6)
+local last, since, lease = tonumber(record:sub(34, 49), 10), tonumber(record:sub(62, 77), 10), tonumber(record:sub(79, 88), 10)
+local depth, answer = record:sub(51, 60), nil
+if not last or not since or not lease then
 	answer = redis.error_reply('ERR the key has something else than a lock')
-elseif over <= now then
+elseif since + lease * 1000 <= now then
 	answer = 0
 elseif record:sub(1, 32) ~= ARGV[1] then
 	answer = -1
 elseif depth ~= '0000000001' then -- an inner release: the outer hold goes on
-	record = record:sub(1, 67) .. string.format('%010d', depth - 1) .. record:sub(78)
+	record = record:sub(1, 50) .. string.format('%010d', tonumber(depth, 10) - 1) .. record:sub(61)
 	answer = 1
 end
 
 -- The first in the queue whose process listens is the next holder, from here on and with a fence of its
 -- own. Its lease is a short one until it confirms, in case it died or is about to leave. One whose process
 -- does not listen is passed over: if it lives it will look again and queue anew.
-local new = (fence or 0) + 1
-if now > new and ARGV[4] == 'clock' then
-	new = now
-end
 while waiter and not answer do
-	local token, lease = waiter:sub(1, 32), tonumber(waiter:sub(67, 76))
-	local heard = lease and redis.pcall('PUBLISH', ARGV[3] .. waiter:sub(34, 65), token .. string.format(' %.0f ', new) .. key)
+	local token, fence, heard = waiter:sub(1, 32), stamp, 0
+	if now <= last or ARGV[4] ~= 'clock' then
+		fence = string.format('%016.0f', last + 1)
+	end
+	if tonumber(waiter:sub(67, 76), 10) then
+		heard = redis.pcall('PUBLISH', ARGV[3] .. waiter:sub(34, 65), token .. ' ' .. fence .. ' ' .. key)
+	end
 	if type(heard) == 'table' then
 		answer = heard -- it may not publish: all is as it was
-	elseif lease and heard > 0 then
-		call('LPUSH', key, token .. string.format(' %016.0f %016.0f 0000000001 ', new, now + lease * 1000) .. waiter:sub(78))
+	elseif heard > 0 then
+		call('LPUSH', key, token .. ' ' .. fence .. ' 0000000001 ' .. stamp .. waiter:sub(66))
 		return 1
 	else
 		waiter = call('LPOP', key)
@@ -52,7 +54,7 @@ end
 
 -- Nothing was to be handed over, or nobody waits: then it is free, and keeps the fence.
 if not answer then
-	record = '00000000000000000000000000000000' .. record:sub(33, 50) .. '0000000000000000 0000000000 '
+	record = '00000000000000000000000000000000' .. record:sub(33, 50) .. '0000000000 0000000000000000 0000000000 '
 end
 if waiter then
 	call('LPUSH', key, waiter, record)

@@ -40,9 +40,9 @@ type call struct {
 var twins = map[string]twin{
 	"compare_and_delete":      {hash: "3139a18ad69728a188ca6e5cb94ba93a232956c1", keys: 1, args: 1, do: (*call).compareAndDelete},
 	"compare_and_pexpire":     {hash: "2cbc525d4eb5d56bd98202ec39816cbe56d797ce", keys: 1, args: 2, do: (*call).compareAndPExpire},
-	"fenced_acquire":          {hash: "703c6e7f2b4fa91ad41bf0ff8dd0c9f75dc63b5c", keys: 1, args: 7, do: (*call).fencedAcquire},
-	"fenced_release":          {hash: "673151852278716cc45fb1f95f86691a985197d0", keys: 1, args: 4, do: (*call).fencedRelease},
-	"fenced_renew":            {hash: "d0d8b05755993269cbbc905954e69e6dbf0e543a", keys: 1, args: 2, do: (*call).fencedRenew},
+	"fenced_acquire":          {hash: "ca2caaf08fff7a3f085a53c9a9f787ae46a9b3b9", keys: 1, args: 7, do: (*call).fencedAcquire},
+	"fenced_release":          {hash: "cec55f8e902b3415c5c6f720a5f9573c25b6b769", keys: 1, args: 4, do: (*call).fencedRelease},
+	"fenced_renew":            {hash: "7374134ff3e74b9b695fa1ba3261d997c07a878d", keys: 1, args: 2, do: (*call).fencedRenew},
 	"redisson_acquire":        {hash: "99f84238272269adda2603e2f8fb56245325a82b", keys: 1, args: 2, do: (*call).redissonAcquire},
 	"redisson_release":        {hash: "fa4a9a6e6a79330583ffa7c2b87483f20a740d1a", keys: 2, args: 2, do: (*call).redissonRelease},
 	"redisson_extend":         {hash: "6f078136f3909d1fde95508c10612c8ef3566e49", keys: 1, args: 2, do: (*call).redissonExtend},

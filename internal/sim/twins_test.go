@@ -156,7 +156,8 @@ func (s *store) asks(do func(*server.Peer)) string {
 func (s *store) contents() string {
 	var all strings.Builder
 	for _, key := range s.Keys() {
-		fmt.Fprintf(&all, "%s, left %v\n", key, s.TTL(key))
+		list, _ := s.List(key) // whole: a dump cuts what is long
+		fmt.Fprintf(&all, "%s, left %v %q\n", key, s.TTL(key), list)
 	}
 	return all.String() + s.Dump()
 }
@@ -180,7 +181,10 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
-	records = []string{"nonsense", tokens[0] + " 0000000000000007 9000000000000000 000000000x aa", tokens[0] + " 7 1 1 aa", tokens[0] + " 0000000000000007 9000000000000000 0000000000 aa"}
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as they are in the first entries
+	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
+		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
+	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
 // arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
@@ -196,12 +200,13 @@ func (s *store) arrange(r *rand.Rand, t twin) []string {
 	s.arrangeLock(r, t, some, often)
 	keys := []string{"lock", "a1:channel"}[:t.keys]
 	lease := often(some(leases[:3]...), leases...)
+	tenDigits := often(some(tenDigits[:3]...), tenDigits...)
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), lease, some("", entries[0], entries[1], entries[3]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), tenDigits, some("", places[0], places[1]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
 		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
-		"fenced_renew":        {some(tokens...), lease},
+		"fenced_renew":        {some(tokens...), tenDigits},
 	}[nameOf(t)]
 	if args == nil {
 		args = []string{lease, some(names...)}
@@ -232,11 +237,15 @@ func (s *store) arrangeLock(r *rand.Rand, t twin, some func(...string) string, o
 // arrangeFenced leaves the list of the lock fenced, free or held, for some time or until now, with a queue.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
-	until := []int{0, now, now + 1, now + 1 + r.IntN(2_000_000), now + 1_000_000}[r.IntN(5)]
-	if r.IntN(2) == 0 {
-		until = now + 500_000
+	record := fence{token: some(tokens[:3]...), fence: []int{7, now - 1, now, now + 7}[r.IntN(4)], depth: 1 + r.IntN(3)/2, owner: some(names...), lease: r.IntN(2000)}
+	switch kind := r.IntN(6); {
+	case kind == 0:
+		record.since, record.lease = 0, 0
+	case kind < 3: // it is over about now
+		record.since = now - record.lease*1000 + r.IntN(3) - 1
+	default:
+		record.since = now - r.IntN(record.lease*1000+1)
 	}
-	record := fence{token: some(tokens[:3]...), fence: []int{7, now - 1, now, now + 7}[r.IntN(4)], until: until, depth: 1 + r.IntN(3)/2, owner: some(names...)}
 	_, _ = s.Push("lock", often(record.String(), records...))
 	for range r.IntN(4) {
 		_, _ = s.Push("lock", often(some(entries[:4]...), entries...))

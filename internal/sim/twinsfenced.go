@@ -14,10 +14,10 @@ import (
 
 // fence is what the store has of the lock fenced: its record, if there is one, and who waits.
 type fence struct {
-	there               bool
-	token, owner        string
-	fence, until, depth int
-	queue               []string
+	there                      bool
+	token, owner               string
+	fence, depth, since, lease int
+	queue                      []string
 }
 
 // fence reads it; sure is false where that is not what the lock's scripts leave.
@@ -26,16 +26,17 @@ func (c *call) fence() (f fence, sure bool) {
 	if err == miniredis.ErrKeyNotFound {
 		return f, true
 	}
-	if err != nil || c.db.TTL(c.keys[0]) != 0 || len(all[0]) < 78 {
+	if err != nil || c.db.TTL(c.keys[0]) != 0 || len(all[0]) < 89 {
 		return f, false
 	}
 	record := all[0]
-	f = fence{there: true, token: record[:32], owner: record[78:], queue: slices.Clone(all[1:])}
-	var whole [3]bool
+	f = fence{there: true, token: record[:32], owner: record[89:], queue: slices.Clone(all[1:])}
+	var whole [4]bool
 	f.fence, whole[0] = digits(record[33:49])
-	f.until, whole[1] = digits(record[50:66])
-	f.depth, whole[2] = digits(record[67:77])
-	return f, whole == [3]bool{true, true, true} && f.String() == record && (f.depth > 0 || f.until == 0)
+	f.depth, whole[1] = digits(record[50:60])
+	f.since, whole[2] = digits(record[61:77])
+	f.lease, whole[3] = digits(record[78:88])
+	return f, whole == [4]bool{true, true, true, true} && f.String() == record && (f.depth > 0 || f.since == 0)
 }
 
 // digits is a number with zeros before it, that Lua does not round.
@@ -44,10 +45,19 @@ func digits(text string) (n int, ok bool) {
 	return n, err == nil && n >= 0 && n < 1<<53
 }
 
+// lease is a time in ms, of ten digits.
+func lease(text string) (ms int, ok bool) {
+	ms, ok = digits(text)
+	return ms, ok && len(text) == 10
+}
+
 // String is the record.
 func (f fence) String() string {
-	return fmt.Sprintf("%s %016d %016d %010d %s", f.token, f.fence, f.until, f.depth, f.owner)
+	return fmt.Sprintf("%s %016d %010d %016d %010d %s", f.token, f.fence, f.depth, f.since, f.lease, f.owner)
 }
+
+// until is when it is over.
+func (f fence) until() int { return f.since + f.lease*1000 }
 
 // put has the record in the place of the one there was.
 func (c *call) put(f fence) {
@@ -87,38 +97,41 @@ func (c *call) said3(depth int, token string, last int) bool {
 }
 
 func (c *call) fencedAcquire() bool {
-	token, owner, entry := c.args[0], c.args[1], c.args[3]
-	waits, again := entry != "", c.args[4] == "1"
-	ms, whole := number(c.args[2])
+	token, owner := c.args[0], c.args[1]
+	waits, again := c.args[3] != "", c.args[4] == "1"
+	entry := token + " " + c.args[3] + " " + owner
+	ms, whole := lease(c.args[2])
 	f, known := c.fence()
-	if !whole || !known || len(token) != 32 || ms < 0 {
+	if !whole || !known || len(token) != 32 {
 		return false
 	}
 	now := c.now()
-	free, in := f.until <= now, slices.Contains(f.queue, entry)
+	free, in := f.until() <= now, slices.Contains(f.queue, entry)
 	switch {
 	case waits && again && in && (free || f.owner == owner && f.token != token):
 		return false // it is to be taken out of the middle
 	case free:
 		there := f.there
-		f = fence{there: there, token: token, owner: owner, fence: f.mint(now, c.args[5]), until: now + ms*1000, depth: 1}
+		f = fence{there: there, token: token, owner: owner, fence: f.mint(now, c.args[5]), depth: 1, since: now, lease: ms}
 		c.put(f)
-		return c.said3(1, token, f.fence)
+		return c.said(f.fence)
 	case f.token == token:
-		f.until = now + ms*1000
+		f.since, f.lease = now, ms
 		c.put(f)
 		return c.said3(f.depth, token, f.fence)
 	case f.owner == owner:
 		if f.token != c.args[6] {
 			f.fence = f.mint(now, c.args[5])
 		}
-		f.depth, f.until = f.depth+1, max(f.until, now+ms*1000)
+		if f.depth++; f.until() < now+ms*1000 {
+			f.since, f.lease = now, ms
+		}
 		c.put(f)
 		return c.said3(f.depth, f.token, f.fence)
 	case waits && !(again && in):
 		_, _ = c.db.Push(c.keys[0], entry) // it is a list
 	}
-	return c.said3(0, "", (f.until-now+999)/1000)
+	return c.said3(0, "", (f.until()-now+999)/1000)
 }
 
 // waiter is an entry of the queue.
@@ -132,7 +145,7 @@ func waiterOf(entry string) (w waiter, sure bool) {
 	if len(entry) < 77 {
 		return w, false
 	}
-	ms, whole := digits(entry[66:76])
+	ms, whole := lease(entry[66:76])
 	return waiter{token: entry[:32], process: entry[33:65], owner: entry[77:], ms: ms}, whole
 }
 
@@ -143,7 +156,7 @@ func (c *call) fencedRelease() bool {
 	}
 	now := c.now()
 	switch {
-	case !f.there || f.until <= now:
+	case !f.there || f.until() <= now:
 		return c.said(0)
 	case f.token != c.args[0]:
 		return c.said(-1)
@@ -169,8 +182,8 @@ func (c *call) handOver(f fence, waiters []waiter, now int) {
 	next := fence{there: true, fence: f.mint(now, c.args[3]), depth: 1}
 	for _, w := range waiters {
 		_, _ = c.db.Lpop(c.keys[0]) // each time what was the first
-		if c.server.Publish(c.args[2]+w.process, w.token+" "+strconv.Itoa(next.fence)+" "+c.keys[0]) > 0 {
-			next.token, next.owner, next.until = w.token, w.owner, now+w.ms*1000
+		if c.server.Publish(c.args[2]+w.process, fmt.Sprintf("%s %016d %s", w.token, next.fence, c.keys[0])) > 0 {
+			next.token, next.owner, next.since, next.lease = w.token, w.owner, now, w.ms
 			c.put(next)
 			return
 		}
@@ -180,18 +193,18 @@ func (c *call) handOver(f fence, waiters []waiter, now int) {
 
 func (c *call) fencedRenew() bool {
 	f, known := c.fence()
-	ms, whole := number(c.args[1])
-	if !known || !whole || ms < 0 {
+	ms, whole := lease(c.args[1])
+	if !known || !whole {
 		return false
 	}
 	now := c.now()
 	switch {
-	case !f.there || f.until <= now:
+	case !f.there || f.until() <= now:
 		return c.said(0)
 	case f.token != c.args[0]:
 		return c.said(-1)
 	}
-	f.until = now + ms*1000
+	f.since, f.lease = now, ms
 	c.put(f)
 	return c.said(1)
 }
