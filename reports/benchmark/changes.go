@@ -14,7 +14,7 @@ func (v *view) changes() []string {
 	few := map[string]bool{}
 	for _, row := range v.Rows {
 		s := v.subjects[row.Subject]
-		if e := row.Estimates[rankedBy]; s.Role == Lock && row.Trials > 0 && e.Low == nil {
+		if e := row.Estimates[rankedBy]; s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && e.Low == nil {
 			few[v.name(v.points[row.Point])] = true
 		}
 	}

@@ -110,6 +110,9 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	}
 	if row.Unsafe != nil {
 		t.Violated = fmt.Sprintf("%s violated in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
+		if row.Unsafe.Expected && s.Role == Lock {
+			t.Violated += ", as its own table says"
+		}
 	}
 	shown := func(name string) (text, interval string) {
 		e, ok := row.Estimates[name]
