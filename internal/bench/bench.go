@@ -45,8 +45,8 @@ type Progress struct {
 	Granted        *atomic.Int64
 }
 
-// fewest trials give an interval.
-const fewest = 6
+// fewest trials give an interval, and let the lock that is measured twice be told from itself at one point.
+const fewest = 8
 
 // Run measures block after block until there is enough, or the budget or ctx is over. What is measured already stays: a
 // bench that was cut short goes on where it was. Stopped and the notes of the plan are filled in.

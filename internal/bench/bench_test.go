@@ -200,7 +200,7 @@ func TestOrder(t *testing.T) {
 		b := &Bench{Plan: p}
 		return fmt.Sprint(names(p, b.order(block, p.Pairs)))
 	}
-	if order(1, 0) != order(1, 0) {
+	if again := order(1, 0); again != order(1, 0) {
 		t.Error("the same seed gave another order")
 	}
 	if order(1, 0) == order(1, 1) || order(1, 0) == order(2, 0) {

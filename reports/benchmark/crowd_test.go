@@ -88,7 +88,7 @@ func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*benchmark.Results{
 		"crowd":    crowd(t),
-		"fault":    read(t, benchmarktest.Options{Blocks: 7, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
+		"fault":    read(t, benchmarktest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
 		"withheld": read(t, benchmarktest.Options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
 	} {
 		t.Run(name, func(t *testing.T) {

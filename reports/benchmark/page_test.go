@@ -77,7 +77,7 @@ func body(page string) string {
 }
 
 func TestGolden(t *testing.T) {
-	r := small(t, benchmarktest.Options{Blocks: 7, Unsafe: []string{"set-px-lua"}})
+	r := small(t, benchmarktest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
 	for name, got := range map[string]string{"page.html": body(page(t, r)), "report.md": markdown(t, r), "summary.txt": text(t, r)} {
 		file := filepath.Join("testdata", name)
 		if *update {
@@ -214,10 +214,12 @@ func TestWithheld(t *testing.T) {
 // TestTooFew: with few trials nothing can be ranked, and the page says so instead of calling it a tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, benchmarktest.Options{Blocks: 6, OnlyFigures: true})
+	few.Withheld = nil // a lock that is measured twice is not told from itself by so few
 	if got := text(t, few); !strings.Contains(got, "No order can be told") || !strings.Contains(got, "it takes 7") && !strings.Contains(got, "it\ntakes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}
 	enough := read(t, benchmarktest.Options{Blocks: 7, OnlyFigures: true})
+	enough.Withheld = nil
 	if got := text(t, enough); strings.Contains(got, "No order can be told") || !strings.Contains(got, "contended: fenced") {
 		t.Errorf("seven trials of four locks:\n%s", got)
 	}
@@ -246,7 +248,7 @@ func TestTie(t *testing.T) {
 // TestHostile: what comes from files is text, whatever it holds.
 func TestHostile(t *testing.T) {
 	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
-	r := small(t, benchmarktest.Options{Blocks: 7, Unsafe: []string{"set-px-lua"}})
+	r := small(t, benchmarktest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
 	rename(r, "redsync", evil)
 	for i := range r.Plan.Subjects {
 		r.Plan.Subjects[i].Defect, r.Plan.Subjects[i].Doc = evil, evil
