@@ -70,7 +70,7 @@ func fencedUnderFaults() []Expectation {
 		under("holder-stall", together(threeViews(Holds, "while its process lives it is renewed in time"), expect(Holds, "a third into each lease", "renewal"))),
 		under("eviction", expect(Breaks, "the server drops the key, and gives it to the next while the holder relies on its lease", "lease-exclusion")),
 		under("clock-forward", together(
-			expect(Breaks, "the server no longer has the key, and gives it to the next while the holder relies on its lease", "lease-exclusion"),
+			expect(Breaks, "by the server's clock the lease is over, and the next is granted the lock while the holder relies on it", "lease-exclusion"),
 			expect(Holds, checked, "resource-integrity"),
 			expect(Holds, "the counter has no lease", "fencing"))),
 		under("clock-back", expect(Breaks, "the lease ends by the server's clock, which was set back", "recovery")),
