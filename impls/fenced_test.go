@@ -166,6 +166,13 @@ func TestFencedLoss(t *testing.T) {
 		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
 			t.Errorf("the release of what was lost: %v", err)
 		}
+		h = mustAcquire(t, a, "a", shortTTL, 0)
+		raw(t, g.URLs()[0]).LSet(t.Context(), "k", 0, record(id("9"), h.Fence+1, 1, "b"))
+		lost(h, "it is another's")
+		if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != id("9") || left < time.Second || err != nil {
+			t.Errorf("of the other's hold is left %q for %v, %v", token, left, err)
+		}
+		raw(t, g.URLs()[0]).Del(t.Context(), "k")
 		start := time.Now()
 		h = mustAcquire(t, a, "a", time.Second, 0)
 		if err := g.Nodes[0].Kill(); err != nil {

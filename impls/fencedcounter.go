@@ -15,7 +15,9 @@ func fencedCounter() Impl {
 // fencedByCount is what is expected of fences that are counted and nothing more, where a counter is lost.
 func fencedByCount() []Expectation {
 	return together(
-		under("eviction", expect(Open, "the counter may be dropped with the key, and tokens begin again", "fencing", "resource-integrity")),
+		under("eviction", together(
+			expect(Breaks, "the counter stands in the key that is dropped: tokens begin again below those that were seen", "fencing"),
+			expect(Open, "while the tokens catch up, one of them equals that of a holder from before, and both may write", "resource-integrity"))),
 		under("server-restart", together(
 			expect(Breaks, "the counter is gone with the key: tokens begin again below those that were seen", "fencing"),
 			expect(Open, "while the tokens catch up, one of them equals that of a holder from before, and both may write", "resource-integrity"),
