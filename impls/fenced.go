@@ -389,8 +389,13 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe asks the server for the record of the lock, and for its time.
+// Probe asks the server for its time, and then for the record of the lock: a hold that was renewed in between is held, as it
+// was all along.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	now, err := l.Time(ctx).Result()
+	if err != nil {
+		return "", 0, err
+	}
 	record, err := l.LIndex(ctx, l.key(key), 0).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", 0, nil
@@ -401,10 +406,6 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 	var fence, depth, since, lease int64
 	if _, err := fmt.Sscanf(record, "%s %d %d %d %d", &token, &fence, &depth, &since, &lease); err != nil {
 		return "", 0, fmt.Errorf("%q is not the record of a lock: %w", record, err)
-	}
-	now, err := l.Time(ctx).Result()
-	if err != nil {
-		return "", 0, err
 	}
 	if left := time.UnixMicro(since + lease*1000).Sub(now); left > 0 {
 		return token, left, nil
