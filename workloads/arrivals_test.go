@@ -53,9 +53,9 @@ func TestArrivalNames(t *testing.T) {
 
 func TestOwnKeys(t *testing.T) {
 	p := Params{Keys: 3, Spread: Own}
-	for client, want := range []string{"k0", "k1", "k2", "k0"} {
+	for client, want := range []int{0, 1, 2, 0} {
 		if got := p.key(int32(client), nil); got != want {
-			t.Errorf("client %d asks for %s, want %s", client, got, want)
+			t.Errorf("client %d asks for key %d, want %d", client, got, want)
 		}
 	}
 }

@@ -32,8 +32,12 @@ type Client struct {
 	gone     bool       // nor anything else: it was killed, or went away
 
 	schedule  *schedule // of all clients; nil: each begins as soon as it can
+	keys      []string  // the names of all
 	iteration uint64
-	rand      *rand.Rand    // of this iteration
+	source    rand.PCG
+	rand      *rand.Rand    // of this iteration: it draws from source
+	name      string        // of this life
+	named     int32         // the life that it is of, from 1
 	due       time.Duration // when this iteration was meant to start
 	stall     time.Duration // so long is the work of this hold; 0: as usual
 }
@@ -50,7 +54,7 @@ type Held struct {
 func (c *Client) Leave() { c.done = true }
 
 // Key chooses the key of this iteration.
-func (c *Client) Key() string { return c.Params.key(c.number, c.rand) }
+func (c *Client) Key() string { return c.keys[c.Params.key(c.number, c.rand)] }
 
 // Acquire asks for a key; false where it was refused, nobody knows, or the client has gone.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
@@ -273,7 +277,12 @@ func (c *Client) afterTime(d time.Duration) <-chan time.Time {
 }
 
 // owner is who the client is to the lock. One that does not know what it holds goes on as another.
-func (c *Client) owner() string { return fmt.Sprintf("c%d.%d", c.number, c.log.Life()) }
+func (c *Client) owner() string {
+	if life := c.log.Life(); c.named != life+1 {
+		c.name, c.named = fmt.Sprintf("c%d.%d", c.number, life), life+1
+	}
+	return c.name
+}
 
 // result tells definite answers from indeterminate ones. When in doubt, indeterminate.
 func result(err error) histories.Result {

@@ -29,6 +29,7 @@ type Drive struct {
 	Pace func(context.Context)
 
 	expires atomic.Bool // what the lock granted ends by itself
+	names   []string    // of the keys
 }
 
 // Logs is how many clients' logs a recorder needs for a drive: the clients' and the epilogue's.
@@ -102,6 +103,7 @@ func each(parent context.Context, n int) (all []context.Context, cut func()) {
 func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow func()) any {
 	var wg sync.WaitGroup
 	panics := make(chan any, d.Params.Clients)
+	d.names = d.Params.KeyNames()
 	schedule := d.Params.schedule(d.Recorder.Since())
 	for n := range d.Params.Clients {
 		c := d.client(int32(n), d.Processes[n%len(d.Processes)])
@@ -131,15 +133,16 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 }
 
 func (d *Drive) client(number int32, p Process) *Client {
-	return &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number),
+	c := &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number), keys: d.names,
 		granted: d.Granted, expires: &d.expires, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, guarded: d.Workload.Guarded}
+	c.rand = rand.New(&c.source)
+	return c
 }
 
 // iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
 // iteration alone, so that an iteration can be left out and the others stay as they were.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
-	c.iteration, c.stall = i, 0
-	c.rand = rand.New(rand.NewPCG(c.Params.Seed, uint64(c.number)<<40|i))
+	c.begin(i)
 	if c.schedule != nil {
 		c.due = c.schedule.next()
 		c.Sleep(stop, c.due-c.recorder.Since())
@@ -154,6 +157,12 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	if stop.Err() == nil {
 		w.Iterate(ops, c)
 	}
+}
+
+// begin makes the client's randomness that of an iteration.
+func (c *Client) begin(i uint64) {
+	c.iteration, c.stall = i, 0
+	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
 // rounded is in whole microseconds: a virtual network tells simultaneous events apart by what is below.

@@ -102,17 +102,17 @@ func (p *Params) wait() time.Duration {
 
 const zipfExponent = 1.1
 
-// key chooses the key of a client's iteration.
-func (p *Params) key(client int32, r *rand.Rand) string {
+// key chooses the key of a client's iteration, by its number.
+func (p *Params) key(client int32, r *rand.Rand) int {
 	switch p.Spread {
 	case Own:
-		return keyName(int(client) % p.Keys)
+		return int(client) % p.Keys
 	case Uniform:
-		return keyName(r.IntN(p.Keys))
+		return r.IntN(p.Keys)
 	case Zipf:
-		return keyName(int(rand.NewZipf(r, zipfExponent, 1, uint64(p.Keys-1)).Uint64()))
+		return int(rand.NewZipf(r, zipfExponent, 1, uint64(p.Keys-1)).Uint64())
 	}
-	return keyName(0)
+	return 0
 }
 
 func keyName(i int) string { return fmt.Sprintf("k%d", i) }

@@ -442,8 +442,10 @@ func TestIterationsAreIndependent(t *testing.T) {
 	p := Defaults()
 	p.Keys, p.Spread, p.Think = 100, Uniform, time.Millisecond
 	keys := func(from uint64) (out []string) {
+		c := &Client{Params: &p, number: 3, keys: p.KeyNames()}
+		c.rand = rand.New(&c.source)
 		for i := from; i < 20; i++ {
-			c := &Client{Params: &p, number: 3, rand: rand.New(rand.NewPCG(p.Seed, 3<<40|i))}
+			c.begin(i)
 			out = append(out, c.Key())
 		}
 		return out
@@ -460,7 +462,7 @@ func TestSpread(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		n := map[string]int{}
 		for range draws {
-			n[p.key(0, r)]++
+			n[keyName(p.key(0, r))]++
 		}
 		if share := float64(n["k0"]) / draws; share < hottest[0] || share > hottest[1] {
 			t.Errorf("%s: the first key has a share of %.2f, want %v", spread, share, hottest)
