@@ -124,7 +124,7 @@ func ofTime() []Scenario {
 			Name:    "memory-pressure-evicts",
 			Warning: "a server that may evict keys may evict the lock",
 			Doc:     "The server runs short of memory under the policy allkeys-lru, and drops the key of the lock while it is held.",
-			Parts:   []Part{{Locks: "set-px-lua redisson fenced", Fault: "eviction"}},
+			Parts:   []Part{{Locks: "set-px-lua redisson fenced fenced-counter", Fault: "eviction"}},
 		},
 		{
 			Name:    "restarted-node-forgets",
