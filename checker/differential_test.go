@@ -39,7 +39,7 @@ func differs() []differ {
 	owned := func(g *generated) (bool, bool) { return both(owner, g.actions) }
 	return []differ{
 		{"plain", (*generated).plain, lived, []string{"mutual-exclusion", "exact-try"}, owned,
-			func(g *generated) bool { return !g.late }},
+			func(g *generated) bool { return !g.late && !(g.lost && g.refusals()) }},
 		{"fenced", (*generated).fences, lived, []string{"mutual-exclusion", "fencing"}, searchFenced, always},
 		{"reentrant", (*generated).reentries, lived, []string{"mutual-exclusion", "reentrancy", "exact-try"},
 			func(g *generated) (bool, bool) { return both(counted, g.actions) }, always},

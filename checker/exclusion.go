@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lockbench/histories"
@@ -10,15 +11,18 @@ import (
 // view is one way to look at a hold: as it was lived, or as it was promised.
 type view struct {
 	property string
+	lapses   bool // an end may be moved on after another's grant
 	// end is when the hold ended in this view; ok is false where that is unknown.
 	end func(*hold) (end time.Duration, ok bool)
 	// tell says what the witness shows.
 	tell func(c *facts, first, second *hold, both time.Duration) string
 }
 
-// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold once, at its
+// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold at its
 // beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
-// the heir that the lapsed hold remembers. O(live holds) per grant, memory O(live holds).
+// the heir that the lapsed hold remembers. What it sees is an overlap once the ends are known as well: a loss may
+// be told of as late as after the next grant, and have taken place before it. O(live holds) per grant, memory
+// O(live holds).
 //
 // That disjoint intervals [acquire.return, end] are all there is to a mutex, so that there is nothing to
 // search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
@@ -26,6 +30,7 @@ type exclusion struct {
 	view
 	*facts
 	grants, empty, unstated int // holds seen; their interval empty; their end unknown
+	open                    perKey[[]*overlap]
 	violations              int
 	first                   [2]*hold
 	freed                   *hold  // that was given up late between the two, which is what let the second in; nil: none
@@ -37,6 +42,16 @@ func newExclusion(c *facts, v view) *exclusion {
 	return &exclusion{view: v, facts: c, violated: map[string]bool{}}
 }
 
+// overlap is a hold that began while others lasted, as far as was known then.
+type overlap struct {
+	second *hold
+	firsts []*hold
+	last   *hold // the one that had ended last
+}
+
+// maxOpen is how many overlaps of a key may wait for a hold that does not end.
+const maxOpen = 1024
+
 func (x *exclusion) event(*key, histories.Event) {}
 
 func (x *exclusion) change(k *key, h *hold, c change) {
@@ -44,10 +59,12 @@ func (x *exclusion) change(k *key, h *hold, c change) {
 	case began:
 		x.began(k, h)
 	case extended:
-		if h.heir != nil && x.inside(h, h.heir.granted) && x.inside(h.heir, h.heir.granted) {
-			x.violation(k, h, h.heir)
+		if x.lapses && h.heir != nil && x.inside(h, h.heir.granted) && x.inside(h.heir, h.heir.granted) {
+			x.found(k, &overlap{second: h.heir, firsts: []*hold{h}, last: k.last})
 			h.heir = nil
 		}
+	case ended:
+		x.ended(k, h)
 	}
 }
 
@@ -61,20 +78,52 @@ func (x *exclusion) began(k *key, h *hold) {
 		x.empty++
 		return
 	}
-	overlaps := false
+	o := &overlap{second: h, last: k.last}
 	for _, other := range k.live {
-		if other == h {
-			continue
-		}
-		if x.inside(other, h.granted) {
-			if !overlaps {
-				x.violation(k, other, h)
-			}
-			overlaps = true
-		} else if other.heir == nil {
+		switch {
+		case other == h:
+		case x.inside(other, h.granted):
+			o.firsts = append(o.firsts, other)
+		case x.lapses && (other.heir == nil || other.heir.end <= other.heir.granted):
 			other.heir = h
 		}
 	}
+	if len(o.firsts) > 0 {
+		x.found(k, o)
+	}
+}
+
+// found keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
+func (x *exclusion) found(k *key, o *overlap) {
+	open := x.open.of(k)
+	if *open = append(*open, o); len(*open) > maxOpen {
+		x.violation((*open)[0])
+		*open = slices.Delete(*open, 0, 1)
+	}
+}
+
+// ended takes in the end of a hold, which may lie before the overlaps that it was seen in.
+func (x *exclusion) ended(k *key, h *hold) {
+	open := x.open.of(k)
+	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
+		switch {
+		case h.end > o.second.granted:
+		case o.second == h:
+			return true
+		default:
+			o.firsts = slices.DeleteFunc(o.firsts, func(first *hold) bool { return first == h })
+		}
+		if o.settled() {
+			x.violation(o)
+			return true
+		}
+		return len(o.firsts) == 0
+	})
+}
+
+// settled tells whether two of an overlap's holds have ended, so that nothing can undo it.
+func (o *overlap) settled() bool {
+	return o.second.end < histories.Forever && slices.ContainsFunc(o.firsts, func(h *hold) bool { return h.end < histories.Forever })
 }
 
 // inside tells whether a hold that began earlier still lasts.
@@ -83,17 +132,29 @@ func (x *exclusion) inside(h *hold, at time.Duration) bool {
 	return ok && end > at
 }
 
-func (x *exclusion) violation(k *key, first, second *hold) {
-	if x.violations++; x.violations == 1 {
-		x.first, x.at = [2]*hold{first, second}, k.name
-		if l := k.last; l != nil && l != first && l != second && first.granted <= l.end && l.end <= second.granted {
+func (x *exclusion) violation(o *overlap) {
+	first, second, name := o.firsts[0], o.second, o.second.acquire.Key
+	if x.violations++; x.violations == 1 || second.granted < x.first[1].granted {
+		x.first, x.at, x.freed = [2]*hold{first, second}, name, nil
+		if l := o.last; l != nil && l != first && l != second && first.granted <= l.end && l.end <= second.granted {
 			x.freed = l
 		}
 	}
-	x.violated[k.name] = true
+	x.violated[name] = true
+}
+
+// finish counts what nothing has undone.
+func (x *exclusion) finish() {
+	for i := range x.open {
+		for _, o := range x.open[i] {
+			x.violation(o)
+		}
+		x.open[i] = nil
+	}
 }
 
 func (x *exclusion) finding() Finding {
+	x.finish()
 	f := Finding{Property: x.property, Violations: x.violations, Evidence: x.evidence()}
 	switch {
 	case x.violations > 0:

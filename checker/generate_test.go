@@ -17,7 +17,8 @@ type generated struct {
 	ops     []histories.Op
 	actions []action
 	bad     bool // mistakes may be made
-	late    bool // a grant came to one who was gone: it is judged as if it had lasted for no time
+	late    bool // a grant came to one who was gone, or with its loss: it is judged as if it had lasted for no time
+	lost    bool // a hold was lost: that the store may keep it explains refusals for as long as it was promised
 	rash    int  // one grant in so many does not wait, then
 	number  int64
 	next    []time.Duration // when each client is ready again
@@ -87,6 +88,20 @@ func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
 	return freed
 }
 
+// lose is a loss that the lock tells of, as late as it likes, instead of a release. It may come with the grant.
+func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
+	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
+	op.Call = grant.Return + g.n(4)
+	op.Return = op.Call + g.n(12)
+	freed = op.Call + g.n(4)
+	op.Due = op.Call
+	g.ops = append(g.ops, op)
+	g.next[grant.Client] = op.Call
+	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
+	g.lost, g.late = true, g.late || op.Call <= grant.Return
+	return freed
+}
+
 // busy is a refusal of a client that comes once, at a time at which the lock is held unless a mistake is made.
 func (g *generated) busy(from, to time.Duration) {
 	at := from + g.n(int(to-from)+1)
@@ -104,7 +119,7 @@ func (g *generated) end() {
 	slices.SortStableFunc(g.ops, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
 }
 
-// plain: grants, releases, busy answers.
+// plain: grants, releases, losses, busy answers.
 func (g *generated) plain() {
 	for range 2 + g.r.IntN(5) {
 		a, effect := g.grant()
@@ -118,6 +133,10 @@ func (g *generated) plain() {
 		}
 		if g.chance(8) {
 			g.free = max(g.free, g.kill(a, int(a.Hold)))
+			continue
+		}
+		if g.chance(8) {
+			g.free = max(g.free, g.lose(a, int(a.Hold)))
 			continue
 		}
 		g.add(b, int(a.Hold))

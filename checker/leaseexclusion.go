@@ -20,6 +20,7 @@ func leaseExclusion() Property {
 func promised() view {
 	return view{
 		property: "lease-exclusion",
+		lapses:   true,
 		end:      func(h *hold) (time.Duration, bool) { return min(h.end, h.until), h.promised },
 		tell: func(c *facts, a, b *hold, both time.Duration) string {
 			return fmt.Sprintf("%s was granted %s at %s and promised it %s; %s was granted it at %s all the same: the two promises overlapped for %s.",
