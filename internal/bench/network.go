@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -42,11 +43,24 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	c.of.bytes.Add(int64(n))
 	if c.pending.Swap(false) {
 		c.of.roundTrips.Add(1)
-		if c.of.delay > 0 {
-			time.Sleep(c.of.delay)
-		}
+		c.of.holdUp()
 	}
 	return n, err
+}
+
+// oversleep is more than a timer comes late by, as a rule.
+const oversleep = time.Millisecond
+
+// holdUp takes as long as the delay, to the microsecond: a sleep would take longer, and it is the delay that is to be found.
+func (n *network) holdUp() {
+	if n.delay == 0 {
+		return
+	}
+	end := time.Now().Add(n.delay)
+	time.Sleep(n.delay - oversleep)
+	for time.Now().Before(end) {
+		runtime.Gosched()
+	}
 }
 
 // SyscallConn is there so that client libraries can look whether an idle connection was closed.

@@ -175,8 +175,12 @@ func (p *Plan) pair(subject, point int) {
 	}
 }
 
-// floor adds what a section asked for beside locks. A round trip is measured of every store in any case.
+// floor adds what a section asked for beside locks. A round trip is measured of every store in any case. Under faults there
+// is no floor: clients live in processes of their own.
 func (p *Plan) floor(name string, point benchmark.Point, at int) {
+	if point.Fault != faults.None().Name {
+		return
+	}
 	switch name {
 	case "none", "local-mutex":
 		lock, _ := find(impls.All(), name, func(i impls.Impl) string { return i.Name })
