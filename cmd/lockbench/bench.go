@@ -27,6 +27,7 @@ type benchFlags struct {
 	servers            string
 	own                ownServers
 	remote             servers.Remote
+	forget             bool
 	asJSON             bool
 }
 
@@ -61,6 +62,7 @@ A bench that was cut short goes on with --resume DIR, and loses no trial that ha
 	f.own.define(fl, "one, or five for the locks that need five")
 	fl.StringVar(&f.resume, "resume", "", "folder of a bench that was cut short, to go on with")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
+	fl.BoolVar(&f.forget, "no-histories", false, "remove each history once it was judged, unless it shows what nobody expected; its checksum stays")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 	return cmd
 }
@@ -120,7 +122,7 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 	}
 	b := &benching{benchFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newBenchProgress(b.stderr)
-	b.bench = &bench.Bench{Plan: plan, Dir: dir, Begin: b.show.begin, End: b.show.end,
+	b.bench = &bench.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
 		Setting: trial.Setting{Run: runID(now), Servers: f.servers, Remote: f.remote, Worker: own, Self: own[0]}}
 	return b, nil
 }

@@ -26,6 +26,7 @@ import (
 type Bench struct {
 	*Plan
 	Dir     string
+	Forget  bool          // a history goes once it was judged, unless it shows what nobody expected
 	Setting trial.Setting // how trials are run; what is a trial's own is filled in
 	Begin   func(p Progress)
 	End     func(p Progress, t *benchmark.Trial)
@@ -289,7 +290,12 @@ func (b *Bench) measure(ctx context.Context, s benchmark.Subject, point benchmar
 	if err != nil {
 		return err
 	}
-	return measured(b.Dir, out, point, p, b.idle[at], b.trips[at], t)
+	if err := measured(b.Dir, out, point, p, b.idle[at], b.trips[at], t); err != nil || !b.Forget || !t.Judged.AsExpected() {
+		return err
+	}
+	file := filepath.Join(b.Dir, filepath.FromSlash(t.Judged.History))
+	t.Judged.History = ""
+	return os.Remove(file)
 }
 
 // cell is what is tried.

@@ -97,6 +97,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
+	again.Forget = true // what was kept before stays
 	var measured []string
 	again.End = func(_ Progress, of *benchmark.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -112,6 +113,10 @@ func TestGoesOn(t *testing.T) {
 		t.Errorf("%d and 5 trials, want %d; stopped %q", len(measured), want, again.Stopped)
 	}
 	checkFigures(t, dir)
+	kept, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
+	if len(kept) < 3 || len(kept) > 5 { // those of before but for floors
+		t.Errorf("histories kept: %v", kept)
+	}
 }
 
 // trials are the trial files of a folder.

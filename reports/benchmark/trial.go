@@ -1,6 +1,9 @@
 package benchmark
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // TrialName is the file in a trial's folder that holds its figures.
 const TrialName = "trial.json"
@@ -37,6 +40,11 @@ type Judged struct {
 	Violated   []Violation `json:"violated,omitempty"`
 	Undecided  []string    `json:"undecided,omitempty"` // properties
 	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle
+}
+
+// AsExpected tells whether the history shows nothing that anybody might want to look at.
+func (j *Judged) AsExpected() bool {
+	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
 
 // Violation is a property that the history shows to be broken.
