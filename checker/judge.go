@@ -59,7 +59,7 @@ type judge struct {
 }
 
 func newJudge(h histories.Header, o Options) *judge {
-	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{}}
+	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{slack: h.SlackOr()}}
 	j := &judge{facts: f, tally: &tally{Counts: f.counts, lost: map[int32]histories.Op{}}}
 	if !o.NoOracle {
 		j.oracle = newOracle(o.FullOracle, h.Seed, lived(), promised())

@@ -50,7 +50,11 @@ type attempt struct {
 
 func (x *releases) event(k *key, ev histories.Event) {
 	op := ev.Op
-	if op.Kind != histories.Release {
+	switch {
+	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
+		x.renewed(op)
+		return
+	case op.Kind != histories.Release:
 		return
 	}
 	if !ev.Return {
@@ -63,6 +67,14 @@ func (x *releases) event(k *key, ev histories.Event) {
 	if a, ok := x.open[op.Client]; ok {
 		delete(x.open, op.Client)
 		x.answered(k, a, op)
+	}
+}
+
+// renewed takes a late release back: a renewal of that hold had no answer yet when it was called.
+func (x *releases) renewed(op *histories.Op) {
+	if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
+		x.tried[late]--
+		delete(x.open, op.Client)
 	}
 }
 

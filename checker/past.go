@@ -9,7 +9,10 @@ import (
 // past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
 // It has room for a fixed number of them, and what is pushed out is not known any more: whoever asks must
 // take that for an answer, so that a long history costs no more than a short one.
-type past struct{ of [256]*[16]gone }
+type past struct {
+	slack time.Duration
+	of    [256]*[16]gone
+}
 
 // gone is an acquire that has returned.
 type gone struct {
@@ -40,9 +43,14 @@ func (p *past) find(number int64) *gone {
 	return nil
 }
 
-// event takes in acquires that return.
+// event takes in acquires that return, and renewals, which may have been on their way when their hold ended.
 func (p *past) event(k *key, ev histories.Event) {
 	op := ev.Op
+	if op.Kind == histories.Renew && op.Outcome != histories.Refused {
+		if g := p.find(op.Hold); g != nil {
+			g.over = max(g.over, overBy(op, p.slack))
+		}
+	}
 	if op.Kind != histories.Acquire || !ev.Return || op.Hold == 0 {
 		return
 	}
@@ -55,6 +63,6 @@ func (p *past) change(h *hold, c change) {
 		return
 	}
 	if g := p.find(h.number()); g != nil && h.end < histories.Forever {
-		g.release, g.over, g.ended = h.release, h.over, true
+		g.release, g.over, g.ended = h.release, max(g.over, h.over), true
 	}
 }

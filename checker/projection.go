@@ -98,7 +98,7 @@ func (p *projection) event(k *key, ev histories.Event) {
 func (p *projection) grant(k *key, op *histories.Op) {
 	if h := k.heldBy(op); h != nil {
 		h.depth++
-		h.over = max(h.over, p.overBy(op))
+		h.over = max(h.over, overBy(op, p.slack))
 		// One that the lock counts as the first is a new grant, and says nothing of the time between.
 		if until, ok := op.Until(p.slack); ok && h.promised && op.Depth > 1 && until > h.until {
 			h.until, h.given = until, op.Validity
@@ -109,7 +109,7 @@ func (p *projection) grant(k *key, op *histories.Op) {
 	}
 	h := &hold{acquire: *op, granted: op.Return, given: op.Validity, end: histories.Forever, closed: histories.Forever, depth: 1}
 	h.until, h.promised = op.Until(p.slack)
-	h.over = p.overBy(op)
+	h.over = overBy(op, p.slack)
 	k.live = append(k.live, h)
 	fault := p.ends[op.Client]
 	if fault == nil || op.Call > fault.Call {
@@ -150,14 +150,13 @@ func (p *projection) abandon(k *key, h *hold, fault *histories.Op) {
 
 func (p *projection) renew(k *key, op *histories.Op) {
 	h := k.numbered(op)
-	switch {
-	case h == nil:
-		return
-	case op.Outcome == histories.Unknown:
-		h.over = histories.Forever // it may yet take effect, nobody knows when
+	if h == nil {
 		return
 	}
-	h.over = max(h.over, p.overBy(op))
+	h.over = max(h.over, overBy(op, p.slack))
+	if op.Outcome == histories.Unknown {
+		return
+	}
 	if until, ok := op.Until(p.slack); ok && until > h.until {
 		h.until, h.given, h.promised = until, op.Validity, true
 		p.tell(k, h, extended)
@@ -165,12 +164,12 @@ func (p *projection) renew(k *key, op *histories.Op) {
 }
 
 // overBy is when what a grant or renewal promised has ended for certain: the lease began no later than its
-// answer was read.
-func (p *projection) overBy(op *histories.Op) time.Duration {
-	if op.Validity <= 0 {
+// answer was read. One without a definite answer may yet take effect, nobody knows when.
+func overBy(op *histories.Op, slack time.Duration) time.Duration {
+	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
 	}
-	return op.Return + op.Validity + p.slack
+	return op.Return + op.Validity + slack
 }
 
 func (p *projection) lost(k *key, op *histories.Op) {

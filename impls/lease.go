@@ -92,16 +92,15 @@ func (h *lease) end() {
 
 // lookAfter renews a hold a third into each lease, and soon again where nobody answered. It returns when the hold is
 // over, after forget, which takes back what is kept of it. What renew was not told of by the end of the lease it gives
-// up on; ErrNotHeld is its definite answer.
+// up on; ErrNotHeld is its definite answer. A renewal that the end of the hold cut off is told as well: the store may have
+// taken it, and the hold with it lasts longer than anybody else knows.
 func (h *lease) lookAfter(env Env, next time.Time, renew func(context.Context) error, forget func()) {
 	defer close(h.done)
 	for h.pauseUntil(next) {
 		sent, err := h.renew(renew)
-		if h.ctx.Err() == nil {
-			g := h.grant
-			g.Validity = h.ttl
-			env.renewed(g, sent.Sub(h.start), err)
-		}
+		g := h.grant
+		g.Validity = h.ttl
+		env.renewed(g, sent.Sub(h.start), err)
 		switch {
 		case err == nil:
 			h.confirm(sent, h.ttl)
@@ -139,5 +138,10 @@ func (h *lease) renew(ask func(context.Context) error) (sent time.Time, err erro
 	ctx, cancel := context.WithDeadline(h.ctx, until)
 	defer cancel()
 	sent = time.Now()
-	return sent, ask(ctx)
+	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, ErrNotHeld) {
+		err = errUnanswered // which of the two ends was first is chance where both are due
+	}
+	return sent, err
 }
+
+var errUnanswered = errors.New("not answered before the lease was over or its hold given up")
