@@ -52,6 +52,8 @@ var mutants = []mutant{
 	{"fencing.go", "m.grants[i].granted >= sent", "m.grants[i].granted > sent"},
 	{"fencing.go", "same != nil", "false"},
 	{"renewal.go", "t != nil && t.granted < op.Call", "false"},
+	{"renewal.go", "h.promised && h.until <= h.granted", "false"},
+	{"renewal.go", "h.promised && h.until <= h.granted", "h.promised"},
 	{"renewal.go", "left < given/4", "left < given/16"},
 	{"renewal.go", "g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return", "false"},
 	{"renewal.go", "g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return", "g.ended"},

@@ -92,6 +92,9 @@ func (x *renewals) change(k *key, h *hold, c change) {
 	switch c {
 	case began:
 		x.held[h] = &lease{until: h.until, given: h.given}
+		if h.promised && h.until <= h.granted {
+			return // the answer was so late that others may have had the key since: it took nothing from them
+		}
 		for _, o := range k.live {
 			if l := x.held[o]; o != h && l.taker == nil && o.acquire.Client != h.acquire.Client {
 				l.taker = h
