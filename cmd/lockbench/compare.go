@@ -192,5 +192,5 @@ func withheld(stderr io.Writer, c *benchmark.Comparisons) error {
 	for _, why := range c.Withheld {
 		fmt.Fprintf(stderr, "withheld: %s\n", printable(why))
 	}
-	return &exit{exitUndecided, errors.New("the figures are withheld, as the bench's own controls failed"), "run the bench again, on a quieter machine"}
+	return &exit{exitUndecided, errors.New("the figures are withheld, as the bench's own controls failed"), "run the bench again, with eight trials or more, on a quieter machine"}
 }
