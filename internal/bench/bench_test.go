@@ -71,6 +71,10 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	if slices.ContainsFunc(p.Subjects, func(s benchmark.Subject) bool { return s.Lock == "set-px-wait" }) {
 		t.Error("it is measured")
 	}
+	s.Sections[0].Fault, s.Sections[0].Floors = "holder-kill", []string{"none"}
+	if p, _, _, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s benchmark.Subject) bool { return s.Name == "none" }) {
+		t.Error("there is a floor under a fault")
+	}
 	s.Sections[0].Locks[0].Name = "nothing"
 	if _, _, _, err := NewPlan(s, servers.Embedded, servers.Remote{}); err == nil {
 		t.Error("a lock that does not exist is no error")

@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -64,8 +65,8 @@ func (n *network) holdUp() {
 }
 
 // SyscallConn is there so that client libraries can look whether an idle connection was closed.
-func (c *countingConn) SyscallConn() (rawConn, error) {
-	s, ok := c.Conn.(interface{ SyscallConn() (rawConn, error) })
+func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
+	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return nil, net.ErrClosed
 	}
