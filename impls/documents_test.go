@@ -23,6 +23,7 @@ import (
 // deployFerret starts a FerretDB that stops with the test.
 func deployFerret(t *testing.T) string {
 	t.Helper()
+	notBriefly(t, servers.FerretDB)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

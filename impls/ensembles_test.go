@@ -21,10 +21,19 @@ import (
 // leased are the locks that are held by a session with a lease.
 var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
 
+// notBriefly leaves a test to a run without -short, such as the one without the race detector: its store takes long.
+func notBriefly(t *testing.T, store string) {
+	t.Helper()
+	if testing.Short() && store != servers.Redis {
+		t.Skip("-short: " + store + " takes long to come up")
+	}
+}
+
 // deployStore starts servers of a lock's store, which stop with the test. It skips where they are missing, and fails
 // where they are required.
 func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
 	t.Helper()
+	notBriefly(t, impl.Store)
 	if err := servers.Missing(impl.Store); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), impl.Store) {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)
 			continue
 		}
 		t.Run(store.required, func(t *testing.T) {
+			notBriefly(t, store.name)
 			if err := servers.Missing(store.name); err != nil {
 				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), store.required) {
 					t.Fatal(err)
