@@ -220,7 +220,7 @@ func scalingTakeaway(names []string, lines [][]measured, ceiling []measured) str
 	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s",
 		plural(last.clients, "client"), names[0], significant(last.Median), times(last.Median/math.Max(first.Median, 1e-9)), plural(first.clients, "client"))
 	if n := len(ceiling); n > 0 && ceiling[n-1].clients == last.clients {
-		text += fmt.Sprintf(", and %.0f %% of the ceiling", 100*last.Median/ceiling[n-1].Median)
+		text += fmt.Sprintf(", under a ceiling of %s", significant(ceiling[n-1].Median))
 	}
 	return text + "."
 }
