@@ -32,7 +32,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *benchmark.Tria
 	h := figures.NewHistogram()
 	for begun := time.Now(); time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
-		if err := p.ask(ctx); err != nil {
+		if err := p.within(ctx, askWithin); err != nil {
 			return 0, fmt.Errorf("a round trip to %s: %w", store, err)
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {

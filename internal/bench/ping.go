@@ -27,6 +27,15 @@ type pinger struct {
 	close func()
 }
 
+// askWithin bounds a question.
+const askWithin = 5 * time.Second
+
+func (p pinger) within(ctx context.Context, bound time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	return p.ask(ctx)
+}
+
 // openPinger connects to the first server of a store.
 func openPinger(store string, front []string) (pinger, error) {
 	switch store {
@@ -88,15 +97,37 @@ func pingZooKeeper(front []string) (pinger, error) {
 	for _, at := range front {
 		hosts = append(hosts, strings.TrimPrefix(at, "zookeeper://"))
 	}
-	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false))
+	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(quiet{}))
 	if err != nil {
 		return pinger{}, err
 	}
-	return pinger{func(context.Context) error { _, _, err := c.Exists("/"); return err }, c.Close}, nil
+	ask := func(ctx context.Context) error {
+		answered := make(chan error, 1) // the library does not bound it
+		go func() {
+			_, _, err := c.Exists("/")
+			answered <- err
+		}()
+		select {
+		case err := <-answered:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return pinger{ask, c.Close}, nil
 }
 
+// quiet drops what the client library says of connections: an error is returned as well.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
 func pingEtcd(front []string) (pinger, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: front, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+	var hosts []string
+	for _, at := range front {
+		hosts = append(hosts, strings.TrimPrefix(at, "etcd://"))
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: hosts, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		return pinger{}, err
 	}

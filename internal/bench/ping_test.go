@@ -1,0 +1,31 @@
+package bench
+
+import (
+	"testing"
+
+	"lockbench/internal/servers"
+	"lockbench/reports/benchmark"
+)
+
+// TestPing: each store that is here answers, and how soon is a figure.
+func TestPing(t *testing.T) {
+	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.ZooKeeper} {
+		t.Run(store, func(t *testing.T) {
+			if err := servers.Missing(store); err != nil {
+				t.Skip(err)
+			}
+			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Stop()
+			var of benchmark.Trial
+			if trip, err := ping(t.Context(), g, store, &of); err != nil || trip <= 0 || of.Figures["round_trip_p50"] <= 0 {
+				t.Errorf("%v, %v, %v", trip, err, of.Figures)
+			}
+		})
+	}
+	if _, err := openPinger("nothing", nil); err == nil {
+		t.Error("an unknown store is no error")
+	}
+}
