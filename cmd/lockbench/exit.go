@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockbench/checker"
+	"lockbench/internal/suggest"
 )
 
 // The exit codes. Users and their scripts rely on them.
@@ -72,42 +73,10 @@ func (c codes) exit() error {
 // unknown is the error of a name that is not in the table, with the nearest one that is.
 func unknown(what, name string, known []string) error {
 	hint := "there are: " + strings.Join(known, ", ")
-	if near, ok := nearest(name, known); ok {
+	if near, ok := suggest.Nearest(name, known); ok {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
 	return usage(fmt.Errorf("unknown %s %q", what, name), hint)
-}
-
-// nearest is the known name with the fewest edits, if they are few for its length.
-func nearest(name string, known []string) (string, bool) {
-	best, least := "", 1+len(name)/2
-	for _, k := range known {
-		if d := edits(name, k); d < least || strings.HasPrefix(k, name) && name != "" && best == "" {
-			best, least = k, min(d, least)
-		}
-	}
-	return best, best != ""
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // choose picks the named entries of a table, in the table's order; all of them where no name is given.

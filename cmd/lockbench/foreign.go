@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/children"
 	"lockbench/internal/faults"
 	"lockbench/internal/servers"
+	"lockbench/internal/suggest"
 	"lockbench/internal/workers"
 	"lockbench/workloads"
 )
@@ -68,7 +69,7 @@ func checkReady(r worker.Ready) error {
 				continue
 			}
 			err := fmt.Errorf("its first line expects something of the %s %q, which is unknown", n.what, n.name)
-			if near, ok := nearest(n.name, n.known); ok {
+			if near, ok := suggest.Nearest(n.name, n.known); ok {
 				err = fmt.Errorf("%w: did you mean %s?", err, near)
 			}
 			return err

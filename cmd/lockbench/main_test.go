@@ -141,12 +141,3 @@ func TestGravestCodeWins(t *testing.T) {
 		t.Errorf("nothing found: %v", err)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	known := []string{"none", "local-mutex", "setnx", "set-px", "set-px-lua"}
-	for name, want := range map[string]string{"setxn": "setnx", "set-px-lau": "set-px-lua", "local": "local-mutex", "zookeeper": ""} {
-		if got, _ := nearest(name, known); got != want {
-			t.Errorf("nearest to %s is %q, want %q", name, got, want)
-		}
-	}
-}

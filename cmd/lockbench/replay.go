@@ -16,6 +16,7 @@ import (
 
 	"lockbench/internal/explore"
 	"lockbench/internal/servers"
+	"lockbench/internal/suggest"
 	"lockbench/internal/trial"
 )
 
@@ -190,7 +191,7 @@ func badCase(err error) error {
 		return usage(err, shape)
 	}
 	hint := shape
-	if near, ok := nearest(u.Name, u.Known); ok {
+	if near, ok := suggest.Nearest(u.Name, u.Known); ok {
 		hint = fmt.Sprintf("did you mean %s? %s", near, shape)
 	}
 	return usage(err, hint)

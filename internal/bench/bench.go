@@ -26,10 +26,10 @@ import (
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool          // a history goes once it was judged, unless it shows what nobody expected
-	Setting trial.Setting // how trials are run; what is a trial's own is filled in
-	Begin   func(p Progress)
-	End     func(p Progress, t *benchmark.Trial)
+	Forget  bool                                 // a history goes once it was judged, unless it shows what nobody expected
+	Setting trial.Setting                        // how trials are run; what is a trial's own is filled in
+	Begin   func(p Progress)                     // is told of each trial before it runs
+	End     func(p Progress, t *benchmark.Trial) // and what became of it
 
 	groups map[store]*servers.Group
 	idle   map[store]idle          // of the present block

@@ -209,13 +209,13 @@ func counted(f benchmark.Figures, before, after reading, i idle, grants float64)
 	}
 	if server.counts {
 		f["commands"] = server.commands / grants
-		f["server_bytes"] = server.bytes / grants
 	}
 	if server.told {
 		f["server_cpu"] = float64(server.cpu.Microseconds()) / grants
 	}
 	if n := after.roundTrips - before.roundTrips; n > 0 {
 		f["round_trips"] = float64(n) / grants
+		f["server_bytes"] = float64(after.bytes-before.bytes) / grants
 	}
 	f["client_cpu"] = float64((after.clientCPU - before.clientCPU).Microseconds()) / grants
 	f["client_allocs"] = float64(after.objects-before.objects) / grants

@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"lockbench/internal/servers"
@@ -9,12 +12,19 @@ import (
 
 // TestPing: each store that is here answers, and how soon is a figure.
 func TestPing(t *testing.T) {
-	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.ZooKeeper} {
+	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd} {
 		t.Run(store, func(t *testing.T) {
 			if err := servers.Missing(store); err != nil {
+				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), servers.Product(store)) {
+					t.Fatal(err)
+				}
 				t.Skip(err)
 			}
-			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Self: self})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -82,9 +82,8 @@ func allocations() (objects, bytes uint64) {
 // idle is what a server does by itself and for being asked for its counters: a fixed part of each pair of readings, and
 // a part that grows with the time between them.
 type idle struct {
-	commands, bytes, perSecondBytes float64
-	perSecondCommands               float64
-	cpu, perSecondCPU               time.Duration
+	commands, perSecondCommands float64
+	cpu, perSecondCPU           time.Duration
 }
 
 // idleFor is how long a server is watched that nobody uses.
@@ -111,16 +110,15 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	window := all[2].wall.Sub(all[1].wall).Seconds()
 	return idle{
 		commands: at.commands, perSecondCommands: max(0, long.commands-at.commands) / window,
-		bytes: at.bytes, perSecondBytes: max(0, long.bytes-at.bytes) / window,
 		cpu: at.cpu, perSecondCPU: seconds(max(0, long.cpu-at.cpu).Seconds() / window),
 	}, nil
 }
 
 // used is what a server did between two readings.
 type used struct {
-	commands, bytes float64
-	counts, told    bool // its commands; its processor time
-	cpu             time.Duration
+	commands     float64
+	counts, told bool // its commands; its processor time
+	cpu          time.Duration
 }
 
 func (r reading) since(before reading) used {
@@ -131,8 +129,6 @@ func (r reading) since(before reading) used {
 	if r.serverCPU >= 0 && before.serverCPU >= 0 && r.server != nil {
 		u.cpu, u.told = r.serverCPU-before.serverCPU, true
 	}
-	const in, out = "total_net_input_bytes", "total_net_output_bytes"
-	u.bytes = r.server[in] + r.server[out] - before.server[in] - before.server[out]
 	return u
 }
 
@@ -140,7 +136,6 @@ func (r reading) since(before reading) used {
 func (u used) less(i idle, window time.Duration) used {
 	s := window.Seconds()
 	u.commands = max(0, u.commands-i.commands-i.perSecondCommands*s)
-	u.bytes = max(0, u.bytes-i.bytes-i.perSecondBytes*s)
 	u.cpu = max(0, u.cpu-i.cpu-seconds(i.perSecondCPU.Seconds()*s))
 	return u
 }

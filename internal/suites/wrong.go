@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"lockbench/internal/suggest"
 )
 
 // maxWrong is how many mistakes are told at once.
@@ -78,41 +80,10 @@ func wellFormed(text []byte) bool {
 	}
 }
 
-// meant is a hint at the known name with the fewest edits, if they are few for its length.
+// meant is a hint at the nearest of the names that are known.
 func meant(name string, known []string) string {
-	const long = 80 // no name is, and the work grows with it
-	if len(name) > long {
-		return ""
+	if near, ok := suggest.Nearest(name, known); ok {
+		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
-	best, least := "", 1+len(name)/2
-	for _, k := range known {
-		if d := edits(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -58,7 +58,7 @@ func Metrics() []Metric {
 			Doc: "commands that the server executed, those inside scripts counted, less its idle ones, divided by grants"},
 		{Name: "round_trips", Title: "round trips", Better: -1, Group: "server", Doc: "times that a client sent and then read, over all connections, divided by grants"},
 		{Name: "server_cpu", Unit: "us", Title: "server CPU", Better: -1, Group: "server", Doc: "processor time of the server, less its idle one, divided by grants"},
-		{Name: "server_bytes", Unit: "B", Title: "bytes", Better: -1, Group: "server", Doc: "bytes to and from the server, divided by grants"},
+		{Name: "server_bytes", Unit: "B", Title: "bytes", Better: -1, Group: "server", Doc: "bytes between clients and servers, counted at the clients, divided by grants"},
 		{Name: "renewals", Unit: "/s", Title: "renewals", Better: -1, Group: "server", Doc: "renewals per second held"},
 		{Name: "client_cpu", Unit: "us", Title: "client CPU", Better: -1, Group: "client",
 			Doc: "processor time of the harness, its recording included, divided by grants: the lock none is what the harness takes by itself"},

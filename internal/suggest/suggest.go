@@ -1,0 +1,42 @@
+// Package suggest finds what somebody may have meant.
+package suggest
+
+import "strings"
+
+// longest is more than any name has: the work grows with it.
+const longest = 80
+
+// Nearest is the known name with the fewest edits, if they are few for its length.
+func Nearest(name string, known []string) (string, bool) {
+	if len(name) > longest {
+		return "", false
+	}
+	best, least := "", 1+len(name)/2
+	for _, k := range known {
+		if d := edits(name, k); d < least || strings.HasPrefix(k, name) && name != "" && best == "" {
+			best, least = k, min(d, least)
+		}
+	}
+	return best, best != ""
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
