@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"reports":               {"histories", "checker", "reports/figures"},
 	"reports/figures":       {"histories"},
 	"reports/benchmark":     {"reports", "reports/figures"},
+	"reports/advice":        {"histories", "checker", "reports", "reports/benchmark", "reports/figures"},
 	"internal/children":     {},
 	"internal/chromium":     {},
 	"internal/servers":      {"internal/children"},
