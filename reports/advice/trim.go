@@ -1,0 +1,44 @@
+package advice
+
+import "slices"
+
+// Trim leaves of the evidence what a decision by these needs rests on, or one that another need would change, and numbers it
+// anew. The decision by what is left is the same.
+func Trim(n Needs, options []Option, e Evidence) Evidence {
+	used := map[string]bool{}
+	use := func(ids []string) {
+		for _, id := range ids {
+			used[id] = true
+		}
+	}
+	cells := func(n Needs) {
+		for _, c := range newDeciding(n, options, e).decide().Cells {
+			use(c.Evidence)
+		}
+	}
+	for _, v := range variations(n) {
+		varied := n
+		v.change(&varied)
+		cells(varied)
+	}
+	r := Decide(n, options, e)
+	for _, c := range r.Cells {
+		use(c.Evidence)
+	}
+	for _, s := range slices.Concat(r.Decision.For, r.Decision.Against, r.Decision.Conditions) {
+		use(s.Evidence)
+	}
+	left := e
+	left.Findings, left.Figures = []Finding{}, []Figure{}
+	for _, f := range e.Findings {
+		if used[f.ID] {
+			left.Findings = append(left.Findings, f)
+		}
+	}
+	for _, f := range e.Figures {
+		if used[f.ID] || f.Metric == "uncontended_p99" { // which the model of leases asks for
+			left.Figures = append(left.Figures, f)
+		}
+	}
+	return left.numbered()
+}
