@@ -116,6 +116,11 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.over(cmd, plan, dir)
+}
+
+// over is a bench of a plan, about to start in its folder.
+func (f *benchFlags) over(cmd *cobra.Command, plan *bench.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, environment(err, "clients in processes of their own need to find this program")
@@ -123,7 +128,7 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 	b := &benching{benchFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newBenchProgress(b.stderr)
 	b.bench = &bench.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
-		Setting: trial.Setting{Run: runID(now), Servers: f.servers, Remote: f.remote, Worker: own, Self: own[0]}}
+		Setting: trial.Setting{Run: runID(time.Now()), Servers: f.servers, Remote: f.remote, Worker: own, Self: own[0]}}
 	return b, nil
 }
 
@@ -213,22 +218,12 @@ func (b *benching) run(ctx context.Context) error {
 	for _, note := range b.bench.Notes {
 		fmt.Fprintln(b.stderr, "note:", note)
 	}
-	plan := &b.bench.Plan.Plan
-	err := b.bench.Run(ctx)
-	b.show.close()
-	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
-	if err != nil && ctx.Err() == nil {
-		plan.Warnings = append(plan.Warnings, "it ended early: "+scrub(err.Error()))
+	r, failed := b.measure(ctx)
+	if r == nil {
+		return failed
 	}
-	if e := benchmark.WritePlan(b.bench.Dir, plan); e != nil {
-		return environment(errors.Join(err, e), "the folder of the bench must be writable")
-	}
-	r, e := reportBench(b.bench.Dir)
-	if e != nil {
-		return environment(errors.Join(err, e), "the trials are kept; when the cause is mended: lockbench report "+b.bench.Dir)
-	}
-	if e := b.print(r); e != nil {
-		return e
+	if err := b.print(r); err != nil {
+		return err
 	}
 	found := codes{exitInterrupted: ctx.Err() != nil}
 	for _, t := range r.Trials {
@@ -238,10 +233,33 @@ func (b *benching) run(ctx context.Context) error {
 		found[exitBroken] = found[exitBroken] || row.Unsafe != nil && !row.Unsafe.Expected
 	}
 	found[exitUndecided] = len(r.Withheld) > 0
-	if err != nil && ctx.Err() == nil {
-		return environment(err, "what was measured until then is reported above; lockbench bench --resume "+b.bench.Dir+" goes on")
+	if failed != nil {
+		return failed
 	}
 	return found.exit()
+}
+
+// measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says
+// why.
+func (b *benching) measure(ctx context.Context) (*benchmark.Results, error) {
+	plan := &b.bench.Plan.Plan
+	err := b.bench.Run(ctx)
+	b.show.close()
+	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
+	if err != nil && ctx.Err() == nil {
+		plan.Warnings = append(plan.Warnings, "it ended early: "+scrub(err.Error()))
+	}
+	if e := benchmark.WritePlan(b.bench.Dir, plan); e != nil {
+		return nil, environment(errors.Join(err, e), "the folder of the bench must be writable")
+	}
+	r, e := reportBench(b.bench.Dir)
+	if e != nil {
+		return nil, environment(errors.Join(err, e), "the trials are kept; when the cause is mended: lockbench report "+b.bench.Dir)
+	}
+	if err != nil && ctx.Err() == nil {
+		return r, environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
+	}
+	return r, nil
 }
 
 func (b *benching) print(r *benchmark.Results) error {

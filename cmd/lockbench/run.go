@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 // runFlags are what run was asked to do.
 type runFlags struct {
+	name                     string // of the run; "": it follows from what was asked for
 	locks, workloads, faults []string
 	scenarios                []string
 	worker, deployment       string
@@ -156,17 +158,23 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	return f.chooseServers(cmd.Flags().Changed("servers"))
 }
 
+// called is the name of the run.
+func (f *runFlags) called() string {
+	switch {
+	case f.name != "":
+		return f.name
+	case len(f.scenarios) > 0:
+		return "scenarios"
+	case len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
+		return "chosen"
+	}
+	return "quick"
+}
+
 // prepare makes the run's folder and writes what is known before the run, so that one that is killed can
 // still be reported.
 func (r *runner) prepare(cmd *cobra.Command) error {
-	now := time.Now()
-	name := "quick"
-	switch {
-	case len(r.scenarios) > 0:
-		name = "scenarios"
-	case len(r.locks)+len(r.workloads)+len(r.faults)+len(r.worker) > 0:
-		name = "chosen"
-	}
+	now, name := time.Now(), r.called()
 	var err error
 	if r.dir, err = makeFolder(r.out, now, name); err != nil {
 		return err
@@ -181,16 +189,20 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers, servers.Redis),
 		Environment: reports.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
 	r.manifest.Scenarios = scenarioDocs(r.scenarios)
-	seen := map[string]bool{}
+	r.list()
+	return r.writeManifest()
+}
+
+// list adds the cells that are about to be tried to the plan of the manifest.
+func (r *runner) list() {
+	m := &r.manifest
 	for _, c := range r.cells {
-		if !seen[c.Lock.Name] {
-			seen[c.Lock.Name] = true
-			r.manifest.Locks = append(r.manifest.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
+		if !slices.ContainsFunc(m.Locks, func(l reports.LockDoc) bool { return l.Name == c.Lock.Name }) {
+			m.Locks = append(m.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
 		}
-		r.manifest.Plan = append(r.manifest.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
+		m.Plan = append(m.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
 			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})
 	}
-	return r.writeManifest()
 }
 
 func (r *runner) writeManifest() error {

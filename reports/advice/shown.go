@@ -22,7 +22,7 @@ type asked struct {
 
 // special are workloads that show what they are made for and nothing else.
 func special(workload string) bool {
-	return slices.Contains([]string{"misuse", "long-hold", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
+	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
 // usual is a cell of no scenario that was made for one length of things.

@@ -1,0 +1,142 @@
+package advisor
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/internal/trial"
+	"lockbench/reports/advice"
+	"lockbench/workloads"
+)
+
+// Stage is a part of what is tried. Each is tried only of what is not out by what was tried before: there is no need to know
+// how a lock bears a lost message that excludes nobody on a good day.
+type Stage struct {
+	Name   string
+	Doc    string // one sentence
+	Trials int    // of each cell
+	cells  func(n advice.Needs, l impls.Impl, on string) []trial.Cell
+}
+
+// Stages are all, in the order in which they are tried.
+func Stages() []Stage {
+	return []Stage{
+		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay},
+		{"a-death", "the process of a holder is killed", 3, death},
+		{"trouble", "pauses, messages that are late or lost, and what befalls the store", 1, bad},
+	}
+}
+
+// Cells are what a stage tries of some options.
+func (s Stage) Cells(n advice.Needs, options []advice.Option) []trial.Cell {
+	var all []trial.Cell
+	for _, o := range options {
+		if o.Kind != advice.ALock {
+			continue
+		}
+		impl, on := kept{lock: o.Name}.impl()
+		for _, c := range s.cells(n, impl, on) {
+			if on != impl.Deployment {
+				c.Deployment = on
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func goodDay(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	loads := []string{"counter", "contend"}
+	if n.TwoHold == advice.Corruption {
+		loads = append(loads, "misuse")
+	}
+	if n.Reenters {
+		loads = append(loads, "reentrant")
+	}
+	return plan(l, loads, "none")
+}
+
+func death(_ advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	return plan(l, []string{"counter"}, "holder-kill")
+}
+
+// bad is what can befall a holder, the network and the store, where it does harm that two are let in.
+func bad(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	if n.TwoHold != advice.Corruption {
+		return nil
+	}
+	breaks := []string{"process-pause", "slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
+	for _, t := range n.Survives {
+		breaks = append(breaks, befalling(t)...)
+	}
+	cells := plan(l, []string{"counter"}, breaks...)
+	if n.Fence == advice.OnWrites {
+		cells = append(cells, plan(l, []string{"write-fenced"}, append([]string{"process-pause"}, breaks[6:]...)...)...)
+	}
+	return append(cells, longestPause(n, l)...)
+}
+
+// befalling are the faults that are some trouble of a store.
+func befalling(t advice.Trouble) []string {
+	switch t {
+	case advice.Restart:
+		return []string{"server-restart"}
+	case advice.Failover:
+		return []string{"failover", "leader-loss"}
+	case advice.Clock:
+		return []string{"clock-forward", "clock-back"}
+	}
+	return []string{"eviction"}
+}
+
+// plan is what applies of some workloads and faults to a lock.
+func plan(l impls.Impl, loads []string, breaks ...string) []trial.Cell {
+	return trial.Plan([]impls.Impl{l},
+		named(workloads.All(), loads, func(w workloads.Workload) string { return w.Name }),
+		named(faults.All(), breaks, func(f faults.Fault) string { return f.Name }))
+}
+
+func named[T any](all []T, names []string, of func(T) string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !slices.Contains(names, of(v)) })
+}
+
+// longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
+const longTrial = 5 * time.Second
+
+// longestPause is a process that stands still for as long as was ever seen, in work that takes as long as it ever does, with
+// the lease that is advised: it must outlast both.
+func longestPause(n advice.Needs, l impls.Impl) []trial.Cell {
+	lease := leaseOf(l.Name)
+	ttl := advice.AdviseTTL(n, lease)
+	if ttl == 0 {
+		return nil
+	}
+	scale := min(1, float64(longTrial)/float64(ttl))
+	of := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale).Round(time.Millisecond) }
+	pause, hold := of(n.Pauses.Longest), min(of(n.Hold.Max), longTrial)
+	victim := workloads.Moment{Point: workloads.Working}
+	f := named(faults.All(), []string{"process-pause"}, func(f faults.Fault) string { return f.Name })[0]
+	f.Shape = func(p *workloads.Params, _ faults.Scene) {
+		p.TTL, p.Hold = max(of(ttl), l.Shortest), max(hold, time.Millisecond)
+		p.Duration = 3 * (hold + pause)
+	}
+	f.Plan = func(faults.Scene) faults.Plan {
+		return faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: victim}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
+	}
+	cells := trial.Plan([]impls.Impl{l}, named(workloads.All(), []string{"counter"}, func(w workloads.Workload) string { return w.Name }), []faults.Fault{f})
+	for i := range cells {
+		cells[i].Scenario = advice.PauseScenario(pause)
+	}
+	return cells
+}
+
+func leaseOf(lock string) advice.Lease {
+	i := slices.IndexFunc(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", lock+"@") })
+	if i < 0 {
+		return ""
+	}
+	return choices()[i].lease
+}

@@ -1,0 +1,109 @@
+// Package advisor gathers what a selection report rests on: what a team can choose from, and what is to be tried and
+// measured for its needs. It makes cells of a run and the sections of a bench; the decision is reports/advice's.
+package advisor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockbench/impls"
+	"lockbench/reports/advice"
+)
+
+// kept is what the table of locks does not say of one, and a team must know.
+type kept struct {
+	lock      string // lock, or lock@deployment
+	lease     advice.Lease
+	languages map[string]string
+}
+
+// anywhere is for what is a few commands: it can be written down in any language that has a client of the store.
+func anywhere(what string) map[string]string { return map[string]string{"any": what} }
+
+// choices are the locks that a team can choose from, in display order, what articles teach before what is better. Those of
+// the table that are there for one defect, or for one workload, are no choice.
+func choices() []kept {
+	const (
+		commands = "a few commands, with any client of Redis"
+		scripts  = "three scripts, with any client of Redis (impls/lua)"
+		sql      = "a few statements, with any client of the database"
+	)
+	return []kept{
+		{"setnx", advice.NoLease, anywhere(commands)},
+		{"set-px", advice.Fixed, anywhere(commands)},
+		{"set-px-lua", advice.Fixed, anywhere("a command and a script, with any client of Redis")},
+		{"set-px-lua@cluster", advice.Fixed, anywhere("a command and a script, with any client of Redis")},
+		{"set-px-wait", advice.Fixed, anywhere("two commands and a script, with any client of Redis")},
+		{"redisson", advice.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
+		{"redisson@cluster", advice.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
+		{"redlock", advice.Fixed, map[string]string{"go": "go-redsync/redsync", "node": "node-redlock", "python": "pottery", "any": "a command and a script for each of five servers"}},
+		{"fenced", advice.Renewed, anywhere(scripts)},
+		{"redsync", advice.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
+		{"redsync-tuned", advice.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
+		{"redislock", advice.Fixed, map[string]string{"go": "bsm/redislock"}},
+		{"redislock-tuned", advice.Fixed, map[string]string{"go": "bsm/redislock"}},
+		{"rueidislock", advice.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
+		{"rueidislock-tuned", advice.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
+		{"mysql-row-ttl", advice.Fixed, anywhere(sql)},
+		{"mysql-getlock", advice.Connection, anywhere(sql)},
+		{"postgres-advisory", advice.Connection, anywhere(sql)},
+		{"mongodb", advice.Fixed, anywhere("one command, with any client of MongoDB")},
+		{"ferretdb", advice.Fixed, anywhere("one command, with any client of MongoDB")},
+		{"zookeeper", advice.Renewed, map[string]string{"java": "Apache Curator, InterProcessMutex", "go": "go-zookeeper/zk", "python": "kazoo"}},
+		{"zk-lock", advice.Renewed, map[string]string{"go": "go-zookeeper/zk, Lock"}},
+		{"etcd", advice.Renewed, map[string]string{"go": "etcd's client", "java": "jetcd", "python": "etcd3"}},
+		{"etcd-concurrency", advice.Renewed, map[string]string{"go": "etcd's client/v3/concurrency, Mutex"}},
+	}
+}
+
+// Options are what a team with these stores can choose from: what takes the place of a lock, which stands first in any case,
+// and the locks of its stores.
+func Options(n advice.Needs) []advice.Option {
+	all := []advice.Option{
+		{Name: string(advice.Idempotent), Kind: advice.NoLock, Doc: "let the operation be done twice: the second time changes nothing"},
+		{Name: string(advice.Compare), Kind: advice.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
+		{Name: string(advice.Row), Kind: advice.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
+	}
+	for _, k := range choices() {
+		if impl, on := k.impl(); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
+			all = append(all, k.option(impl, on))
+		}
+	}
+	return all
+}
+
+// storeOf is the store of store@deployment.
+func storeOf(place string) string {
+	store, _, _ := strings.Cut(place, "@")
+	return store
+}
+
+// stands leaves out what stands elsewhere than usual, unless it is there that the team has its store.
+func (k kept) stands(n advice.Needs) bool {
+	_, on, placed := strings.Cut(k.lock, "@")
+	return !placed || slices.ContainsFunc(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })
+}
+
+// impl is the lock in the table, and what it stands on.
+func (k kept) impl() (impls.Impl, string) {
+	name, on, _ := strings.Cut(k.lock, "@")
+	for _, i := range impls.All() {
+		if i.Name == name {
+			return i, cmp.Or(on, i.Deployment)
+		}
+	}
+	panic("a choice that is no lock of the table, which no test can have passed: " + name)
+}
+
+func (k kept) option(i impls.Impl, on string) advice.Option {
+	o := advice.Option{Name: k.lock, Kind: advice.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease, Peer: i.Peer,
+		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages}
+	for _, e := range i.Expect {
+		if e.Verdict == impls.Breaks {
+			o.Claims = append(o.Claims, advice.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment,
+				Verdict: string(e.Verdict), Because: e.Because})
+		}
+	}
+	return o
+}
