@@ -27,6 +27,7 @@ func TestDistribution(t *testing.T) {
 	near(t, "share over the longest", d.exceeds(3e9), 0, 0)
 	near(t, "share just under the longest", d.exceeds(3e9-1), 1e-4, 1e-9)
 	near(t, "share over nothing", d.exceeds(0), 1, 0)
+	near(t, "below the median it goes on", d.quantile(0.75)/20e6, math.Pow(20.0/300, math.Log(1.5)/math.Log(50)), 1e-9)
 	var sum, mean float64
 	for _, p := range d.portions(4000) {
 		sum += p.share
@@ -55,6 +56,8 @@ func TestDistributionEdges(t *testing.T) {
 	}
 	half := FromTimes(Times{time.Second, time.Second, 3 * time.Second})
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
+	inverse := FromTimes(Times{time.Second, 50 * time.Second, 50 * time.Second}) // half of one over the time
+	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
 	if zero := Always(0); zero.exceeds(2) != 0 {
 		t.Error("no time at all is longer than 2 ns")
 	}

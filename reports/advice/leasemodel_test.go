@@ -52,6 +52,18 @@ func TestRoundTripCounts(t *testing.T) {
 	}
 }
 
+// TestLongRoundTrip: a lease that is over before the round trips of its renewals are is deadly by itself.
+func TestLongRoundTrip(t *testing.T) {
+	m := LeaseModel{Lease: Renewed, Hold: Always(time.Hour), Pause: Always(1), Acquire: Always(600 * time.Millisecond)}
+	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
+}
+
+// TestManyPauses: more than are told apart are at least as long as those.
+func TestManyPauses(t *testing.T) {
+	m := LeaseModel{Lease: Fixed, Hold: Always(time.Second), Pause: Always(10 * time.Millisecond), PerHour: 200 * 3600}
+	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
+}
+
 // TestLeaseRecovery: a holder dies anywhere in its hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
