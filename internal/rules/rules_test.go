@@ -42,11 +42,13 @@ var mayImport = map[string][]string{
 	"internal/bench":        {"histories", "impls", "workloads", "checker", "internal/faults", "internal/servers", "internal/suites", "internal/trial", "reports/benchmark", "reports/figures"},
 	"internal/scenarios":    {"impls", "workloads", "internal/faults", "internal/trial"},
 	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop", "internal/bench", "internal/suggest", "internal/suites", "reports/benchmark"},
-	"internal/suites":       {"reports/benchmark", "internal/suggest"},
+	"internal/keyed":        {"internal/suggest"},
+	"internal/suites":       {"reports/benchmark", "internal/keyed", "internal/suggest"},
 	"internal/suggest":      {},
 	"internal/rules":        {},
 	"examples/go-redislock": {"impls", "impls/worker"},
 
+	"internal/keyed/keyedtest":        {"internal/keyed"},
 	"reports/benchmark/benchmarktest": {"reports", "reports/benchmark"},
 }
 
