@@ -102,7 +102,7 @@ func (f *File) one(k Key, n *yaml.Node) {
 	case k.Form == Pairs:
 		f.pairs(k, n)
 	case n.Kind != yaml.ScalarNode || tagged(n):
-		f.Wrong(n, "%s: %s is no single value (want %s)", k.Name, told(n), k.want())
+		f.Wrong(n, "%s: %s is no single value (want %s)", k.Name, told(n), k.Want())
 	default:
 		if why := k.scalar(n); why != "" {
 			f.Wrong(n, "%s: %s", k.Name, why)

@@ -47,8 +47,8 @@ func (k Key) scalar(n *yaml.Node) string {
 	return ""
 }
 
-// want is what may stand there, as errors have it.
-func (k Key) want() string {
+// Want is what may stand there, as errors have it.
+func (k Key) Want() string {
 	if len(k.Values) > 0 && len(k.Values) <= fewValues {
 		return strings.Join(k.Values, ", ")
 	}
@@ -98,11 +98,11 @@ func (k Key) word(n *yaml.Node) string {
 	case known:
 		return fmt.Sprintf("%s names no deployment (want %s@deployment)", told(n), name)
 	case k.Values == nil:
-		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.Want())
 	case len(k.Values) > fewValues:
 		return fmt.Sprintf("%s is unknown%s", told(n), suggest.Meant(name, k.Values))
 	}
-	return fmt.Sprintf("%s is none of %s%s", told(n), k.want(), suggest.Meant(name, k.Values))
+	return fmt.Sprintf("%s is none of %s%s", told(n), k.Want(), suggest.Meant(name, k.Values))
 }
 
 func (k Key) whole(n *yaml.Node) string {
@@ -110,15 +110,15 @@ func (k Key) whole(n *yaml.Node) string {
 		return ""
 	}
 	if n.ShortTag() != "!!int" {
-		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.Want())
 	}
 	var v uint64
 	err := n.Decode(&v)
 	switch {
 	case strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min):
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.want())
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
 	case err != nil || v > k.Top:
-		return fmt.Sprintf("%s is more than %d (want %s)", told(n), k.Top, k.want())
+		return fmt.Sprintf("%s is more than %d (want %s)", told(n), k.Top, k.Want())
 	}
 	n.Value = strconv.FormatUint(v, 10)
 	return ""
@@ -127,15 +127,15 @@ func (k Key) whole(n *yaml.Node) string {
 func (k Key) number(n *yaml.Node) string {
 	var v float64
 	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil {
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
 	switch {
 	case v < k.Min:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.want())
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
 	case v > k.Max:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Plainly(k.Max), k.want())
+		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Plainly(k.Max), k.Want())
 	case v != v:
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
 	n.Value = Plainly(v + 0) // -0 is 0
 	return ""
@@ -146,13 +146,13 @@ func (k Key) span(n *yaml.Node) string {
 	tag := n.ShortTag()
 	switch {
 	case err != nil && (tag == "!!int" || tag == "!!float"):
-		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.want())
+		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.Want())
 	case err != nil:
-		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.want())
+		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.Want())
 	case d < k.From:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Spelt(k.From), k.want())
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Spelt(k.From), k.Want())
 	case d > k.To:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Spelt(k.To), k.want())
+		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Spelt(k.To), k.Want())
 	}
 	n.SetString(d.String())
 	return ""

@@ -37,9 +37,9 @@ func (k Key) told() string {
 	case k.Form == Choice && (k.Values == nil || len(k.Values) > fewValues):
 		return "a name"
 	case k.Form == Choice:
-		return "one of " + k.want()
+		return "one of " + k.Want()
 	case k.Form == Placed && k.Of != nil:
 		return "a name, or a mapping"
 	}
-	return k.want()
+	return k.Want()
 }

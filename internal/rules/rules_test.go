@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop", "internal/bench", "internal/suggest", "internal/suites", "reports/benchmark"},
 	"internal/keyed":        {"internal/suggest"},
 	"internal/suites":       {"reports/benchmark", "internal/keyed", "internal/suggest"},
+	"internal/needs":        {"reports/advice", "internal/keyed", "internal/suggest"},
 	"internal/suggest":      {},
 	"internal/rules":        {},
 	"examples/go-redislock": {"impls", "impls/worker"},
