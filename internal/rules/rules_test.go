@@ -41,13 +41,16 @@ var mayImport = map[string][]string{
 	"internal/trial":        {"histories", "impls", "impls/worker", "workloads", "checker", "internal/children", "internal/servers", "internal/faults", "internal/inject", "internal/proxy", "internal/workers", "internal/shop"},
 	"internal/bench":        {"histories", "impls", "workloads", "checker", "internal/faults", "internal/servers", "internal/suites", "internal/trial", "reports/benchmark", "reports/figures"},
 	"internal/scenarios":    {"impls", "workloads", "internal/faults", "internal/trial"},
-	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop", "internal/bench", "internal/suggest", "internal/suites", "reports/benchmark"},
+	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop", "internal/bench", "internal/suggest", "internal/suites", "internal/advisor", "internal/needs", "reports/advice", "reports/benchmark"},
 	"internal/advisor":      {"histories", "impls", "workloads", "internal/faults", "internal/suites", "internal/trial", "reports/advice", "reports/benchmark"},
-	"internal/suites":       {"reports/benchmark", "internal/suggest"},
+	"internal/keyed":        {"internal/suggest"},
+	"internal/suites":       {"reports/benchmark", "internal/keyed", "internal/suggest"},
+	"internal/needs":        {"reports/advice", "internal/keyed", "internal/suggest"},
 	"internal/suggest":      {},
 	"internal/rules":        {},
 	"examples/go-redislock": {"impls", "impls/worker"},
 
+	"internal/keyed/keyedtest":        {"internal/keyed"},
 	"reports/benchmark/benchmarktest": {"reports", "reports/benchmark"},
 }
 

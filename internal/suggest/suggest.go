@@ -1,7 +1,10 @@
 // Package suggest finds what somebody may have meant.
 package suggest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // longest is more than any name has: the work grows with it.
 const longest = 80
@@ -18,6 +21,14 @@ func Nearest(name string, known []string) (string, bool) {
 		}
 	}
 	return best, best != ""
+}
+
+// Meant is a hint at the nearest, to stand at the end of an error; empty where nothing is near.
+func Meant(name string, known []string) string {
+	if near, ok := Nearest(name, known); ok {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
 }
 
 // edits is the Levenshtein distance.

@@ -13,3 +13,11 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestMeant(t *testing.T) {
+	for name, want := range map[string]string{"setxn": " (did you mean setnx?)", "zookeeper": ""} {
+		if got := Meant(name, []string{"setnx"}); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

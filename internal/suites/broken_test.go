@@ -3,6 +3,8 @@ package suites
 import (
 	"strings"
 	"testing"
+
+	"lockbench/internal/keyed"
 )
 
 // few has what is required.
@@ -32,7 +34,7 @@ func broken() map[string]mistake {
 		"askew":             {few + "   keys: 4\n" + "doc: it\n", "s.yaml:6:4: this is no YAML: did not find expected '-' indicator", true},
 		"a tab":             {few + "\tkeys: 4\n", "s.yaml:6:2: this is no YAML: found a tab character that violates indentation", true},
 		"two colons":        {with("keys: 4: 4"), "s.yaml:6:5: this is no YAML: mapping values are not allowed in this context", true},
-		"too long":          {strings.Repeat("\n", maxLines+1), "s.yaml:1:1: the file has 1001 lines and 1001 bytes (want at most 1000 and 65536)", false},
+		"too long":          {strings.Repeat("\n", keyed.MaxLines+1), "s.yaml:1:1: the file has 1001 lines and 1001 bytes (want at most 1000 and 65536)", false},
 		"no mapping":        {"- few\n", "s.yaml:1:1: a list is no mapping (want keys such as name, each with a value)", false},
 		"two documents":     {few + "---\nname: more\n", "s.yaml:6:1: another document begins here (want one suite in a file)", true},
 		"nothing required":  {"trials: 7\n", "s.yaml:1:1: name is missing: tells suites apart\ns.yaml:1:1: sections is missing: what is measured", false},
@@ -92,7 +94,7 @@ func broken() map[string]mistake {
 func upTo(n int, unit string) string {
 	var list []string
 	for i := range n {
-		list = append(list, plainly(float64(i+1))+unit)
+		list = append(list, keyed.Plainly(float64(i+1))+unit)
 	}
 	return strings.Join(list, ", ")
 }
@@ -111,7 +113,7 @@ func TestBroken(t *testing.T) {
 	}
 	_, err := Parse("s.yaml", []byte(broken()["ten and more"].text), Known{})
 	lines := strings.Split(err.Error(), "\n")
-	if last := lines[len(lines)-1]; len(lines) != maxWrong+1 || !strings.HasSuffix(last, "more") {
+	if last := lines[len(lines)-1]; len(lines) != keyed.MaxWrong+1 || !strings.HasSuffix(last, "more") {
 		t.Errorf("%d lines, the last of which is %q", len(lines), last)
 	}
 }

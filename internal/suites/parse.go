@@ -1,69 +1,34 @@
 package suites
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"lockbench/internal/keyed"
 	"lockbench/reports/benchmark"
 )
 
 // Parse reads a suite. The error has a line for each mistake, with the place where it stands.
 func Parse(file string, whole []byte, known Known) (*Suite, error) {
-	r := &reader{file: file, known: known}
-	root, err := r.document(whole)
+	f, err := keyed.Read(file, "suite", whole, suiteKeys(known))
 	if err != nil {
 		return nil, err
 	}
-	r.mapping(root, suiteKeys(known))
-	if err := r.err(); err != nil {
-		return nil, err
-	}
 	var w written
-	if err := root.Decode(&w); err != nil {
+	if err := f.Root.Decode(&w); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	s := Suite(w.Suite).Filled()
 	s.Doc = strings.Join(strings.Fields(s.Doc), " ")
-	r.sense(root, &s, w.Thresholds)
-	if err := r.err(); err != nil {
+	r := reader{f}
+	r.sense(f.Root, &s, w.Thresholds)
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	s.Thresholds = thresholds(w.Thresholds)
 	return &s, nil
-}
-
-// A longer file is no suite, and a mistake in it would take long to find.
-const (
-	maxBytes = 64 << 10
-	maxLines = 1000
-)
-
-// document is the mapping that the file consists of.
-func (r *reader) document(whole []byte) (*yaml.Node, error) {
-	if lines := bytes.Count(whole, []byte("\n")); len(whole) > maxBytes || lines > maxLines {
-		return nil, fmt.Errorf("%s:1:1: the file has %d lines and %d bytes (want at most %d and %d)", r.file, lines, len(whole), maxLines, maxBytes)
-	}
-	in := yaml.NewDecoder(bytes.NewReader(whole))
-	var doc, next yaml.Node
-	err := in.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s:1:1: the file is empty (want the keys of a suite, such as name and sections)", r.file)
-	}
-	if err != nil {
-		return nil, r.broken(whole, err)
-	}
-	switch err := in.Decode(&next); {
-	case errors.Is(err, io.EOF):
-		return doc.Content[0], nil
-	case err != nil:
-		return nil, r.broken(whole, err)
-	}
-	return nil, fmt.Errorf("%s:%d:%d: another document begins here (want one suite in a file)", r.file, next.Line, next.Column)
 }
 
 // written is a suite as it stands in a file.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"lockbench/internal/keyed"
 	"lockbench/reports/benchmark"
 )
 
@@ -218,7 +218,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("s.yaml", []byte(text), Known{})
 		if err != nil {
-			if lines := strings.Split(err.Error(), "\n"); len(lines) > maxWrong+1 || !strings.HasPrefix(lines[0], "s.yaml:") {
+			if lines := strings.Split(err.Error(), "\n"); len(lines) > keyed.MaxWrong+1 || !strings.HasPrefix(lines[0], "s.yaml:") {
 				t.Errorf("%q", err)
 			}
 			return
@@ -228,26 +228,4 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d points", n)
 		}
 	})
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// golden holds a file of docs to what the table says.
-func golden(t *testing.T, file, want string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, read(t, file)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
-	}
 }

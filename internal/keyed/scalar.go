@@ -1,4 +1,4 @@
-package suites
+package keyed
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"lockbench/internal/suggest"
 )
 
 // cleanWord can be part of a folder's name anywhere; placedWord may name a deployment too.
@@ -25,19 +27,19 @@ const fewValues = 8
 
 // scalar tells what is wrong with a single value, and writes it in one way where there are several. It is empty where
 // nothing is.
-func (k key) scalar(n *yaml.Node) string {
-	switch k.form {
-	case aText:
+func (k Key) scalar(n *yaml.Node) string {
+	switch k.Form {
+	case Text:
 		return k.text(n)
-	case aName, aChoice, aLock:
+	case Name, Choice, Placed:
 		return k.word(n)
-	case aWhole:
+	case Whole:
 		return k.whole(n)
-	case aNumber:
+	case Number:
 		return k.number(n)
-	case aSpan:
+	case Span:
 		return k.span(n)
-	case aFlag:
+	case Flag:
 		if n.ShortTag() != "!!bool" {
 			return fmt.Sprintf("%s is neither true nor false", told(n))
 		}
@@ -45,34 +47,34 @@ func (k key) scalar(n *yaml.Node) string {
 	return ""
 }
 
-// want is what may stand there, as errors have it.
-func (k key) want() string {
-	if len(k.values) > 0 && len(k.values) <= fewValues {
-		return strings.Join(k.values, ", ")
+// Want is what may stand there, as errors have it.
+func (k Key) Want() string {
+	if len(k.Values) > 0 && len(k.Values) <= fewValues {
+		return strings.Join(k.Values, ", ")
 	}
-	switch k.form {
-	case aWhole:
-		want := fmt.Sprintf("%s to %d", plainly(k.min), k.top)
-		if k.instead != "" {
-			want += ", or " + k.instead
+	switch k.Form {
+	case Whole:
+		want := fmt.Sprintf("%s to %d", Plainly(k.Min), k.Top)
+		if k.Instead != "" {
+			want += ", or " + k.Instead
 		}
 		return want
-	case aNumber:
-		return fmt.Sprintf("%s to %s", plainly(k.min), plainly(k.max))
-	case aSpan:
-		return fmt.Sprintf("a duration from %s to %s", spelt(k.from), spelt(k.to))
-	case aFlag:
+	case Number:
+		return fmt.Sprintf("%s to %s", Plainly(k.Min), Plainly(k.Max))
+	case Span:
+		return fmt.Sprintf("a duration from %s to %s", Spelt(k.From), Spelt(k.To))
+	case Flag:
 		return "true or false"
-	case aText:
+	case Text:
 		return "text"
-	case aLock:
+	case Placed:
 		return "a name, or name@deployment"
 	}
 	return "small letters, digits and dashes, at most 40"
 }
 
 // text is made one line: where lines end in a file means nothing.
-func (k key) text(n *yaml.Node) string {
+func (k Key) text(n *yaml.Node) string {
 	line := strings.Join(strings.Fields(n.Value), " ")
 	if strings.ContainsFunc(line, unicode.IsControl) {
 		return fmt.Sprintf("%q has control characters (want plain text)", line)
@@ -83,81 +85,81 @@ func (k key) text(n *yaml.Node) string {
 }
 
 // word checks a name: one of those that are known, or where none are, one that is clean.
-func (k key) word(n *yaml.Node) string {
+func (k Key) word(n *yaml.Node) string {
 	name, shape := n.Value, isClean
-	if k.form == aLock {
+	if k.Form == Placed {
 		name, _, _ = strings.Cut(n.Value, "@")
 		shape = isPlaced
 	}
-	known, clean := slices.Contains(k.values, name), shape.MatchString(n.Value)
+	known, clean := slices.Contains(k.Values, name), shape.MatchString(n.Value)
 	switch {
-	case known && (clean || name == n.Value), k.values == nil && clean:
+	case known && (clean || name == n.Value), k.Values == nil && clean:
 		return ""
 	case known:
 		return fmt.Sprintf("%s names no deployment (want %s@deployment)", told(n), name)
-	case k.values == nil:
-		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.want())
-	case len(k.values) > fewValues:
-		return fmt.Sprintf("%s is unknown%s", told(n), meant(name, k.values))
+	case k.Values == nil:
+		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.Want())
+	case len(k.Values) > fewValues:
+		return fmt.Sprintf("%s is unknown%s", told(n), suggest.Meant(name, k.Values))
 	}
-	return fmt.Sprintf("%s is none of %s%s", told(n), k.want(), meant(name, k.values))
+	return fmt.Sprintf("%s is none of %s%s", told(n), k.Want(), suggest.Meant(name, k.Values))
 }
 
-func (k key) whole(n *yaml.Node) string {
-	if k.instead != "" && n.Value == k.instead {
+func (k Key) whole(n *yaml.Node) string {
+	if k.Instead != "" && n.Value == k.Instead {
 		return ""
 	}
 	if n.ShortTag() != "!!int" {
-		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.Want())
 	}
 	var v uint64
 	err := n.Decode(&v)
 	switch {
-	case strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.min):
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), plainly(k.min), k.want())
-	case err != nil || v > k.top:
-		return fmt.Sprintf("%s is more than %d (want %s)", told(n), k.top, k.want())
+	case strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min):
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
+	case err != nil || v > k.Top:
+		return fmt.Sprintf("%s is more than %d (want %s)", told(n), k.Top, k.Want())
 	}
 	n.Value = strconv.FormatUint(v, 10)
 	return ""
 }
 
-func (k key) number(n *yaml.Node) string {
+func (k Key) number(n *yaml.Node) string {
 	var v float64
 	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil {
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
 	switch {
-	case v < k.min:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), plainly(k.min), k.want())
-	case v > k.max:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), plainly(k.max), k.want())
+	case v < k.Min:
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
+	case v > k.Max:
+		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Plainly(k.Max), k.Want())
 	case v != v:
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.want())
+		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
-	n.Value = plainly(v + 0) // -0 is 0
+	n.Value = Plainly(v + 0) // -0 is 0
 	return ""
 }
 
-func (k key) span(n *yaml.Node) string {
+func (k Key) span(n *yaml.Node) string {
 	d, err := time.ParseDuration(n.Value)
 	tag := n.ShortTag()
 	switch {
 	case err != nil && (tag == "!!int" || tag == "!!float"):
-		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.want())
+		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.Want())
 	case err != nil:
-		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.want())
-	case d < k.from:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), spelt(k.from), k.want())
-	case d > k.to:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), spelt(k.to), k.want())
+		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.Want())
+	case d < k.From:
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Spelt(k.From), k.Want())
+	case d > k.To:
+		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Spelt(k.To), k.Want())
 	}
 	n.SetString(d.String())
 	return ""
 }
 
-// spelt writes a duration without the zeros at its end.
-func spelt(d time.Duration) string {
+// Spelt writes a duration without the zeros at its end.
+func Spelt(d time.Duration) string {
 	s := d.String()
 	if d >= time.Minute && d%time.Minute == 0 {
 		s = strings.TrimSuffix(s, "0s")
@@ -168,8 +170,8 @@ func spelt(d time.Duration) string {
 	return s
 }
 
-// plainly writes a number without an exponent.
-func plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// Plainly writes a number without an exponent.
+func Plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // tagged tells whether a type is stated in the file. It could say of 16 that it is text, or of text that it is bytes.
 func tagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 }

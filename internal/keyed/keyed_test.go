@@ -1,0 +1,144 @@
+package keyed
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// every has a key of each form, and one of each thing that a key can ask for.
+func every() []Key {
+	return []Key{
+		{Name: "name", Form: Name, Required: true, Doc: "of it"},
+		{Name: "text", Form: Text, Doc: "a line"},
+		{Name: "whole", Form: Whole, Min: 1, Top: 9, Instead: "many", Doc: "a whole number"},
+		{Name: "number", Form: Number, Min: 0, Max: 1, Doc: "a number"},
+		{Name: "span", Form: Span, From: time.Millisecond, To: time.Hour, Doc: "a duration"},
+		{Name: "choice", Form: Choice, List: true, Empty: true, Values: []string{"red", "green"}, Doc: "some of them"},
+		{Name: "flag", Form: Flag, Normally: "false", Doc: "whether"},
+		{Name: "placed", Form: Placed, List: true, Of: []Key{{Name: "name", Form: Placed, Required: true, Doc: "of it"}}, Check: notMars, Doc: "where"},
+		{Name: "pairs", Form: Pairs, With: "text", WithWhy: "pairs are told in it", Doc: "any"},
+		{Name: "times", Form: Mapping, Of: []Key{{Name: "p50", Form: Span, To: time.Second, Doc: "the median"}}, Doc: "times"},
+	}
+}
+
+func notMars(n *yaml.Node) error {
+	if strings.HasSuffix(At(n, "name").Value, "@mars") {
+		return errors.New("nobody is on mars")
+	}
+	return nil
+}
+
+const whole = `name: it
+text: 'two
+
+  lines'
+whole: 0x9
+number: 5e-1
+span: 0.5s
+choice: red
+flag: true
+placed: [one, two@venus, {name: three}]
+pairs: {a: 1, b: two}
+times: {p50: 1500us}
+`
+
+// TestWritten holds that what is read is written in one way, and a single value as a list where one may stand.
+func TestWritten(t *testing.T) {
+	f, err := Read("f.yaml", "thing", []byte(whole), every())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got any
+	if err := f.Root.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"name": "it", "text": "two lines", "whole": 9, "number": 0.5, "span": "500ms", "choice": []any{"red"}, "flag": true,
+		"placed": []any{"one", "two@venus", map[string]any{"name": "three"}}, "pairs": map[string]any{"a": "1", "b": "two"}, "times": map[string]any{"p50": "1.5ms"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWrong(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"an empty file":     {"", "f.yaml:1:1: the file is empty (want the keys of a thing, such as name)"},
+		"two documents":     {"name: a\n---\nname: b\n", "f.yaml:2:1: another document begins here (want one thing in a file)"},
+		"far too long":      {strings.Repeat("\n", MaxLines+1), "f.yaml:1:1: the file has 1001 lines and 1001 bytes (want at most 1000 and 65536)"},
+		"an empty list":     {"name: a\nchoice: []\n", ""},
+		"one that may not":  {"name: a\nplaced: []\n", "f.yaml:2:9: placed: the list is empty"},
+		"many":              {"name: a\nwhole: many\n", ""},
+		"alone":             {"name: a\npairs: {a: 1}\n", "f.yaml:1:1: text is missing: pairs are told in it"},
+		"refused":           {"name: a\nplaced: one@mars\n", "f.yaml:2:9: placed: nobody is on mars"},
+		"refused in a list": {"name: a\nplaced: [one, {name: two@mars}]\n", "f.yaml:2:15: placed: nobody is on mars"},
+		"wrong, not asked":  {"name: a\nplaced: [{nam: two@mars}]\n", "f.yaml:2:10: name is missing: of it\nf.yaml:2:11: unknown key nam (did you mean name?)"},
+		"in a mapping":      {"name: a\ntimes: {p50: 2s, p90: 1s}\n", "f.yaml:2:14: p50: 2s is more than 1s (want a duration from 0s to 1s)\nf.yaml:2:18: unknown key p90 (did you mean p50?)"},
+		"no mapping":        {"name: a\ntimes: 5ms\n", "f.yaml:2:8: 5ms is no mapping (want keys such as p50, each with a value)"},
+		"in its order":      {"flag: 1\nnumber: 2\n", "f.yaml:1:1: name is missing: of it\nf.yaml:1:7: flag: 1 is neither true nor false\nf.yaml:2:9: number: 2 is more than 1 (want 0 to 1)"},
+	} {
+		_, err := Read("f.yaml", "thing", []byte(c.text), every())
+		if got := message(err); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestTexts(t *testing.T) {
+	root := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Value: "name"}, {Kind: yaml.ScalarNode, Value: "it"},
+		{Kind: yaml.ScalarNode, Value: "span"}, {Kind: yaml.ScalarNode, Value: "5"}}}
+	want := []string{"span: 5 has no unit (want a duration from 1ms to 1h, such as 1ms)"}
+	if diff := cmp.Diff(want, Check("", root, every()).Texts()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestFind(t *testing.T) {
+	f, err := Read("f.yaml", "thing", []byte(whole), every())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path  []string
+		value string
+		found bool
+	}{
+		{[]string{"placed", "1"}, "two@venus", true},
+		{[]string{"placed", "2", "name"}, "three", true},
+		{[]string{"placed", "2", "nam"}, "", false},
+		{[]string{"times", "p50"}, "1.5ms", true},
+		{[]string{"name", "x", "y"}, "it", false},
+	} {
+		if n, found := Find(f.Root, c.path...); n.Value != c.value || found != c.found {
+			t.Errorf("%v leads to %q, %v; want %q, %v", c.path, n.Value, found, c.value, c.found)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	want := "| key | value | default | |\n|---|---|---|---|\n" +
+		"| `name` | a clean name | required | of it |\n" +
+		"| `text` | text | none | a line |\n" +
+		"| `whole` | 1 to 9, or many | none | a whole number |\n" +
+		"| `number` | 0 to 1 | none | a number |\n" +
+		"| `span` | a duration from 1ms to 1h | none | a duration |\n" +
+		"| `choice` | one of red, green, or a list | none | some of them |\n" +
+		"| `flag` | true or false | false | whether |\n" +
+		"| `placed` | a name, or a mapping, or a list | none | where |\n" +
+		"| `pairs` | a mapping of names to values | none | any |\n" +
+		"| `times` | a mapping: see below | none | times |\n"
+	if diff := cmp.Diff(want, Table(every())); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
