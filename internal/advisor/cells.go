@@ -106,6 +106,9 @@ func named[T any](all []T, names []string, of func(T) string) []T {
 // longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
 const longTrial = 5 * time.Second
 
+// fewHolds are those of the victim before the one that it stands still in: by then others wait, as they do in use.
+const fewHolds = 1
+
 // longestPause is a process that stands still for as long as was ever seen, in work that takes as long as it ever does, with
 // the lease that is advised: it must outlast both.
 func longestPause(n advice.Needs, l impls.Impl) []trial.Cell {
@@ -117,14 +120,16 @@ func longestPause(n advice.Needs, l impls.Impl) []trial.Cell {
 	scale := min(1, float64(longTrial)/float64(ttl))
 	of := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale).Round(time.Millisecond) }
 	pause, hold := of(n.Pauses.Longest), min(of(n.Hold.Max), longTrial)
-	victim := workloads.Moment{Point: workloads.Working}
-	f := named(faults.All(), []string{"process-pause"}, func(f faults.Fault) string { return f.Name })[0]
+	f := faults.Fault{Name: advice.LongestPause, Kind: faults.Clients, Doc: "the process of a holder is stopped for the longest pause that was ever seen, then goes on"}
 	f.Shape = func(p *workloads.Params, _ faults.Scene) {
 		p.TTL, p.Hold = max(of(ttl), l.Shortest), max(hold, time.Millisecond)
-		p.Duration = 3 * (hold + pause)
+		p.Duration = 2*pause + 6*hold + time.Second
 	}
-	f.Plan = func(faults.Scene) faults.Plan {
-		return faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: victim}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
+	f.Plan = func(s faults.Scene) faults.Plan {
+		first := workloads.Moment{Point: workloads.Granted} // of the victim: the others ask when it holds
+		gates := []faults.Gate{{Client: 1, Until: first, Patience: s.TTL}, {Client: 2, Until: first, Patience: s.TTL}}
+		return faults.Plan{Gates: gates, Steps: []faults.Step{{
+			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
 	}
 	cells := trial.Plan([]impls.Impl{l}, named(workloads.All(), []string{"counter"}, func(w workloads.Workload) string { return w.Name }), []faults.Fault{f})
 	for i := range cells {
@@ -139,4 +144,12 @@ func leaseOf(lock string) advice.Lease {
 		return ""
 	}
 	return choices()[i].lease
+}
+
+// Warning is what a scenario of ours is about.
+func Warning(scenario string) string {
+	if pause, ok := strings.CutPrefix(scenario, advice.PauseScenario(0)[:len(advice.PauseScenario(0))-2]); ok {
+		return "a process stands still for the longest that was ever seen: " + pause + " of a trial whose lease is the one that is advised"
+	}
+	return "processes stand still in their holds, for times drawn from the pauses there are: how many holds are doubled is what the curve of leases predicts"
 }

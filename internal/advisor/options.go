@@ -107,3 +107,38 @@ func (k kept) option(i impls.Impl, on string) advice.Option {
 	}
 	return o
 }
+
+// Stores are where the locks that can be chosen stand: store, or store@deployment.
+func Stores() []string {
+	var all []string
+	for _, k := range choices() {
+		impl, on := k.impl()
+		places := []string{impl.Store}
+		if on != "single" && on != "three" {
+			places = append(places, impl.Store+"@"+on)
+		}
+		if impl.Store == "redis" {
+			places = append(places, "redis@replica", "redis@sentinel")
+		}
+		for _, p := range places {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// Languages are those that something is known of.
+func Languages() []string {
+	all := []string{"c#", "javascript", "php", "ruby", "rust"}
+	for _, k := range choices() {
+		for l := range k.languages {
+			if l != "any" && !slices.Contains(all, l) {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

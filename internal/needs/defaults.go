@@ -36,7 +36,7 @@ func (s stated) fill(n *advice.Needs) {
 	if n.Weights == nil {
 		n.Weights = map[string]float64{}
 	}
-	for _, c := range Criteria() {
+	for _, c := range advice.Criteria() {
 		n.Weights[c] = n.Weight(c)
 	}
 }

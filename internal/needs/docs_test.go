@@ -5,6 +5,8 @@ import (
 
 	"lockbench/internal/keyed"
 	"lockbench/internal/keyed/keyedtest"
+
+	"lockbench/reports/advice"
 )
 
 const schemaFile = "../../docs/needs.schema.json"
@@ -44,11 +46,11 @@ func TestSchemaRefusesWhatIsBroken(t *testing.T) {
 
 func TestCriteria(t *testing.T) {
 	for i, k := range weightKeys() {
-		if k.Name != Criteria()[i] {
-			t.Errorf("weight %d is of %s, and the criterion is %s", i, k.Name, Criteria()[i])
+		if k.Name != advice.Criteria()[i] {
+			t.Errorf("weight %d is of %s, and the criterion is %s", i, k.Name, advice.Criteria()[i])
 		}
 	}
-	if len(weightKeys()) != len(Criteria()) {
+	if len(weightKeys()) != len(advice.Criteria()) {
 		t.Error("a criterion has no weight")
 	}
 }

@@ -17,11 +17,6 @@ type Known struct {
 	Languages []string
 }
 
-// Criteria are what survivors can be compared by, in display order.
-func Criteria() []string {
-	return []string{"goodput", "acquire", "wait", "fairness", "recovery", "commands"}
-}
-
 // Parse reads needs. The error has a line for each mistake, with the place where it stands.
 func Parse(file string, whole []byte, known Known) (advice.Needs, error) {
 	f, err := keyed.Read(file, "list of needs", whole, keys(known))

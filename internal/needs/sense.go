@@ -58,7 +58,7 @@ func (r reader) fits(n advice.Needs) {
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
 func (r reader) weighs(n advice.Needs) {
-	for _, c := range Criteria() {
+	for _, c := range advice.Criteria() {
 		if n.Weight(c) > 0 {
 			return
 		}

@@ -70,7 +70,7 @@ func hash(unsaid bool) string {
 func valuesOf(n advice.Needs) *yaml.Node {
 	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
 	weights := map[string]float64{}
-	for _, c := range Criteria() {
+	for _, c := range advice.Criteria() {
 		weights[c] = n.Weight(c)
 	}
 	n.Weights = weights

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"time"
+
 	"lockbench/checker"
 	"lockbench/reports"
 	"lockbench/reports/benchmark"
@@ -8,9 +10,10 @@ import (
 
 // Evidence is all that was observed: the runs and benches, and what they say of the options.
 type Evidence struct {
-	Sources  []Source  `json:"sources"`
-	Findings []Finding `json:"findings"`
-	Figures  []Figure  `json:"figures"`
+	Sources  []Source       `json:"sources"`
+	Findings []Finding      `json:"findings"`
+	Figures  []Figure       `json:"figures"`
+	Times    []RecordedTime `json:"times"`
 }
 
 // Source is one folder of results.
@@ -66,6 +69,26 @@ type Figure struct {
 	Unsafe     string             `json:"unsafe,omitempty"`  // the violation by which it means nothing
 	Limited    string             `json:"limited,omitempty"` // the harness, and not the lock, was the limit
 	Histories  []History          `json:"histories"`
+}
+
+// RecordedTime is how long something took, over all trials of a lock: by its quantiles.
+type RecordedTime struct {
+	ID        string    `json:"id"` // T1, ...: unique in a report
+	Source    string    `json:"source"`
+	Lock      string    `json:"lock"`
+	What      string    `json:"what"` // acquire
+	Where     string    `json:"where"`
+	N         int64     `json:"n"`
+	Quantiles []int64   `json:"quantiles_ns"` // at the middle of as many equal parts of all; the last is the longest
+	Histories []History `json:"histories"`
+}
+
+func (t RecordedTime) sample() []time.Duration {
+	var all []time.Duration
+	for _, ns := range t.Quantiles {
+		all = append(all, time.Duration(ns))
+	}
+	return all
 }
 
 // RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. It is read from runs.

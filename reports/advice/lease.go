@@ -14,7 +14,7 @@ type LeaseInputs struct {
 	Needs  Needs
 	Option Option
 
-	Shortest time.Duration // lease that is asked of the lock; 0: any
+	Shortest time.Duration // lease that is advised; 0: any
 	Longest  time.Duration // likewise
 
 	Acquire Recorded // from the sending of the attempt that won to its return
@@ -63,7 +63,7 @@ func AdviseLease(in LeaseInputs) *LeaseAdvice {
 		for _, ttl := range in.leases(needed) {
 			p := m.Point(ttl)
 			out.Curve = append(out.Curve, p)
-			if out.AdvisedNS == 0 && ttl >= needed && in.inTime(p) {
+			if out.AdvisedNS == 0 && in.fits(ttl, needed) && in.inTime(p) {
 				out.AdvisedNS = p.TTLNS
 			}
 		}
@@ -72,6 +72,11 @@ func AdviseLease(in LeaseInputs) *LeaseAdvice {
 		out.Sentence = fmt.Sprintf("%s has no lease to choose: nothing ends a hold whose holder has died.", out.Option)
 	}
 	return out
+}
+
+// fits tells whether a lease is long enough.
+func (in LeaseInputs) fits(ttl, needed time.Duration) bool {
+	return ttl >= needed && ttl >= in.Shortest
 }
 
 // inTime tells whether the next is granted as soon after the death of a holder as is needed.
@@ -100,7 +105,7 @@ func (in LeaseInputs) leases(needed time.Duration) []time.Duration {
 		for _, tenths := range []time.Duration{10, 15, 20, 30, 50, 70} {
 			ttl := decade * tenths / 10
 			long := len(out) > 0 && out[len(out)-1] >= 10*needed || in.Longest > 0 && ttl > in.Longest
-			if ttl >= in.Shortest && ttl <= time.Hour && !long {
+			if ttl <= time.Hour && !long {
 				out = append(out, ttl)
 			}
 		}
@@ -115,7 +120,7 @@ func (in LeaseInputs) sentence(m LeaseModel, needed time.Duration, a *LeaseAdvic
 	if m.Lease == Renewed {
 		why, asks = fmt.Sprintf("the longest pause ever seen of %s, which may begin when a third of the lease is over and its renewal due,", Lasting(pause)), "asks"
 	}
-	at := slices.IndexFunc(a.Curve, func(p LeasePoint) bool { return p.TTLNS >= int64(needed) })
+	at := slices.IndexFunc(a.Curve, func(p LeasePoint) bool { return in.fits(time.Duration(p.TTLNS), needed) })
 	const beyond = "Of a longer pause than any that was seen this says nothing: every probability of the curve is a lower bound."
 	switch {
 	case a.AdvisedNS > 0:

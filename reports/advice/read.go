@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"lockbench/checker"
 	"lockbench/reports"
 	"lockbench/reports/benchmark"
@@ -20,7 +22,7 @@ import (
 // ReadEvidence reads folders of runs and benches, and says what they show of the options. base is the folder of the report,
 // which the sources are seen from. A folder that has such folders in it stands for them.
 func ReadEvidence(base string, options []Option, dirs ...string) (Evidence, error) {
-	e := Evidence{Sources: []Source{}, Findings: []Finding{}, Figures: []Figure{}}
+	e := Evidence{Sources: []Source{}, Findings: []Finding{}, Figures: []Figure{}, Times: []RecordedTime{}}
 	found, err := sourcesIn(dirs)
 	if err != nil {
 		return e, err
@@ -206,13 +208,58 @@ func (e *Evidence) readBench(dir, from string, options []Option) error {
 			continue
 		}
 		e.Figures = append(e.Figures, figuresOf(s, r, row, subject, point)...)
+		t, err := acquires(s, r, row, point)
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			e.Times = append(e.Times, *t)
+		}
 	}
 	return nil
 }
 
-// measured are the metrics of a bench that decisions look at.
+// acquires are the times of all trials of a lock that nobody else wanted: from the call to the grant.
+func acquires(s Source, r *benchmark.Results, row benchmark.Row, point benchmark.Point) (*RecordedTime, error) {
+	if point.Contended() {
+		return nil, nil
+	}
+	all := hdrhistogram.New(1, int64(time.Hour), 3)
+	t := &RecordedTime{Source: s.ID, Lock: row.Subject, What: "acquire", Histories: []History{},
+		Where: fmt.Sprintf("of %s, %s with a lock for each", row.Subject, plural(point.Clients, "client"))}
+	for _, trial := range trialsOf(r, row) {
+		text, ok := trial.Curves["uncontended"]
+		if !ok {
+			continue
+		}
+		h, err := hdrhistogram.Decode([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: its curve of acquires: %w", trial.Dir, err)
+		}
+		all.Merge(h)
+		t.Histories = append(t.Histories, History{File: trial.Judged.History, SHA256: trial.Judged.SHA256})
+	}
+	if t.N = all.TotalCount(); t.N == 0 {
+		return nil, nil
+	}
+	const parts = 200
+	for i := range parts {
+		t.Quantiles = append(t.Quantiles, all.ValueAtQuantile(100*(float64(i)+0.5)/parts))
+	}
+	t.Quantiles = append(t.Quantiles, all.Max())
+	return t, nil
+}
+
+// trialsOf are the trials of a row that count.
+func trialsOf(r *benchmark.Results, row benchmark.Row) []*benchmark.Trial {
+	return slices.DeleteFunc(slices.Clone(r.Trials), func(t *benchmark.Trial) bool {
+		return t.Subject != row.Subject || t.Point != row.Point || t.Void != "" || t.Judged == nil
+	})
+}
+
+// measuredMetrics are the metrics of a bench that decisions look at.
 func measuredMetrics() []string {
-	list := []string{"uncontended_p99"} // for the model of leases
+	var list []string
 	for _, c := range criteria() {
 		list = append(list, c.Metric)
 	}
@@ -221,10 +268,8 @@ func measuredMetrics() []string {
 
 func figuresOf(s Source, r *benchmark.Results, row benchmark.Row, subject benchmark.Subject, point benchmark.Point) []Figure {
 	var from []History
-	for _, t := range r.Trials {
-		if t.Subject == row.Subject && t.Point == row.Point && t.Void == "" && t.Judged != nil {
-			from = append(from, History{File: t.Judged.History, SHA256: t.Judged.SHA256})
-		}
+	for _, t := range trialsOf(r, row) {
+		from = append(from, History{File: t.Judged.History, SHA256: t.Judged.SHA256})
 	}
 	unsafe := ""
 	if row.Unsafe != nil {
@@ -248,6 +293,9 @@ func (e Evidence) numbered() Evidence {
 	}
 	for i := range e.Figures {
 		e.Figures[i].ID = fmt.Sprintf("M%d", i+1)
+	}
+	for i := range e.Times {
+		e.Times[i].ID = fmt.Sprintf("T%d", i+1)
 	}
 	return e
 }

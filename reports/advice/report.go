@@ -42,6 +42,7 @@ type Requirement struct {
 	Title   string `json:"title"`   // a short phrase for the head of a column
 	Because string `json:"because"` // the need that asks for it, in a sentence
 	Safety  bool   `json:"safety"`  // two could be let in, or harm be done; else it is a matter of use
+	Tried   bool   `json:"tried"`   // it is answered by trials; else by what the team says and what is documented
 }
 
 // Criterion is a figure by which survivors are compared.

@@ -20,23 +20,23 @@ func rules() []rule {
 		{Requirement{Name: "applies", Title: "applies here"}, always("the team knows what its operation allows"), nil, applies},
 		{Requirement{Name: "available", Title: "is there"}, stores, available, availableToo},
 		{Requirement{Name: "language", Title: "for the languages"}, languages, spoken, spoken},
-		{Requirement{Name: "reentrancy", Title: "re-entrant"}, func(n Needs) string { return when(n.Reenters, "an owner asks again for what it holds") }, reenters, nil},
-		{Requirement{Name: "exclusion", Title: "excludes", Safety: true}, always("two at once are what it is to prevent"), excludes, byItself},
-		{Requirement{Name: "release", Title: "frees its own only", Safety: true}, corrupting("a late release must not let a third in"), freesItsOwn, nil},
+		{Requirement{Name: "reentrancy", Title: "re-entrant", Tried: true}, func(n Needs) string { return when(n.Reenters, "an owner asks again for what it holds") }, reenters, nil},
+		{Requirement{Name: "exclusion", Title: "excludes", Safety: true, Tried: true}, always("two at once are what it is to prevent"), excludes, byItself},
+		{Requirement{Name: "release", Title: "frees its own only", Safety: true, Tried: true}, corrupting("a late release must not let a third in"), freesItsOwn, nil},
 		{Requirement{Name: "work", Title: "covers the work", Safety: true}, covering, covers, byItself},
-		{Requirement{Name: "pause", Title: "survives pauses", Safety: true}, pausing, survivesPauses, byItself},
-		{Requirement{Name: "network", Title: "survives the network", Safety: true}, corrupting("messages are late or lost now and then, and two at once must not come of it"), underFaults("slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"), byItself},
-		{Requirement{Name: "crash", Title: "recovers"}, recovering, recovers, byItself},
+		{Requirement{Name: "pause", Title: "survives pauses", Safety: true, Tried: true}, pausing, survivesPauses, byItself},
+		{Requirement{Name: "network", Title: "survives the network", Safety: true, Tried: true}, corrupting("messages are late or lost now and then, and two at once must not come of it"), underFaults("slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"), byItself},
+		{Requirement{Name: "crash", Title: "recovers", Tried: true}, recovering, recovers, byItself},
 		trouble(Restart, "survives a restart", "its store is restarted", "server-restart"),
 		trouble(Failover, "survives a failover", "its store fails over", "failover", "leader-loss"),
 		trouble(Clock, "survives clock jumps", "the clock of its store jumps", "clock-forward", "clock-back"),
 		trouble(Eviction, "survives eviction", "its store drops keys for want of memory", "eviction"),
-		{Requirement{Name: "rate", Title: "fast enough"}, func(n Needs) string {
+		{Requirement{Name: "rate", Title: "fast enough", Tried: true}, func(n Needs) string {
 			return when(n.Rate > 0, "the busiest lock is to be granted %s times a second", figure(n.Rate))
 		}, fastEnough, nil},
-		{Requirement{Name: "patience", Title: "soon enough"}, func(n Needs) string { return when(n.Wait > 0, "a client waits for %s at most", n.Wait) }, soonEnough, nil},
-		{Requirement{Name: "fairness", Title: "fair"}, func(n Needs) string { return when(n.Fair, "nobody may be passed over for long") }, fairEnough, nil},
-		{Requirement{Name: "cost", Title: "within budget"}, func(n Needs) string {
+		{Requirement{Name: "patience", Title: "soon enough", Tried: true}, func(n Needs) string { return when(n.Wait > 0, "a client waits for %s at most", n.Wait) }, soonEnough, nil},
+		{Requirement{Name: "fairness", Title: "fair", Tried: true}, func(n Needs) string { return when(n.Fair, "nobody may be passed over for long") }, fairEnough, nil},
+		{Requirement{Name: "cost", Title: "within budget", Tried: true}, func(n Needs) string {
 			return when(n.Commands > 0, "a grant may take the store %s commands", figure(n.Commands))
 		}, cheapEnough, nil},
 	}
@@ -83,7 +83,7 @@ func recovering(n Needs) string {
 
 // trouble is the requirement that comes with something that befalls a store.
 func trouble(t Trouble, title, doc string, faults ...string) rule {
-	return rule{Requirement{Name: "store-" + string(t), Title: title, Safety: true},
+	return rule{Requirement{Name: "store-" + string(t), Title: title, Safety: true, Tried: true},
 		func(n Needs) string {
 			return when(n.TwoHold == Corruption && slices.Contains(n.Survives, t), "%s, and two at once must not come of it", doc)
 		}, storeTrouble(t, faults), byItself}

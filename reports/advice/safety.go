@@ -65,7 +65,7 @@ func survivesPauses(d *deciding, o Option) Cell {
 		return Cell{Answer: No, Tag: Assumed, Text: noLease(d.needs, o.Lease)}
 	}
 	within := func(f Finding) bool { return d.outlasted(f, ttl) }
-	c := d.shown(o, asked{property: "mutual-exclusion", with: views(), faults: []string{"process-pause"}, accept: within,
+	c := d.shown(o, asked{property: "mutual-exclusion", with: views(), faults: []string{LongestPause}, accept: within,
 		how: func(f Finding) string {
 			return fmt.Sprintf(", with a pause of %s that the lease outlasts", pauseOf(f))
 		}})
@@ -93,6 +93,9 @@ func pauseOf(f Finding) time.Duration {
 	}
 	return pause
 }
+
+// LongestPause is the fault of that scenario: nothing is claimed of any lock under it.
+const LongestPause = "longest-pause"
 
 // PauseScenario is the name of the scenario in which processes stand still for so long, in a hold with a lease that outlasts it.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }

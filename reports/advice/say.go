@@ -173,7 +173,7 @@ func (d *deciding) speaksAgainst(r *Report, o Option) []Statement {
 	}
 	for _, f := range d.harmless(o, r.Cells) {
 		text := fmt.Sprintf("%s of %s was violated in %s of %s%s, at a lease of %s: these needs do not ask for it", f.Property, o.Name,
-			share(f.ViolatedIn, f.Trials), f.Workload, underWhat(f.Fault), time.Duration(f.TTLNS))
+			inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(f.Fault), time.Duration(f.TTLNS))
 		list = append(list, Statement{text, Measured, []string{f.ID}})
 	}
 	list = append(list, d.documented(o)...)

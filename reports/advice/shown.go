@@ -124,14 +124,14 @@ func unsettled(seen []Finding, property string) doubt {
 func violated(seen []Finding, fault string) Cell {
 	bad := slices.DeleteFunc(slices.Clone(seen), func(f Finding) bool { return f.Observed != checker.Violated })
 	f := bad[0]
-	text := fmt.Sprintf("%s was violated in %s of %s%s, at a lease of %s", f.Property, share(f.ViolatedIn, f.Trials), f.Workload, underWhat(fault), time.Duration(f.TTLNS))
+	text := fmt.Sprintf("%s was violated in %s of %s%s, at a lease of %s", f.Property, inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(fault), time.Duration(f.TTLNS))
 	if f.Witness != "" {
 		text += ": " + f.Witness
 	}
 	return Cell{Answer: No, Tag: Measured, Text: text, Evidence: ids(bad)}
 }
 
-func share(n, of int) string {
+func inTrials(n, of int) string {
 	if of == 1 {
 		return "the one trial"
 	}

@@ -25,7 +25,11 @@ func Trim(n Needs, options []Option, e Evidence) Evidence {
 	for _, c := range r.Cells {
 		use(c.Evidence)
 	}
-	for _, s := range slices.Concat(r.Decision.For, r.Decision.Against, r.Decision.Conditions) {
+	said := slices.Concat(r.Decision.For, r.Decision.Against, r.Decision.Conditions)
+	if r.Lease != nil {
+		said = append(said, r.Lease.Inputs...)
+	}
+	for _, s := range said {
 		use(s.Evidence)
 	}
 	left := e
@@ -36,8 +40,14 @@ func Trim(n Needs, options []Option, e Evidence) Evidence {
 		}
 	}
 	for _, f := range e.Figures {
-		if used[f.ID] || f.Metric == "uncontended_p99" { // which the model of leases asks for
+		if used[f.ID] {
 			left.Figures = append(left.Figures, f)
+		}
+	}
+	left.Times = []RecordedTime{}
+	for _, t := range e.Times {
+		if used[t.ID] {
+			left.Times = append(left.Times, t)
 		}
 	}
 	return left.numbered()

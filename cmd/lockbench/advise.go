@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/advisor"
+	"lockbench/internal/needs"
+	"lockbench/internal/servers"
+	"lockbench/reports/advice"
+)
+
+// adviseFlags are what advise was asked to do.
+type adviseFlags struct {
+	needs    string
+	evidence []string
+	pauses   time.Duration
+	trials   int
+	servers  string
+	own      ownServers
+	remote   servers.Remote
+	out      string
+	asJSON   bool
+}
+
+func adviseCommand() *cobra.Command {
+	f := &adviseFlags{}
+	cmd := &cobra.Command{
+		Use:   "advise",
+		Short: "Say which lock to choose, if any, from what a team needs and from evidence",
+		Long: `advise asks what you need, a dozen questions at most, or reads it from a file; tries what matters for these needs, or takes
+folders of runs and benches as its evidence; and writes a selection report: a page, a decision record in Markdown, and JSON.
+
+It asks first whether you need a lock at all. What does not do all that is required is out, whatever else it does well; of
+the others it says who is ahead, by how much, what speaks against it, and what would change that. Every figure of the report
+can be traced to the histories it rests on, and worked out again: lockbench verify-report.
+
+examples/ has three files of needs; docs/needs.md has all that may stand in one.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := f.prepare(cmd)
+			if err != nil {
+				return err
+			}
+			return a.run(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.needs, "needs", "", "file of what you need, in YAML (asked for in the terminal)")
+	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to decide by (made anew)")
+	fl.DurationVar(&f.pauses, "measure-pauses", 0, "measure for so long how processes of this machine stand still, in place of what the needs say")
+	fl.IntVar(&f.trials, "trials", 1, "of each kind of trouble: more of them are stronger evidence, and take longer")
+	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: auto, embedded, local, docker, external")
+	f.own.define(fl, "one, or five for the locks that need five")
+	fl.StringVar(&f.out, "out", "", "folder for the report and its evidence (runs/<time>-advice-<name>)")
+	fl.BoolVar(&f.asJSON, "json", false, "print advice.json instead of the text")
+	return cmd
+}
+
+// advising is an advice under way.
+type advising struct {
+	*adviseFlags
+	cmd            *cobra.Command
+	needs          advice.Needs
+	options        []advice.Option
+	dir            string
+	tried          *runner  // nil: nothing is tried
+	from           []string // folders of evidence
+	stdout, stderr io.Writer
+}
+
+// prepare finds out what is needed, and what is wrong with that before anything starts.
+func (f *adviseFlags) prepare(cmd *cobra.Command) (*advising, error) {
+	switch {
+	case f.trials < 1 || f.trials > 1000:
+		return nil, usage(errors.New("--trials: want 1 to 1000"), "see lockbench advise --help")
+	case f.pauses < 0 || f.pauses > time.Hour:
+		return nil, usage(errors.New("--measure-pauses: want up to 1h"), "see lockbench advise --help")
+	}
+	r := runFlags{servers: f.servers, own: f.own}
+	if err := r.chooseServers(cmd.Flags().Changed("servers")); err != nil {
+		return nil, err
+	}
+	f.servers, f.remote = r.servers, r.remote
+	a := &advising{adviseFlags: f, cmd: cmd, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), from: f.evidence}
+	n, err := f.learn(cmd)
+	if err != nil {
+		return nil, err
+	}
+	a.needs, a.options = n, advisor.Options(n)
+	if len(f.evidence) > 0 { // before a folder is made
+		if _, err := advice.ReadEvidence(".", a.options, f.evidence...); err != nil {
+			return nil, usage(err, "--evidence takes folders that lockbench run, bench or advise left in runs/")
+		}
+	}
+	if a.dir, err = makeFolder(f.out, time.Now(), "advice-"+n.Name); err != nil {
+		return nil, err
+	}
+	linkLatest(a.dir, f.out == "", "latest-advice")
+	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), needs.Write(n), 0o644)
+}
+
+// learn reads the needs, or asks for them.
+func (f *adviseFlags) learn(cmd *cobra.Command) (advice.Needs, error) {
+	known := needs.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
+	if f.needs == "" {
+		n, err := needs.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
+		if err != nil {
+			return n, usage(err, "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one")
+		}
+		return n, nil
+	}
+	text, err := os.ReadFile(f.needs)
+	if err != nil {
+		return advice.Needs{}, usage(err, "examples/inventory.yaml is a file of needs")
+	}
+	n, err := needs.Parse(f.needs, text, known)
+	if err != nil {
+		return n, usage(err, "docs/needs.md has all that may stand there")
+	}
+	return n, nil
+}
+
+// run gathers evidence, decides, and reports. What was interrupted is reported as far as it got.
+func (a *advising) run(ctx context.Context) error {
+	if a.pauses > 0 {
+		fmt.Fprintf(a.stderr, "pauses: measuring for %s how processes of this machine stand still\n", a.pauses)
+		p, err := advisor.MeasurePauses(ctx, a.pauses)
+		if err != nil {
+			return environment(err, "lockbench advise without --measure-pauses takes what the needs say")
+		}
+		a.needs.Pauses = p
+	}
+	var failed error
+	if len(a.evidence) == 0 {
+		failed = a.gather(ctx)
+	}
+	r, err := a.decide()
+	if err == nil {
+		err = a.write(r)
+	}
+	if err != nil {
+		return environment(errors.Join(failed, err), "what was tried is kept in "+a.dir+": lockbench advise --evidence "+a.dir)
+	}
+	if err := a.print(r); err != nil {
+		return err
+	}
+	found := codes{exitInterrupted: ctx.Err() != nil, exitUndecided: r.Decision.Outcome == advice.NothingFits}
+	if failed != nil && ctx.Err() == nil {
+		return failed
+	}
+	return found.exit()
+}
+
+// decide works the recommendation out from what there is by now.
+func (a *advising) decide() (*advice.Report, error) {
+	e, err := advice.ReadEvidence(a.dir, a.options, a.from...)
+	if err != nil {
+		return nil, err
+	}
+	return advice.Decide(a.needs, a.options, advice.Trim(a.needs, a.options, e)), nil
+}
+
+// write leaves the report in its three forms.
+func (a *advising) write(r *advice.Report) error {
+	forms, err := advice.Forms(r)
+	if err != nil {
+		return err
+	}
+	for name, text := range forms {
+		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *advising) print(r *advice.Report) error {
+	if a.asJSON {
+		return printJSON(a.stdout, r)
+	}
+	fmt.Fprintln(a.stdout)
+	if err := advice.Text(a.stdout, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "\npage: %s\nrecord: %s\nall of it worked out again: lockbench verify-report %s\n",
+		filepath.Join(a.dir, advice.PageName), filepath.Join(a.dir, advice.RecordName), filepath.Join(a.dir, advice.PageName))
+	return err
+}
