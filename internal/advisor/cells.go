@@ -26,7 +26,9 @@ func Stages() []Stage {
 	return []Stage{
 		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay},
 		{"a-death", "the process of a holder is killed", 3, death},
-		{"trouble", "pauses, messages that are late or lost, and what befalls the store", 1, bad},
+		{"the-store", "what befalls the store", 1, storeTrouble},
+		{"pauses", "the process of a holder stands still", 1, pauses},
+		{"the-network", "messages are late or lost, and callers give up", 1, network},
 	}
 }
 
@@ -63,20 +65,39 @@ func death(_ advice.Needs, l impls.Impl, _ string) []trial.Cell {
 	return plan(l, []string{"counter"}, "holder-kill")
 }
 
-// bad is what can befall a holder, the network and the store, where it does harm that two are let in.
-func bad(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
-	if n.TwoHold != advice.Corruption {
+// harmful are faults in which two are let in, with what becomes of the data where fencing tokens are checked on writes alone.
+func harmful(n advice.Needs, l impls.Impl, breaks ...string) []trial.Cell {
+	if n.TwoHold != advice.Corruption || len(breaks) == 0 {
 		return nil
-	}
-	breaks := []string{"process-pause", "slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	for _, t := range n.Survives {
-		breaks = append(breaks, befalling(t)...)
 	}
 	cells := plan(l, []string{"counter"}, breaks...)
 	if n.Fence == advice.OnWrites {
-		cells = append(cells, plan(l, []string{"write-fenced"}, append([]string{"process-pause"}, breaks[6:]...)...)...)
+		cells = append(cells, plan(l, []string{"write-fenced"}, breaks...)...)
 	}
-	return append(cells, longestPause(n, l)...)
+	return cells
+}
+
+func storeTrouble(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	var breaks []string
+	for _, t := range n.Survives {
+		breaks = append(breaks, befalling(t)...)
+	}
+	return harmful(n, l, breaks...)
+}
+
+func pauses(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	cells := harmful(n, l, "process-pause")
+	if len(cells) > 0 {
+		cells = append(cells, longestPause(n, l)...)
+	}
+	return cells
+}
+
+func network(n advice.Needs, l impls.Impl, _ string) []trial.Cell {
+	if n.TwoHold != advice.Corruption {
+		return nil
+	}
+	return plan(l, []string{"counter"}, "slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire")
 }
 
 // befalling are the faults that are some trouble of a store.
@@ -104,7 +125,7 @@ func named[T any](all []T, names []string, of func(T) string) []T {
 }
 
 // longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
-const longTrial = 5 * time.Second
+const longTrial = 2 * time.Second
 
 // fewHolds are those of the victim before the one that it stands still in: by then others wait, as they do in use.
 const fewHolds = 1
@@ -123,7 +144,7 @@ func longestPause(n advice.Needs, l impls.Impl) []trial.Cell {
 	f := faults.Fault{Name: advice.LongestPause, Kind: faults.Clients, Doc: "the process of a holder is stopped for the longest pause that was ever seen, then goes on"}
 	f.Shape = func(p *workloads.Params, _ faults.Scene) {
 		p.TTL, p.Hold = max(of(ttl), l.Shortest), max(hold, time.Millisecond)
-		p.Duration = 2*pause + 6*hold + time.Second
+		p.Duration = pause + 5*hold + time.Second/2
 	}
 	f.Plan = func(s faults.Scene) faults.Plan {
 		first := workloads.Moment{Point: workloads.Granted} // of the victim: the others ask when it holds

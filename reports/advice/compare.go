@@ -38,7 +38,7 @@ func (d *deciding) dominates(locks []Option, o Option, values map[string]map[str
 				continue
 			}
 			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
-			if !a.known || !b.known || worse(c, a.median, b.median) {
+			if !a.known || !b.known || worse(c, c.counted(a.median), c.counted(b.median)) {
 				better = ""
 				break
 			}
@@ -61,9 +61,9 @@ func beyondNoise(c criterion, a, b value) bool {
 		return false
 	}
 	if c.Better > 0 {
-		return *a.low > *b.high
+		return c.counted(*a.low) > c.counted(*b.high)
 	}
-	return *a.high < *b.low
+	return c.counted(*a.high) < c.counted(*b.low)
 }
 
 // scoring compares options by weighted means.
@@ -83,13 +83,13 @@ func (s *scoring) parts(at func(value) float64) [][]float64 {
 	for k, c := range s.by {
 		best := math.NaN()
 		for _, o := range s.options {
-			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c, best, at(v))) {
-				best = at(v)
+			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c, best, c.counted(at(v)))) {
+				best = c.counted(at(v))
 			}
 		}
 		for i, o := range s.options {
 			if v := s.values[o][c.Name]; v.known {
-				parts[i][k] = closeness(c, at(v), best)
+				parts[i][k] = closeness(c, c.counted(at(v)), best)
 			}
 		}
 	}

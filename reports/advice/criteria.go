@@ -54,8 +54,39 @@ func weighed(n Needs) []criterion {
 		if sum > 0 {
 			all[i].Weight = n.Weight(all[i].Name) / sum
 		}
+		all[i].Enough = enough(n, all[i].Name)
 	}
 	return all
+}
+
+// plenty is how much better than what is asked for still counts: nobody chooses a lock for recovering in a hundredth of the
+// time that there is rather than in a fiftieth.
+const plenty = 10
+
+// enough is the value beyond which a criterion counts no more; 0: none, where nothing was asked for.
+func enough(n Needs, criterion string) float64 {
+	switch criterion {
+	case "goodput":
+		return n.Rate * plenty
+	case "wait":
+		return n.Wait.Seconds() * 1e3 / plenty
+	case "recovery":
+		return n.Recovery.Seconds() * 1e3 / plenty
+	case "commands":
+		return n.Commands / plenty
+	}
+	return 0
+}
+
+// counted is a value as far as it counts.
+func (c Criterion) counted(v float64) float64 {
+	switch {
+	case c.Enough == 0:
+		return v
+	case c.Better > 0:
+		return min(v, c.Enough)
+	}
+	return max(v, c.Enough)
 }
 
 // value is a criterion of one option: the zero value is one that is not known.

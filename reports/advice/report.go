@@ -54,6 +54,8 @@ type Criterion struct {
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is
 	Weight float64 `json:"weight"` // of all weights, which add up to 1
+	// Enough is a value that is ten times as good as what is asked for: what is better still counts as this. 0: there is none.
+	Enough float64 `json:"enough,omitempty"`
 }
 
 // Cell is one option and one requirement or criterion.
