@@ -87,6 +87,19 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestNothingStated holds that an empty list says the same as none, and says it.
+func TestNothingStated(t *testing.T) {
+	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
+	if n.Instead != nil || n.Language != nil || n.Survives != nil {
+		t.Errorf("got %#v, %#v, %#v", n.Instead, n.Language, n.Survives)
+	}
+	for _, path := range []string{"instead", "languages", "survives_store"} {
+		if slices.Contains(n.Assumed, path) {
+			t.Errorf("%s was stated, and is called assumed", path)
+		}
+	}
+}
+
 // TestDefaultsFollow holds that a default makes sense beside what was stated.
 func TestDefaultsFollow(t *testing.T) {
 	for stated, want := range map[string]string{
