@@ -150,7 +150,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 	_, err = Ask(t.Context(), strings.NewReader(strings.Repeat("x", 1<<17)), io.Discard, Known{})
-	want := "question 1 of 12, if_two_hold: the answer is longer than 65536 bytes: " + Hint
+	want := "question 1 of 12, if_two_hold: the answer is longer than 65536 bytes"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
