@@ -31,6 +31,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzCase$$' ./internal/explore
 	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/suites
 	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/needs
+	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/needs
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt

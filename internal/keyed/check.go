@@ -58,7 +58,7 @@ func (f *File) value(k Key, n *yaml.Node) {
 		only := *n
 		*n = yaml.Node{Kind: yaml.SequenceNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{&only}}
 	case tagged(n):
-		f.Wrong(n, "%s: the tag %s is not understood here", k.Name, n.Tag)
+		f.Wrong(n, "%s: the tag %s is not understood here", k.Name, plain(n.Tag))
 	case len(n.Content) == 0 && k.Empty:
 	case len(n.Content) == 0:
 		f.Wrong(n, "%s: the list is empty", k.Name)

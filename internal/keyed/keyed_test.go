@@ -27,6 +27,9 @@ func every() []Key {
 }
 
 func notMars(n *yaml.Node) error {
+	if _, named := Find(n, "name"); n.Kind == yaml.MappingNode && !named {
+		return errors.New("what was wrong already is asked of")
+	}
 	if strings.HasSuffix(At(n, "name").Value, "@mars") {
 		return errors.New("nobody is on mars")
 	}
@@ -77,6 +80,12 @@ func TestWrong(t *testing.T) {
 		"refused in a list": {"name: a\nplaced: [one, {name: two@mars}]\n", "f.yaml:2:15: placed: nobody is on mars"},
 		"wrong, not asked":  {"name: a\nplaced: [{nam: two@mars}]\n", "f.yaml:2:10: name is missing: of it\nf.yaml:2:11: unknown key nam (did you mean name?)"},
 		"in a mapping":      {"name: a\ntimes: {p50: 2s, p90: 1s}\n", "f.yaml:2:14: p50: 2s is more than 1s (want a duration from 0s to 1s)\nf.yaml:2:18: unknown key p90 (did you mean p50?)"},
+		"wrong, not twice":  {"name: a\nchoice: [blue, blue]\n", "f.yaml:2:10: choice: blue is none of red, green\nf.yaml:2:16: choice: blue is none of red, green"},
+		"twice":             {"name: a\nchoice: [red, red]\n", "f.yaml:2:15: choice: red comes twice"},
+		"a long word":       {"name: " + strings.Repeat("é", 61) + "\n", "f.yaml:1:7: name: " + strings.Repeat("é", 60) + "... is no clean name (want small letters, digits and dashes, at most 40)"},
+		"a tag":             {"name: a\nchoice: !x [red]\n", "f.yaml:2:9: choice: the tag !x is not understood here"},
+		"a tag with a line": {"name: !<a%0Ab> a\n", `f.yaml:1:7: name: a value with the tag "a\nb" is no single value (want small letters, digits and dashes, at most 40)`},
+		"of a list, too":    {"name: a\nchoice: !<a%0Ab> [red]\n", `f.yaml:2:9: choice: the tag "a\nb" is not understood here`},
 		"no mapping":        {"name: a\ntimes: 5ms\n", "f.yaml:2:8: 5ms is no mapping (want keys such as p50, each with a value)"},
 		"in its order":      {"flag: 1\nnumber: 2\n", "f.yaml:1:1: name is missing: of it\nf.yaml:1:7: flag: 1 is neither true nor false\nf.yaml:2:9: number: 2 is more than 1 (want 0 to 1)"},
 	} {

@@ -176,26 +176,36 @@ func Plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // tagged tells whether a type is stated in the file. It could say of 16 that it is text, or of text that it is bytes.
 func tagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 }
 
-// told is a value as errors quote it: as it stands, in quotes where it has them, and cut where it is long.
+// told is a value as errors quote it: as it stands, in quotes where it has them.
 func told(n *yaml.Node) string {
-	const long = 60
 	switch {
 	case tagged(n):
-		return "a value with the tag " + n.Tag
+		return "a value with the tag " + plain(n.Tag)
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.Kind == yaml.AliasNode:
 		return "an alias"
+	case n.Style != 0:
+		return strconv.Quote(short(n.Value))
 	}
-	value := []rune(n.Value)
-	short := string(value[:min(long, len(value))])
-	if len(value) > long {
-		short += "..."
+	return plain(n.Value)
+}
+
+// plain is what stands in a file as a terminal may see it: cut where it is long, in quotes unless it has nothing to hide.
+func plain(text string) string {
+	text = short(text)
+	if text == "" || strconv.Quote(text) != `"`+text+`"` {
+		return strconv.Quote(text)
 	}
-	if n.Style != 0 || short == "" || strconv.Quote(short) != `"`+short+`"` {
-		return strconv.Quote(short)
+	return text
+}
+
+func short(text string) string {
+	const long = 60
+	if runes := []rune(text); len(runes) > long {
+		return string(runes[:long]) + "..."
 	}
-	return short
+	return text
 }

@@ -27,7 +27,7 @@ func (a answers) needs(known Known) (advice.Needs, []string) {
 	return n, f.Texts()
 }
 
-// mappingOf is the mapping that would stand in a file. Nodes are copied: checking writes to them.
+// mappingOf is the mapping that would stand in a file. Checking writes its values in one way, which does no harm to answers.
 func mappingOf(a answers, prefix string, keys []keyed.Key) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	for _, k := range keys {
@@ -39,19 +39,10 @@ func mappingOf(a answers, prefix string, keys []keyed.Key) *yaml.Node {
 			}
 		}
 		if v != nil {
-			m.Content = append(m.Content, scalar(k.Name), clone(v))
+			m.Content = append(m.Content, scalar(k.Name), v)
 		}
 	}
 	return m
-}
-
-func clone(n *yaml.Node) *yaml.Node {
-	c := *n
-	c.Content = nil
-	for _, inner := range n.Content {
-		c.Content = append(c.Content, clone(inner))
-	}
-	return &c
 }
 
 func scalar(word string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: word} }

@@ -18,10 +18,7 @@ import (
 // maxTries is how many wrong answers a question takes. A program at the other end would give them for ever.
 const maxTries = 5
 
-// Hint is how to do without questions.
-const Hint = "write the needs into a file, and use --needs FILE (docs/needs.md)"
-
-// Ask asks for needs, a line for each question. It writes plain lines and moves no cursor, so that it can be read aloud, and
+// Ask asks for needs, a line for each question. Whoever cannot answer them is to be told of files. It writes plain lines and moves no cursor, so that it can be read aloud, and
 // answered by a pipe.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (advice.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -82,7 +79,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 			why = strings.Join(wrong, "\n")
 		}
 		if tries++; tries == maxTries {
-			return nil, fmt.Errorf("%s; that was the wrong answer number %d: %s", why, tries, Hint)
+			return nil, fmt.Errorf("%s (that was the wrong answer number %d, and the last)", why, tries)
 		}
 		d.say("%s\nWanted:\n%sPlease answer again, for the %s time of %d, or ? for more.\n", why, q.wants(d.known), ordinal(tries+1), maxTries)
 	}
@@ -132,11 +129,11 @@ func (d dialogue) next() (string, error) {
 		case l.err == nil:
 			return l.text, nil
 		case errors.Is(l.err, io.EOF):
-			return "", fmt.Errorf("the input ends before all questions are answered: %s", Hint)
+			return "", errors.New("the input ends before all questions are answered")
 		case errors.Is(l.err, bufio.ErrTooLong):
-			return "", fmt.Errorf("the answer is longer than %d bytes: %s", bufio.MaxScanTokenSize, Hint)
+			return "", fmt.Errorf("the answer is longer than %d bytes", bufio.MaxScanTokenSize)
 		}
-		return "", fmt.Errorf("the answer cannot be read (%w): %s", l.err, Hint)
+		return "", fmt.Errorf("the answer cannot be read: %w", l.err)
 	}
 }
 

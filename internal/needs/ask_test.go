@@ -24,9 +24,9 @@ func someStores() Known {
 		"mongodb", "ferretdb", "zookeeper", "etcd"}, Languages: []string{"go", "java", "python"}}
 }
 
-// TestAsked holds whole dialogues: what is answered, what is said, and the needs that come of it.
-func TestAsked(t *testing.T) {
-	dialogues := map[string]string{
+// dialogues are what is answered, by the name of the golden that has what is said.
+func dialogues() map[string]string {
+	return map[string]string{
 		"defaults": strings.Repeat("\n", 12),
 		"every answer": "corruption\nidempotent, compare-and-set\nwrites\n5ms 40ms 200ms\n8ms 60ms 400ms 120\n10s 2s\n32 50 yes no\n" +
 			"redis postgres\nnone\ngo, java\ngoodput 2 recovery 0\ninventory the stock of each product\n",
@@ -40,7 +40,11 @@ func TestAsked(t *testing.T) {
 		"no input":               "",
 		"escapes":                "corruption\n\x1b[2J\nnone\n\xff\xfe\n\n\n\n\n\n\n\n\n\nlock \x1b]0;title\a\nlock a bell\n",
 	}
-	for name, in := range dialogues {
+}
+
+// TestAsked holds whole dialogues: what is answered, what is said, and the needs that come of it.
+func TestAsked(t *testing.T) {
+	for name, in := range dialogues() {
 		t.Run(name, func(t *testing.T) {
 			var said bytes.Buffer
 			for _, answer := range strings.SplitAfter(in, "\n") {
@@ -61,6 +65,23 @@ func TestAsked(t *testing.T) {
 			keyedtest.Golden(t, filepath.Join("testdata", "asked", strings.ReplaceAll(name, " ", "-")+".txt"), said.String(), *update)
 		})
 	}
+}
+
+// FuzzAsk holds that whatever is answered, questions end, in words alone, with needs that a file could state or with an error.
+func FuzzAsk(f *testing.F) {
+	for _, in := range dialogues() {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		var said bytes.Buffer
+		n, err := Ask(t.Context(), strings.NewReader(in), &said, Known{})
+		plain(t, said.String())
+		if err != nil {
+			plain(t, err.Error())
+			return
+		}
+		checkAgain(t, n)
+	})
 }
 
 // plain holds that nothing moves a cursor.
@@ -129,7 +150,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 	_, err = Ask(t.Context(), strings.NewReader(strings.Repeat("x", 1<<17)), io.Discard, Known{})
-	want := "question 1 of 12, if_two_hold: the answer is longer than 65536 bytes: " + Hint
+	want := "question 1 of 12, if_two_hold: the answer is longer than 65536 bytes"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

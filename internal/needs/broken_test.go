@@ -41,7 +41,7 @@ func broken() map[string]mistake {
 		"nobody":            {few + "clients: 0\n", "n.yaml:3:10: clients: 0 is less than 1 (want 1 to 10000)", false},
 		"a negative rate":   {few + "rate: -1\n", "n.yaml:3:7: rate: -1 is less than 0 (want 0 to 1000000)", false},
 		"no flag":           {few + "fair: yes\n", "n.yaml:3:7: fair: yes is neither true nor false", false},
-		"a language":        {few + "languages: [C++]\n", `n.yaml:3:13: languages: C++ is no clean name (want small letters, digits and dashes, at most 40)`, false},
+		"a language":        {few + "languages: [c#, '']\n", "n.yaml:3:17: languages: one of them has no name", true},
 		"an unknown weight": {few + "weights: {speed: 3}\n", "n.yaml:3:11: unknown key speed", false},
 		"a heavy weight":    {few + "weights: {goodput: 11}\n", "n.yaml:3:20: goodput: 11 is more than 10 (want 0 to 10)", false},
 		"no weight":         {few + "weights: {goodput: 0, acquire: 0, wait: 0, fairness: 0, recovery: 0, commands: 0}\n", "n.yaml:3:10: weights: all of them are 0, so that nothing would be compared (want one above 0)", true},

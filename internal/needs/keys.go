@@ -1,7 +1,10 @@
 package needs
 
 import (
+	"errors"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"lockbench/internal/keyed"
 	"lockbench/reports/advice"
@@ -60,13 +63,13 @@ func pauseKeys() []keyed.Key {
 	}
 }
 
-// weightKeys has one for each of Criteria.
+// weightKeys has one for each of advice.Criteria.
 func weightKeys() []keyed.Key {
 	var all []keyed.Key
 	for _, c := range []struct{ name, doc string }{
 		{"goodput", "work done per second, when many want the same lock"},
 		{"acquire", "how long it takes to be granted a lock that nobody holds"},
-		{"wait", "how long the unlucky wait, when many want the same lock"},
+		{"wait", "how long the unluckiest client waits, when many want the same lock"},
 		{"fairness", "how evenly grants are shared out"},
 		{"recovery", "how soon another is granted it when its holder has died"},
 		{"commands", "how few commands each grant costs the store"},
@@ -77,11 +80,19 @@ func weightKeys() []keyed.Key {
 }
 
 func languages(k Known) keyed.Key {
-	key := keyed.Key{Name: "languages", Form: keyed.Name, List: true, Empty: true, Normally: "any", Doc: "that its users are written in"}
+	key := keyed.Key{Name: "languages", Form: keyed.Text, Check: named, List: true, Empty: true, Normally: "any", Doc: "that its users are written in"}
 	if k.Languages != nil {
 		key.Form, key.Values = keyed.Choice, k.Languages
 	}
 	return key
+}
+
+// named refuses a language without a name. Which signs a name may have nobody knows: there is C++, and C#.
+func named(n *yaml.Node) error {
+	if n.Value == "" {
+		return errors.New("one of them has no name")
+	}
+	return nil
 }
 
 func stores(k Known) keyed.Key {

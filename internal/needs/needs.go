@@ -41,7 +41,7 @@ func complete(f *keyed.File) (advice.Needs, error) {
 	s := stated{f.Root}
 	s.fill(&n)
 	for _, l := range leaves("", keys(Known{})) {
-		if !l.Required && l.Form != keyed.Text && !s.has(l.path) { // nothing follows from a text
+		if !l.Required && l.path != "guards" && !s.has(l.path) { // nothing follows from what is said for people
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}

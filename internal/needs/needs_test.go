@@ -35,7 +35,7 @@ wait: 24h
 fair: true
 commands: 7.5
 reenters: true
-languages: [go, c-sharp]
+languages: [go, c#]
 stores: redis@five
 survives_store: [restart, failover, clock, eviction]
 weights: {goodput: 0, acquire: 0.5, wait: 10, fairness: 1, recovery: 2, commands: 3}
@@ -56,7 +56,7 @@ func TestEveryKey(t *testing.T) {
 		Hold:     advice.Times{P50: time.Millisecond, P99: 1500 * time.Millisecond, Max: 30 * time.Minute},
 		Pauses:   advice.Pauses{PerHour: 0.5, P50: 2 * time.Millisecond, P99: 3 * time.Second, Longest: time.Minute},
 		Recovery: 0, Clients: 10000, Rate: 12.5, Wait: 24 * time.Hour, Fair: true, Commands: 7.5, Reenters: true,
-		Language: []string{"go", "c-sharp"}, Stores: []string{"redis@five"},
+		Language: []string{"go", "c#"}, Stores: []string{"redis@five"},
 		Survives: []advice.Trouble{advice.Restart, advice.Failover, advice.Clock, advice.Eviction},
 		Weights:  map[string]float64{"goodput": 0, "acquire": 0.5, "wait": 10, "fairness": 1, "recovery": 2, "commands": 3}}
 	if diff := cmp.Diff(want, parsed(t, whole)); diff != "" {
@@ -84,6 +84,19 @@ func TestDefaults(t *testing.T) {
 	harmless := parsed(t, "name: few\nif_two_hold: wasted-work\n")
 	if len(harmless.Survives) != 0 {
 		t.Errorf("where work is wasted and nothing else, nothing of a store has to be survived, unlike %v", harmless.Survives)
+	}
+}
+
+// TestNothingStated holds that an empty list says the same as none, and says it.
+func TestNothingStated(t *testing.T) {
+	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
+	if n.Instead != nil || n.Language != nil || n.Survives != nil {
+		t.Errorf("got %#v, %#v, %#v", n.Instead, n.Language, n.Survives)
+	}
+	for _, path := range []string{"instead", "languages", "survives_store"} {
+		if slices.Contains(n.Assumed, path) {
+			t.Errorf("%s was stated, and is called assumed", path)
+		}
 	}
 }
 
@@ -175,6 +188,9 @@ func anyNeeds(r *rand.Rand) string {
 
 func anyValue(r *rand.Rand, k keyed.Key) string {
 	words := k.Values
+	if k.Name == "languages" {
+		return []string{"[go, c#, c++]", "go", "[]", `['a, b', " c "]`}[r.IntN(4)]
+	}
 	if words == nil {
 		words = []string{"one", "two", "true", "123"}
 	}

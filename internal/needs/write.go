@@ -26,7 +26,7 @@ func Write(n advice.Needs) []byte {
 			writeMapping(&b, k, values, n.Assumed)
 			continue
 		}
-		unsaid := slices.Contains(n.Assumed, k.Name) || k.Form == keyed.Text && n.Guards == ""
+		unsaid := slices.Contains(n.Assumed, k.Name) || k.Name == "guards" && n.Guards == ""
 		b.WriteString(strings.TrimRight(hash(unsaid)+k.Name+": "+inYAML(k, values), " ") + "\n")
 	}
 	return b.Bytes()
