@@ -1,0 +1,68 @@
+package words
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Lines collects text; it never ends a line in spaces.
+type Lines struct{ b strings.Builder }
+
+// String is all that was added.
+func (t *Lines) String() string { return t.b.String() }
+
+// Add is a line of its own.
+func (t *Lines) Add(line string) {
+	t.b.WriteString(strings.TrimRight(Clean(line), " "))
+	t.b.WriteByte('\n')
+}
+
+// TextWidth is how long a line of a paragraph is at most.
+const textWidth = 110
+
+// Paragraph fills lines with words.
+func (t *Lines) Paragraph(text string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
+			t.Add(line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	if line != "" {
+		t.Add(line)
+	}
+}
+
+// Columns writes rows beneath each other: words to the left, and what begins with a digit or a bracket to the right.
+func (t *Lines) Columns(cells [][]string) {
+	wide := make([]int, len(cells[0]))
+	for _, row := range cells {
+		for c, text := range row {
+			wide[c] = max(wide[c], utf8.RuneCountInString(text))
+		}
+	}
+	for _, row := range cells {
+		line := " "
+		for c, text := range row {
+			space := strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
+			if c > 1 && c < len(row)-1 && rightAligned(cells, c) {
+				line += " " + space + text + " "
+			} else {
+				line += " " + text + space + " "
+			}
+		}
+		t.Add(line)
+	}
+}
+
+// rightAligned tells whether a column is of figures.
+func rightAligned(cells [][]string, c int) bool {
+	for _, row := range cells[1:] {
+		if row[c] != "" && row[c][0] >= '0' && row[c][0] <= '9' || strings.HasPrefix(row[c], "[") {
+			return true
+		}
+	}
+	return false
+}
