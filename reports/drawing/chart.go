@@ -15,6 +15,7 @@ type Chart struct {
 	SVG      template.HTML
 	Note     string // what is particular to it, and what it leaves out
 	Open     bool   // its table is in sight
+	Worded   bool   // the table has words in it, rather than figures
 	Head     []string
 	Rows     [][]string
 }

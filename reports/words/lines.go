@@ -17,23 +17,42 @@ func (t *Lines) Add(line string) {
 	t.b.WriteByte('\n')
 }
 
-// TextWidth is how long a line of a paragraph is at most.
+// textWidth is how long a line of a paragraph is at most.
 const textWidth = 110
 
 // Paragraph fills lines with words.
-func (t *Lines) Paragraph(text string) {
-	line := ""
+func (t *Lines) Paragraph(text string) { t.Hang("", text) }
+
+// Hang fills lines with words, the first of which begins with a mark; those below are moved in as far as it is wide.
+func (t *Lines) Hang(mark, text string) {
+	mark = Clean(mark)
+	inset := strings.Repeat(" ", utf8.RuneCountInString(mark))
+	line, wide := mark, utf8.RuneCountInString(mark)
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case wide == len(inset):
+			line, wide = line+word, wide+n
+		case wide+1+n > textWidth:
 			t.Add(line)
-			line = ""
+			line, wide = inset+word, len(inset)+n
+		default:
+			line, wide = line+" "+word, wide+1+n
 		}
-		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	if line != "" {
+	if strings.TrimSpace(line) != "" {
 		t.Add(line)
 	}
 }
+
+// Width is how many columns a text takes, about.
+func Width(s string) int { return utf8.RuneCountInString(s) }
+
+// Pad fills a text with spaces to a width.
+func Pad(s string, wide int) string { return s + strings.Repeat(" ", max(0, wide-Width(s))) }
+
+// PadLeft fills a text with spaces to its left.
+func PadLeft(s string, wide int) string { return strings.Repeat(" ", max(0, wide-Width(s))) + s }
 
 // Columns writes rows beneath each other: words to the left, and what begins with a digit or a bracket to the right.
 func (t *Lines) Columns(cells [][]string) {

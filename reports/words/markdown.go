@@ -25,7 +25,7 @@ func TableRule(cells []string) string {
 func Escaped(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.NewReplacer(
-		"<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "~", `\~`,
+		`\`, `\\`, "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "~", `\~`,
 	).Replace(s)
 }
 

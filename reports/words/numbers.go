@@ -77,6 +77,12 @@ func Duration(ns float64) string {
 
 // Setting writes a duration that somebody chose: 1 ms, not 1.00 ms.
 func Setting(ns int64) string {
+	switch d := time.Duration(ns); {
+	case d >= time.Hour && d%time.Hour == 0:
+		return strconv.FormatInt(int64(d/time.Hour), 10) + " h"
+	case d >= time.Minute && d%time.Minute == 0:
+		return strconv.FormatInt(int64(d/time.Minute), 10) + " min"
+	}
 	text := time.Duration(ns).String()
 	i := strings.LastIndexFunc(text, unicode.IsDigit)
 	if strings.ContainsFunc(text[:i+1], unicode.IsLetter) || i < 0 {
@@ -97,10 +103,11 @@ func When(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// Clean keeps control characters, as a name or a server's error may hold, off the terminal.
+// Clean keeps control characters off the terminal, as a name or a server's error may hold, and those that turn the
+// direction of what follows.
 func Clean(s string) string {
 	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
+		if unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) {
 			return '·'
 		}
 		return c
