@@ -1,5 +1,5 @@
 // Package chromium shows pages in a headless browser, for tests: what a page fetches and complains of, and whether it can
-// be read at every width, on light and dark, and on paper.
+// be read at every width, on light and dark, and on paper, and whether it can be used without eyes or a mouse.
 package chromium
 
 import (
@@ -27,6 +27,11 @@ import (
 //
 //go:embed measures.js
 var measures string
+
+// accessible is what is asked about those who do not see the page, or have no mouse.
+//
+//go:embed accessible.js
+var accessible string
 
 func program(t testing.TB) string {
 	t.Helper()
@@ -75,19 +80,36 @@ type Page struct {
 	errors   []string
 }
 
-// Load shows a file.
+// Load shows a file, which may ask for nothing.
 func Load(t testing.TB, ctx context.Context, file string) *Page {
+	t.Helper()
+	page := (&url.URL{Scheme: "file", Path: file}).String()
+	return show(t, ctx, page, func(request string) bool { return request == page })
+}
+
+// Visit shows a page of a server on this machine, which may ask that server for more.
+func Visit(t testing.TB, ctx context.Context, page string) *Page {
+	t.Helper()
+	u, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()
+	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
+}
+
+// show opens a page in a tab of its own; own tells which requests are no others' business.
+func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
 	b := &Page{t: t, ctx: ctx}
-	page := (&url.URL{Scheme: "file", Path: file}).String()
 	err := chromedp.Listen(ctx, func(ev any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch ev := ev.(type) {
 		case *network.EventRequestWillBeSent:
-			if ev.Request.URL != page && !strings.HasPrefix(ev.Request.URL, "data:") {
+			if !own(ev.Request.URL) && !strings.HasPrefix(ev.Request.URL, "data:") {
 				b.requests = append(b.requests, ev.Request.URL)
 			}
 		case *runtime.EventExceptionThrown:
@@ -120,10 +142,15 @@ func Evaluate[T any](b *Page, script string) T {
 	return v
 }
 
-// Complaints are what a function of measures.js found.
+// Complaints are what a function of measures.js or accessible.js found.
 func (b *Page) Complaints(call string) []string {
 	b.t.Helper()
-	return Evaluate[[]string](b, "(() => {"+measures+"; return "+call+"})()")
+	return Evaluate[[]string](b, b.asked(call))
+}
+
+// asked is a call of one of our functions, which hides its names from those of the page.
+func (b *Page) asked(call string) string {
+	return "(() => {" + measures + accessible + "; return " + call + "})()"
 }
 
 // Emulate shows the page on a medium, in a colour scheme and a width.

@@ -3,6 +3,8 @@ package benchmark
 import (
 	"fmt"
 	"strings"
+
+	"lockbench/reports/words"
 )
 
 // changes are what would have to be otherwise for the verdict to be another, in sentences.
@@ -40,13 +42,13 @@ func (v *view) changeAt(p Point) []string {
 	if text := v.powerless(p); text != "" {
 		all = append(all, fmt.Sprintf("%s: %s. More trials would show who is ahead.", v.name(p), text))
 	} else if len(first) > 1 {
-		all = append(all, fmt.Sprintf("%s: %s cannot be told apart with %s; more trials might rank them. %s", v.name(p), joined(first), plural(order[1].ToBest.Pairs, "pair"), v.widest(order, first)))
+		all = append(all, fmt.Sprintf("%s: %s cannot be told apart with %s; more trials might rank them. %s", v.name(p), words.Joined(first), words.Plural(order[1].ToBest.Pairs, "pair"), v.widest(order, first)))
 	}
 	for _, r := range order {
 		if r.Rank == 1 || r.ToBest.Ratio <= 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s: %s is next, at %s of %s %s; it would have to complete %s more for a tie", v.name(p), r.Subject, ratioText(r.ToBest), best, span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio))
+		text := fmt.Sprintf("%s: %s is next, at %s of %s %s; it would have to complete %s more for a tie", v.name(p), r.Subject, ratioText(r.ToBest), best, words.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio))
 		if high := r.ToBest.High; high != nil && *high < 1 {
 			text += fmt.Sprintf(", and by the interval at least %s", percentMore(1 / *high))
 		}
@@ -60,7 +62,7 @@ func (v *view) changeAt(p Point) []string {
 		}
 	}
 	if len(limited) > 0 {
-		all = append(all, fmt.Sprintf("%s: not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", v.name(p), joined(limited)))
+		all = append(all, fmt.Sprintf("%s: not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", v.name(p), words.Joined(limited)))
 	}
 	return all
 }
@@ -70,7 +72,7 @@ func (v *view) widest(order []Ranked, first []string) string {
 	var parts []string
 	for _, r := range order[1:] {
 		if r.Rank == 1 && r.ToBest.Low != nil && r.ToBest.High != nil {
-			parts = append(parts, fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, times(*r.ToBest.Low), times(*r.ToBest.High), first[0]))
+			parts = append(parts, fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, words.Times(*r.ToBest.Low), words.Times(*r.ToBest.High), first[0]))
 		}
 	}
 	if len(parts) == 0 {
@@ -79,4 +81,4 @@ func (v *view) widest(order []Ranked, first []string) string {
 	return "As it stands, " + strings.Join(parts, "; ") + "."
 }
 
-func percentMore(ratio float64) string { return significant(100*(ratio-1)) + " %" }
+func percentMore(ratio float64) string { return words.Significant(100*(ratio-1)) + " %" }

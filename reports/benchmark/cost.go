@@ -3,6 +3,9 @@ package benchmark
 import (
 	"fmt"
 	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // costMetrics are what one acquisition takes of a server.
@@ -15,8 +18,8 @@ func costMetrics() []Metric {
 	return all
 }
 
-func (v *view) costCharts() []chart {
-	var all []chart
+func (v *view) costCharts() []drawing.Chart {
+	var all []drawing.Chart
 	for _, p := range v.compared() {
 		if c, ok := v.costChart(p); ok {
 			all = append(all, c)
@@ -25,7 +28,7 @@ func (v *view) costCharts() []chart {
 	return all
 }
 
-func (v *view) costChart(p Point) (chart, bool) {
+func (v *view) costChart(p Point) (drawing.Chart, bool) {
 	names, left := v.charted(p.ID)
 	var shown []Metric
 	for _, m := range costMetrics() {
@@ -37,11 +40,11 @@ func (v *view) costChart(p Point) (chart, bool) {
 		}
 	}
 	if len(shown) == 0 {
-		return chart{}, false
+		return drawing.Chart{}, false
 	}
-	c := chart{ID: slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
+	c := drawing.Chart{ID: drawing.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
 	c.Head, c.Rows = v.costTable(p, names, shown)
-	c.SVG = v.drawCost(p, names, shown).svg(c.ID, "cost", "Server cost of one acquisition, "+describe(p), c.Takeaway)
+	c.SVG = v.drawCost(p, names, shown).SVG(c.ID, "cost", "Server cost of one acquisition, "+describe(p), c.Takeaway)
 	return c, true
 }
 
@@ -51,13 +54,13 @@ const (
 	costTop  = 26
 )
 
-func (v *view) drawCost(p Point, names []string, shown []Metric) *canvas {
-	c := &canvas{width: chartWidth, height: costTop + costRow*float64(len(names)) + 6}
-	wide := (chartWidth - costName) / float64(len(shown))
+func (v *view) drawCost(p Point, names []string, shown []Metric) *drawing.Canvas {
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: costTop + costRow*float64(len(names)) + 6}
+	wide := (drawing.ChartWidth - costName) / float64(len(shown))
 	for i, name := range names {
 		y := costTop + costRow*float64(i)
-		c.marker(v.styles[name], 8, y+10)
-		c.text("name", "start", 20, y+14, short(name, costName-28, boldGlyph))
+		c.Marker(v.styles[name], 8, y+10)
+		c.Text("name", "start", 20, y+14, drawing.Short(name, costName-28, drawing.BoldGlyph))
 	}
 	for j, m := range shown {
 		left, high := costName+wide*float64(j), 0.0
@@ -66,21 +69,21 @@ func (v *view) drawCost(p Point, names []string, shown []Metric) *canvas {
 				high = max(high, e.Median)
 			}
 		}
-		c.text("axis", "start", left, 14, heading(m))
-		c.line("rule", left, costTop-4, left, c.height-4)
+		c.Text("axis", "start", left, 14, heading(m))
+		c.Line("rule", left, costTop-4, left, c.Height-4)
 		for i, name := range names {
 			y := costTop + costRow*float64(i)
 			e, ok := v.estimate(name, p.ID, m.Name)
 			if !ok {
-				c.text("soft", "start", left+6, y+14, "not measured")
+				c.Text("soft", "start", left+6, y+14, "not measured")
 				continue
 			}
 			long := 0.0
 			if high > 0 {
 				long = max(0, e.Median/high) * (wide - 66)
 			}
-			c.rect("bar "+v.styles[name].class(), left, y+3, long, costRow-8)
-			c.text("", "start", left+long+6, y+14, significant(e.Median))
+			c.Rect("bar "+v.styles[name].Class(), left, y+3, long, costRow-8)
+			c.Text("", "start", left+long+6, y+14, words.Significant(e.Median))
 		}
 	}
 	return c
@@ -94,9 +97,9 @@ func (v *view) costTable(p Point, names []string, shown []Metric) (head []string
 	for _, name := range names {
 		row := []string{name}
 		for _, m := range shown {
-			text := none
+			text := words.None
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				text = strings.TrimSpace(significant(e.Median) + " " + span(e.Low, e.High))
+				text = strings.TrimSpace(words.Significant(e.Median) + " " + words.Span(e.Low, e.High))
 			}
 			row = append(row, text)
 		}
@@ -120,9 +123,9 @@ func (v *view) costTakeaway(p Point, names []string, m Metric) string {
 			most, high = name, e.Median
 		}
 	}
-	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least, significant(low), m.Title)
+	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least, words.Significant(low), m.Title)
 	if most == least {
 		return text + "."
 	}
-	return fmt.Sprintf("%s; %s takes the most: %s.", text, most, significant(high))
+	return fmt.Sprintf("%s; %s takes the most: %s.", text, most, words.Significant(high))
 }

@@ -1,67 +1,15 @@
 package benchmark
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockbench/reports/drawing"
 )
-
-func TestFormats(t *testing.T) {
-	hold := func(d time.Duration) string { return setting(int64(d)) }
-	for got, want := range map[string]string{
-		significant(0.1234): "0.123", significant(9.999): "10.0", significant(1234.5): "1,230", significant(math.NaN()): none, significant(0): "0",
-		duration(999.9e3): "1.00 ms", duration(1500): "1.50 µs", duration(90e9): "90.0 s", duration(0): "0 ns",
-		hold(time.Millisecond): "1 ms", hold(1500 * time.Microsecond): "1.5 ms", hold(90 * time.Second): "1m30s", hold(0): "0 s",
-		plural(16, "key"): "16 keys", plural(2, "history"): "2 histories", plural(1, "pair"): "1 pair",
-		joined([]string{"a", "b", "c"}): "a, b and c", rankName(0.9999): "99.99 %",
-		tickText(0.50): "0.5", tickText(1000): "1,000", tickText(100): "100", edgeText(316_000): "320 µs", edgeText(999_900): "1 ms",
-		times(0.9531): "0.953×", escaped("a|b\n<c>~"): `a\|b &lt;c&gt;\~`,
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-func TestTicks(t *testing.T) {
-	for name, c := range map[string]struct {
-		scale scale
-		want  []float64
-	}{
-		"linear":         {scale{low: 0, high: 950}, []float64{0, 200, 400, 600, 800}},
-		"one decade":     {scale{low: 3, high: 60, log: true}, []float64{5, 10, 20, 50}},
-		"many decades":   {scale{low: 0.5, high: 5000, log: true}, []float64{1, 10, 100, 1000}},
-		"nothing at all": {scale{low: 0, high: 0}, []float64{0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, c.scale.ticks()); d != "" {
-				t.Error(d)
-			}
-		})
-	}
-	if got := (scale{low: 1, high: 100, from: 0, to: 200, log: true}).at(10); math.Abs(got-100) > 1e-9 {
-		t.Errorf("10 is at %v of 0 to 200, from 1 to 100", got)
-	}
-}
-
-func TestSpread(t *testing.T) {
-	for name, at := range map[string][]float64{
-		"apart": {10, 50, 90}, "all alike": {50, 50, 50, 50}, "at the bottom": {99, 99, 100}, "at the top": {0, 0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := spread(slices.Clone(at), 0, 100)
-			for i := range got {
-				if got[i] < 0 || got[i] > 100 || i > 0 && got[i]-got[i-1] < endGap-0.001 {
-					t.Fatalf("%v: names overlap or leave the drawing", got)
-				}
-			}
-		})
-	}
-}
 
 // TestStylesDiffer: any two locks differ by colour, dash or marker, and a lock and its tuned one share the colour.
 func TestStylesDiffer(t *testing.T) {
@@ -69,14 +17,22 @@ func TestStylesDiffer(t *testing.T) {
 	for _, c := range "abcdefghijklmnopqr" {
 		subjects = append(subjects, Subject{Name: string(c), Role: Lock}, Subject{Name: string(c) + tunedSuffix, Role: Lock})
 	}
-	styles, seen := stylesOf(subjects), map[style]string{}
+	styles, seen := stylesOf(subjects), map[drawing.Style]string{}
 	for _, s := range subjects {
 		if other, ok := seen[styles[s.Name]]; ok {
 			t.Errorf("%s looks like %s", s.Name, other)
 		}
 		seen[styles[s.Name]] = s.Name
-		if plain := strings.TrimSuffix(s.Name, tunedSuffix); styles[plain].color != styles[s.Name].color {
+		if plain := strings.TrimSuffix(s.Name, tunedSuffix); styles[plain].Color != styles[s.Name].Color {
 			t.Errorf("%s and %s have different colours", s.Name, plain)
+		}
+	}
+}
+
+func TestEdges(t *testing.T) {
+	for ns, want := range map[int64]string{316_000: "320 µs", 999_900: "1 ms"} {
+		if got := edgeText(ns); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -114,7 +70,7 @@ func TestHeat(t *testing.T) {
 	if got := h.takeaway("x"); got != want {
 		t.Errorf("%q", got)
 	}
-	if svg := string(h.draw().svg("a", "heat", "t", "d")); strings.Count(svg, `<rect class="h`) < 3 || !strings.Contains(svg, ">more</text>") {
+	if svg := string(h.draw().SVG("a", "heat", "t", "d")); strings.Count(svg, `<rect class="h`) < 3 || !strings.Contains(svg, ">more</text>") {
 		t.Error(svg)
 	}
 	long := &Timeline{SliceNS: 1e6, Edges: line.Edges}

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // share is how the critical sections of a trial fell to its clients: from the one with the fewest to the one with the
@@ -42,8 +45,8 @@ func shares(trials []*Trial) []float64 {
 	return all
 }
 
-func (v *view) fairnessCharts() []chart {
-	var all []chart
+func (v *view) fairnessCharts() []drawing.Chart {
+	var all []drawing.Chart
 	for _, p := range v.compared() {
 		if !p.Contended() {
 			continue
@@ -62,7 +65,7 @@ type panel struct {
 	words   string
 }
 
-func (v *view) fairnessChart(p Point) (chart, bool) {
+func (v *view) fairnessChart(p Point) (drawing.Chart, bool) {
 	names, left := v.charted(p.ID)
 	var panels []panel
 	for _, name := range names {
@@ -70,52 +73,52 @@ func (v *view) fairnessChart(p Point) (chart, bool) {
 		if len(s) < 2 {
 			continue
 		}
-		words := fmt.Sprintf("%s to %s", trimZeros(significant(s[0])), times(s[len(s)-1]))
+		words := fmt.Sprintf("%s to %s", words.TrimZeros(words.Significant(s[0])), words.Times(s[len(s)-1]))
 		panels = append(panels, panel{name, s, words})
 	}
 	if len(panels) == 0 {
-		return chart{}, false
+		return drawing.Chart{}, false
 	}
-	c := chart{Open: true, ID: slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, panels)}
+	c := drawing.Chart{Open: true, ID: drawing.Slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, panels)}
 	c.Head, c.Rows = v.fairnessTable(p, panels)
 	title := "Critical sections by client, " + describe(p)
-	c.SVG = v.drawShares(panels).svg(c.ID, "shares", title, c.Takeaway)
+	c.SVG = v.drawShares(panels).SVG(c.ID, "shares", title, c.Takeaway)
 	return c, true
 }
 
 const (
 	panelsAbreast = 4
-	panelWidth    = chartWidth / panelsAbreast
+	panelWidth    = drawing.ChartWidth / panelsAbreast
 	panelHeight   = 122
 )
 
-func (v *view) drawShares(panels []panel) *canvas {
+func (v *view) drawShares(panels []panel) *drawing.Canvas {
 	high := 2.0
 	for _, p := range panels {
 		high = max(high, p.shares[len(p.shares)-1])
 	}
-	c := &canvas{width: chartWidth, height: float64((len(panels)+panelsAbreast-1)/panelsAbreast) * panelHeight}
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: float64((len(panels)+panelsAbreast-1)/panelsAbreast) * panelHeight}
 	for i, p := range panels {
 		left, top := float64(i%panelsAbreast)*panelWidth, float64(i/panelsAbreast)*panelHeight
-		x := scale{high: float64(len(p.shares) - 1), from: left + 30, to: left + panelWidth - 16}
-		y := scale{high: high * 1.04, from: top + panelHeight - 18, to: top + 24}
+		x := drawing.Scale{High: float64(len(p.shares) - 1), From: left + 30, To: left + panelWidth - 16}
+		y := drawing.Scale{High: high * 1.04, From: top + panelHeight - 18, To: top + 24}
 		s := v.styles[p.subject]
-		c.marker(s, left+8, top+10)
-		c.text("name", "start", left+18, top+14, short(p.subject, panelWidth-30, boldGlyph))
+		c.Marker(s, left+8, top+10)
+		c.Text("name", "start", left+18, top+14, drawing.Short(p.subject, panelWidth-30, drawing.BoldGlyph))
 		for _, t := range []float64{0, 1, math.Floor(high)} {
-			c.text("axis", "end", x.from-6, y.at(t)+4, tickText(t))
+			c.Text("axis", "end", x.From-6, y.At(t)+4, drawing.TickText(t))
 		}
-		c.line("rule", x.from, y.at(0), x.to, y.at(0))
-		c.line("ideal", x.from, y.at(1), x.to, y.at(1))
-		var dots, ground []dot
+		c.Line("rule", x.From, y.At(0), x.To, y.At(0))
+		c.Line("ideal", x.From, y.At(1), x.To, y.At(1))
+		var dots, ground []drawing.Dot
 		for j, v := range p.shares {
-			dots = append(dots, dot{x.at(float64(j)), y.at(v)})
-			ground = append(ground, dot{x.at(float64(j)), y.at(0)})
+			dots = append(dots, drawing.Dot{X: x.At(float64(j)), Y: y.At(v)})
+			ground = append(ground, drawing.Dot{X: x.At(float64(j)), Y: y.At(0)})
 		}
-		c.band(s, ground, dots)
-		s.dash = "" // small: its marker and its name tell it
-		c.track(s, dots)
-		c.text("axis", "end", x.to, top+panelHeight-4, p.words)
+		c.Band(s, ground, dots)
+		s.Dash = "" // small: its marker and its name tell it
+		c.Track(s, dots)
+		c.Text("axis", "end", x.To, top+panelHeight-4, p.words)
 	}
 	return c
 }
@@ -130,9 +133,9 @@ func (v *view) fairnessTable(p Point, panels []panel) (head []string, rows [][]s
 	}
 	for _, q := range panels {
 		name := q.subject
-		row := []string{name, significant(q.shares[0]), significant(q.shares[len(q.shares)-1])}
+		row := []string{name, words.Significant(q.shares[0]), words.Significant(q.shares[len(q.shares)-1])}
 		for _, m := range shown {
-			text := none
+			text := words.None
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {
 				text = metricText(m, e.Median)
 			}
@@ -159,7 +162,7 @@ func (v *view) fairnessTakeaway(p Point, panels []panel) string {
 		text += fmt.Sprintf("; with %s it gets %s", uneven.subject, percent(spread(uneven)))
 	}
 	if e, ok := v.estimate(uneven.subject, p.ID, "starved"); ok && e.Median > 0 {
-		text += fmt.Sprintf(", and %s of %d clients get nothing", trimZeros(significant(e.Median)), p.Clients)
+		text += fmt.Sprintf(", and %s of %d clients get nothing", words.TrimZeros(words.Significant(e.Median)), p.Clients)
 	}
 	return text + "."
 }

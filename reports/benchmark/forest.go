@@ -3,11 +3,14 @@ package benchmark
 import (
 	"fmt"
 	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // forestCharts are, for each point, how far the locks stay behind the best.
-func (v *view) forestCharts() []chart {
-	var all []chart
+func (v *view) forestCharts() []drawing.Chart {
+	var all []drawing.Chart
 	for _, p := range v.compared() {
 		if c, ok := v.forestChart(p); ok {
 			all = append(all, c)
@@ -16,29 +19,29 @@ func (v *view) forestCharts() []chart {
 	return all
 }
 
-func (v *view) forestChart(p Point) (chart, bool) {
+func (v *view) forestChart(p Point) (drawing.Chart, bool) {
 	order := v.ranked(p.ID)
 	if len(order) < 2 || order[1].ToBest.Ratio <= 0 {
-		return chart{}, false
+		return drawing.Chart{}, false
 	}
 	best, rest := order[0].Subject, order[1:]
 	_, left := v.charted(p.ID)
-	c := chart{ID: slug("forest", p.ID), Name: v.name(p), Note: left, Takeaway: forestTakeaway(best, rest)}
+	c := drawing.Chart{ID: drawing.Slug("forest", p.ID), Name: v.name(p), Note: left, Takeaway: forestTakeaway(best, rest)}
 	if text := v.powerless(p); text != "" {
 		c.Takeaway = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
 	c.Head = []string{"lock", "ratio", "95 % interval", "pairs", "p", "p, corrected", "differs"}
 	for _, r := range rest {
 		t := r.ToBest
-		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), orNone(span(t.Low, t.High)), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), yesNo(t.Differs)})
+		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), orNone(words.Span(t.Low, t.High)), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), yesNo(t.Differs)})
 	}
-	c.SVG = drawForest(best, rest).svg(c.ID, "forest", "Goodput as a multiple of that of "+best+", "+describe(p), c.Takeaway)
+	c.SVG = drawForest(best, rest).SVG(c.ID, "forest", "Goodput as a multiple of that of "+best+", "+describe(p), c.Takeaway)
 	return c, true
 }
 
 func orNone(s string) string {
 	if s == "" {
-		return none
+		return words.None
 	}
 	return s
 }
@@ -52,9 +55,9 @@ func yesNo(b bool) string {
 
 func ratioText(t Comparison) string {
 	if t.Ratio <= 0 {
-		return none
+		return words.None
 	}
-	return times(t.Ratio)
+	return words.Times(t.Ratio)
 }
 
 func probability(p float64) string {
@@ -71,7 +74,7 @@ const (
 	forestTop   = 30
 )
 
-func drawForest(best string, rest []Ranked) *canvas {
+func drawForest(best string, rest []Ranked) *drawing.Canvas {
 	values := []float64{1}
 	for _, r := range rest {
 		values = append(values, r.ToBest.Ratio)
@@ -79,57 +82,57 @@ func drawForest(best string, rest []Ranked) *canvas {
 			values = append(values, *r.ToBest.Low, *r.ToBest.High)
 		}
 	}
-	low, high := limits(values)
-	x := scale{low: low / 1.06, high: high * 1.06, from: forestLeft, to: forestRight, log: true}
-	c := &canvas{width: chartWidth, height: forestTop + forestRow*float64(len(rest)) + 34}
-	ground := c.height - 30
+	low, high := drawing.Limits(values)
+	x := drawing.Scale{Low: low / 1.06, High: high * 1.06, From: forestLeft, To: forestRight, Log: true}
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: forestTop + forestRow*float64(len(rest)) + 34}
+	ground := c.Height - 30
 	for _, t := range ratioTicks(x) {
-		c.line("grid", x.at(t), forestTop-6, x.at(t), ground)
-		c.text("axis", "middle", x.at(t), ground+18, tickText(t)+"×")
+		c.Line("grid", x.At(t), forestTop-6, x.At(t), ground)
+		c.Text("axis", "middle", x.At(t), ground+18, drawing.TickText(t)+"×")
 	}
-	c.line("unity", x.at(1), forestTop-10, x.at(1), ground)
-	c.text("soft", "end", x.at(1), forestTop-15, "as much as "+short(best, 200, glyph))
+	c.Line("unity", x.At(1), forestTop-10, x.At(1), ground)
+	c.Text("soft", "end", x.At(1), forestTop-15, "as much as "+drawing.Short(best, 200, drawing.Glyph))
 	for i, r := range rest {
 		forestLine(c, x, forestTop+forestRow*(float64(i)+.5), r)
 	}
 	return c
 }
 
-func forestLine(c *canvas, x scale, y float64, r Ranked) {
+func forestLine(c *drawing.Canvas, x drawing.Scale, y float64, r Ranked) {
 	t := r.ToBest
-	c.text("name", "end", forestLeft-16, y+4, short(r.Subject, forestLeft-20, boldGlyph))
+	c.Text("name", "end", forestLeft-16, y+4, drawing.Short(r.Subject, forestLeft-20, drawing.BoldGlyph))
 	if t.Ratio <= 0 {
-		c.text("soft", "start", forestRight+20, y+4, "no ratio")
+		c.Text("soft", "start", forestRight+20, y+4, "no ratio")
 		return
 	}
 	if t.Low != nil && t.High != nil && *t.Low > 0 {
-		c.line("interval", x.at(*t.Low), y, x.at(*t.High), y)
-		c.line("interval", x.at(*t.Low), y-4, x.at(*t.Low), y+4)
-		c.line("interval", x.at(*t.High), y-4, x.at(*t.High), y+4)
+		c.Line("interval", x.At(*t.Low), y, x.At(*t.High), y)
+		c.Line("interval", x.At(*t.Low), y-4, x.At(*t.Low), y+4)
+		c.Line("interval", x.At(*t.High), y-4, x.At(*t.High), y+4)
 	}
-	text := ratioText(t) + " " + orNone(span(t.Low, t.High))
-	at := px(x.at(t.Ratio)) + " " + px(y)
+	text := ratioText(t) + " " + orNone(words.Span(t.Low, t.High))
+	at := drawing.Px(x.At(t.Ratio)) + " " + drawing.Px(y)
 	if t.Differs {
-		fmt.Fprintf(&c.b, `<path class="differs" d="M%sm0 -7l7 7l-7 7l-7 -7z"/>`, at)
+		c.Path("differs", "M"+at+"m0 -7l7 7l-7 7l-7 -7z")
 	} else {
-		fmt.Fprintf(&c.b, `<path class="noise" d="M%sm-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z"/>`, at)
+		c.Path("noise", "M"+at+"m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z")
 		text += " ~"
 	}
-	c.text("", "start", forestRight+20, y+4, text)
+	c.Text("", "start", forestRight+20, y+4, text)
 }
 
 // ratioTicks are round ratios, as fine as the axis has room for.
-func ratioTicks(x scale) []float64 {
+func ratioTicks(x drawing.Scale) []float64 {
 	fine := []float64{.01, .02, .05, .1, .2, .3, .5, .7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100}
-	if x.high/x.low < 2.5 {
-		fine = linearTicks(x.low, x.high)
+	if x.High/x.Low < 2.5 {
+		fine = drawing.LinearTicks(x.Low, x.High)
 	}
 	var all []float64
 	for _, v := range fine {
-		if v < x.low || v > x.high {
+		if v < x.Low || v > x.High {
 			continue
 		}
-		if n := len(all); n > 0 && x.at(v)-x.at(all[n-1]) < 40 {
+		if n := len(all); n > 0 && x.At(v)-x.At(all[n-1]) < 40 {
 			continue
 		}
 		all = append(all, v)
@@ -158,7 +161,7 @@ func forestTakeaway(best string, rest []Ranked) string {
 	}
 	text := fmt.Sprintf("Of those that differ from %s, %s comes nearest, with %s of its goodput", best, next.A, ratioText(next))
 	if len(level) > 0 {
-		text += "; not told apart from it: " + joined(level)
+		text += "; not told apart from it: " + words.Joined(level)
 	}
 	return strings.TrimSpace(text) + "."
 }

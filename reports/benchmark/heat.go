@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"lockbench/reports"
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // heats are the maps that are drawn: of each point with a fault every lock, and of the others the best lock at the one
 // with the most clients.
-func (v *view) heatCharts() []chart {
-	var all []chart
+func (v *view) heatCharts() []drawing.Chart {
+	var all []drawing.Chart
 	for _, section := range v.sections() {
 		var most *Point
 		for _, p := range v.pointsOf(section) {
@@ -36,7 +38,7 @@ func (v *view) heatCharts() []chart {
 	return all
 }
 
-func (v *view) addHeat(all []chart, name string, p Point) []chart {
+func (v *view) addHeat(all []drawing.Chart, name string, p Point) []drawing.Chart {
 	t := v.typical(name, p.ID)
 	if t == nil || t.Timeline == nil {
 		return all
@@ -45,11 +47,11 @@ func (v *view) addHeat(all []chart, name string, p Point) []chart {
 	if !ok {
 		return all
 	}
-	c := chart{ID: slug("heat", p.ID, name), Name: name + ", " + v.name(p)}
+	c := drawing.Chart{ID: drawing.Slug("heat", p.ID, name), Name: name + ", " + v.name(p)}
 	c.Takeaway = h.takeaway(name)
-	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", duration(float64(h.SliceNS)), t.Block+1, duration(float64(t.MeasuredNS)))
+	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", words.Duration(float64(h.SliceNS)), t.Block+1, words.Duration(float64(t.MeasuredNS)))
 	c.Head, c.Rows = h.table()
-	c.SVG = h.draw().svg(c.ID, "heat", "Acquire latency over time, "+name+", "+describe(p), c.Takeaway)
+	c.SVG = h.draw().SVG(c.ID, "heat", "Acquire latency over time, "+name+", "+describe(p), c.Takeaway)
 	return append(all, c)
 }
 
@@ -142,18 +144,18 @@ const (
 // rowHeight makes a map with few rows no thin stripe.
 func (h heat) rowHeight() float64 { return min(26, max(11, 180/float64(h.high-h.low))) }
 
-func (h heat) draw() *canvas {
+func (h heat) draw() *drawing.Canvas {
 	row := h.rowHeight()
 	ground := heatTop + row*float64(h.high-h.low)
-	c := &canvas{width: chartWidth, height: ground + heatBottom}
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: ground + heatBottom}
 	total := float64(len(h.Counts)) * float64(h.SliceNS)
-	x := scale{high: total / 1e9, from: chartLeft, to: chartWidth - 16}
+	x := drawing.Scale{High: total / 1e9, From: drawing.ChartLeft, To: drawing.ChartWidth - 16}
 	for s, slice := range h.Counts {
-		left := x.at(float64(s) * float64(h.SliceNS) / 1e9)
-		right := x.at(float64(s+1) * float64(h.SliceNS) / 1e9)
+		left := x.At(float64(s) * float64(h.SliceNS) / 1e9)
+		right := x.At(float64(s+1) * float64(h.SliceNS) / 1e9)
 		for r := h.low; r < h.high && r < len(slice); r++ {
 			if slice[r] > 0 {
-				c.rect("h"+strconv.Itoa(h.level(slice[r])), left, ground-row*float64(r-h.low+1), right-left+.15, row+.15)
+				c.Rect("h"+strconv.Itoa(h.level(slice[r])), left, ground-row*float64(r-h.low+1), right-left+.15, row+.15)
 			}
 		}
 	}
@@ -163,42 +165,42 @@ func (h heat) draw() *canvas {
 	return c
 }
 
-func (h heat) axes(c *canvas, x scale, ground float64) {
+func (h heat) axes(c *drawing.Canvas, x drawing.Scale, ground float64) {
 	every := max(1, (h.high-h.low+7)/8)
 	for r := h.low; r <= h.high; r += every {
 		y := ground - h.rowHeight()*float64(r-h.low)
-		c.line("tick", x.from-4, y, x.from, y)
-		c.text("axis", "end", x.from-7, y+4, h.edge(r))
+		c.Line("tick", x.From-4, y, x.From, y)
+		c.Text("axis", "end", x.From-7, y+4, h.edge(r))
 	}
-	c.line("rule", x.from, ground, x.to, ground)
-	for _, t := range ticksOf(x, "s") {
-		c.line("tick", x.at(t.at), ground, x.at(t.at), ground+4)
-		c.text("axis", "middle", x.at(t.at), ground+18, t.text)
+	c.Line("rule", x.From, ground, x.To, ground)
+	for _, t := range drawing.TicksOf(x, "s") {
+		c.Line("tick", x.At(t.At), ground, x.At(t.At), ground+4)
+		c.Text("axis", "middle", x.At(t.At), ground+18, t.Text)
 	}
 }
 
 // episodes names the faults above the map, one beside the other where there is room.
-func (h heat) episodes(c *canvas, x scale, ground float64) {
+func (h heat) episodes(c *drawing.Canvas, x drawing.Scale, ground float64) {
 	free := 0.0
 	for _, e := range h.Faults {
-		from, to := x.at(clampTime(e.FromNS, x)), x.at(clampTime(e.ToNS, x))
-		c.rect("fault", from, heatTop-6, max(2, to-from), ground-heatTop+6)
-		c.line("fault-edge", from, heatTop-6, from, ground)
-		c.line("fault-edge", to, heatTop-6, to, ground)
-		wide := float64(len(e.Name)) * glyph
-		if at := min(from, x.to-wide); at >= free {
-			c.text("fault-name", "start", at, heatTop-12, e.Name)
+		from, to := x.At(clampTime(e.FromNS, x)), x.At(clampTime(e.ToNS, x))
+		c.Rect("fault", from, heatTop-6, max(2, to-from), ground-heatTop+6)
+		c.Line("fault-edge", from, heatTop-6, from, ground)
+		c.Line("fault-edge", to, heatTop-6, to, ground)
+		wide := float64(len(e.Name)) * drawing.Glyph
+		if at := min(from, x.To-wide); at >= free {
+			c.Text("fault-name", "start", at, heatTop-12, e.Name)
 			free = at + wide + 8
 		}
 	}
 }
 
-func clampTime(ns int64, x scale) float64 { return min(max(float64(ns)/1e9, 0), x.high) }
+func clampTime(ns int64, x drawing.Scale) float64 { return min(max(float64(ns)/1e9, 0), x.High) }
 
 // legend says how many acquires a colour stands for.
-func (h heat) legend(c *canvas, y float64) {
-	c.text("axis", "start", chartLeft, y, "acquires in a cell:")
-	x := float64(chartLeft + 128)
+func (h heat) legend(c *drawing.Canvas, y float64) {
+	c.Text("axis", "start", drawing.ChartLeft, y, "acquires in a cell:")
+	x := float64(drawing.ChartLeft + 128)
 	for level := 1; level <= heatLevels; level++ {
 		low, high := 0, 0
 		for n := 1; n <= h.most; n++ {
@@ -216,9 +218,9 @@ func (h heat) legend(c *canvas, y float64) {
 		if high > low {
 			text += " to " + reports.Count(high)
 		}
-		c.rect("h"+strconv.Itoa(level), x, y-10, 14, 12)
-		c.text("axis", "start", x+19, y, text)
-		x += 19 + float64(len(text))*glyph + 16
+		c.Rect("h"+strconv.Itoa(level), x, y-10, 14, 12)
+		c.Text("axis", "start", x+19, y, text)
+		x += 19 + float64(len(text))*drawing.Glyph + 16
 	}
 }
 
@@ -230,7 +232,7 @@ func (h heat) table() (head []string, rows [][]string) {
 		sum := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
 		n, half, all := h.within(sum)
 		from, to := int64(s)*h.SliceNS, int64(s+every)*h.SliceNS
-		rows = append(rows, []string{significant(float64(from) / 1e9), reports.Count(n), half, all, h.wrong(from, to)})
+		rows = append(rows, []string{words.Significant(float64(from) / 1e9), reports.Count(n), half, all, h.wrong(from, to)})
 	}
 	return head, rows
 }
@@ -239,7 +241,7 @@ func (h heat) within(counts []int) (n int, half, all string) {
 	for _, k := range counts {
 		n += k
 	}
-	half, all = none, none
+	half, all = words.None, words.None
 	sum := 0
 	for r, k := range counts {
 		before := sum
@@ -284,10 +286,10 @@ func (h heat) takeaway(name string) string {
 	}
 	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", reports.Count(n), name, h.slowest())
 	if longest == 0 {
-		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, duration(float64(h.SliceNS)))
+		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, words.Duration(float64(h.SliceNS)))
 	}
 	start, end := int64(from)*h.SliceNS, int64(from+longest)*h.SliceNS
-	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", duration(float64(end-start)), duration(float64(start)))
+	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", words.Duration(float64(end-start)), words.Duration(float64(start)))
 	if fault := h.wrong(start, end); fault != "" {
 		text += ", under " + fault
 	}
@@ -305,6 +307,6 @@ func (h heat) slowest() string {
 // edgeText writes a limit of latency, to two digits.
 func edgeText(ns int64) string {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(ns), 'e', 1, 64), 64)
-	number, unit, _ := strings.Cut(duration(v), " ")
-	return trimZeros(number) + " " + unit
+	number, unit, _ := strings.Cut(words.Duration(v), " ")
+	return words.TrimZeros(number) + " " + unit
 }

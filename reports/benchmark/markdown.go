@@ -3,9 +3,10 @@ package benchmark
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"strings"
 	"text/template"
+
+	"lockbench/reports/words"
 )
 
 // Markdown is the report without its drawings: their tables stand for them.
@@ -15,7 +16,7 @@ func Markdown(r *Results) ([]byte, error) {
 		return nil, err
 	}
 	all := template.FuncMap{
-		"md": escaped, "code": inCode, "line": tableLine, "rule": tableRule,
+		"md": words.Escaped, "code": words.InCode, "line": words.TableLine, "rule": words.TableRule,
 		"fence": func(s string) string { return strings.ReplaceAll(s, "```", "` ` `") },
 	}
 	maps.Copy(all, template.FuncMap(funcs()))
@@ -27,39 +28,5 @@ func Markdown(r *Results) ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, "markdown", p); err != nil {
 		return nil, err
 	}
-	return tidy(b.Bytes()), nil
-}
-
-// tableLine is a row of cells.
-func tableLine(cells []string) string {
-	var b strings.Builder
-	b.WriteString("|")
-	for _, c := range cells {
-		b.WriteString(" " + escaped(c) + " |")
-	}
-	return b.String()
-}
-
-// tableRule stands below the first row: words to the left, figures to the right.
-func tableRule(cells []string) string {
-	return "| --- |" + strings.Repeat(" ---: |", len(cells)-1)
-}
-
-// escaped makes a text from outside harmless: no markup, no table cells, no HTML, one line.
-func escaped(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	return strings.NewReplacer(
-		"<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "~", `\~`,
-	).Replace(s)
-}
-
-// inCode is escaped for a code span, in which nothing but its end has a meaning.
-func inCode(s string) string {
-	return strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s)
-}
-
-// tidy leaves no more than one blank line in a row.
-func tidy(text []byte) []byte {
-	text = regexp.MustCompile(`\n{3,}`).ReplaceAll(bytes.TrimSpace(text), []byte("\n\n"))
-	return append(text, '\n')
+	return words.Tidy(b.Bytes()), nil
 }

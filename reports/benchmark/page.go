@@ -7,6 +7,8 @@ import (
 	"html/template"
 
 	"lockbench/reports"
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 //go:embed templates
@@ -21,12 +23,12 @@ type page struct {
 	Found         []foundViolation // of a bench whose figures are withheld
 	Tables        []pointTable
 	ControlTables []pointTable // of the points that are there for controls and floors alone
-	Percentiles   []chart
-	Scaling       []chart
-	Fairness      []chart
-	Costs         []chart
-	Heats         []chart
-	Forests       []chart
+	Percentiles   []drawing.Chart
+	Scaling       []drawing.Chart
+	Fairness      []drawing.Chart
+	Costs         []drawing.Chart
+	Heats         []drawing.Chart
+	Forests       []drawing.Chart
 	Tuned         []tunedRow
 	TunedText     string
 	Changes       []string
@@ -50,6 +52,9 @@ func Page(r *Results) ([]byte, error) {
 		return nil, err
 	}
 	t, err := template.New("page").Funcs(funcs()).ParseFS(templates, "templates/*.html.tmpl")
+	if err == nil {
+		t, err = t.ParseFS(drawing.Files, "chart.html.tmpl")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +71,12 @@ func styleSheet() (template.CSS, error) {
 	if err != nil {
 		return "", err
 	}
+	charts, err := drawing.Files.ReadFile("chart.css")
+	if err != nil {
+		return "", err
+	}
 	own, err := templates.ReadFile("templates/benchmark.css")
-	return template.CSS(shared + string(own)), err
+	return template.CSS(shared + string(charts) + string(own)), err
 }
 
 // newPage prepares every kind of report. Where figures are withheld it holds none, so that no template can show one.
@@ -100,13 +109,13 @@ func newPage(r *Results) (*page, error) {
 func funcs() template.FuncMap {
 	return template.FuncMap{
 		"count":    reports.Count,
-		"plural":   plural,
-		"when":     when,
+		"plural":   words.Plural,
+		"when":     words.When,
 		"kind":     kindText,
 		"settings": settings,
 		"heading":  heading,
 		"describe": describe,
-		"setting":  setting,
+		"setting":  words.Setting,
 		"memory":   memory,
 		"metrics":  Metrics,
 		"struck":   func(a allMetrics, i int) bool { return a.Struck[i] },
@@ -119,5 +128,5 @@ func memory(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return significant(float64(n)/(1<<30)) + " GiB"
+	return words.Significant(float64(n)/(1<<30)) + " GiB"
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"lockbench/reports"
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // distribution is one lock's latency at a point, of one class.
@@ -98,8 +100,8 @@ func (d distribution) at(rank float64) (ns float64, ok bool) {
 }
 
 // percentileCharts are the latency of each point, with a chart for each class: they are never mixed.
-func (v *view) percentileCharts() ([]chart, error) {
-	var all []chart
+func (v *view) percentileCharts() ([]drawing.Chart, error) {
+	var all []drawing.Chart
 	for _, p := range v.compared() {
 		for _, class := range []string{"uncontended", "contended"} {
 			c, err := v.percentileChart(p, class)
@@ -116,7 +118,7 @@ func (v *view) percentileCharts() ([]chart, error) {
 
 // percentileChart draws one class at one point; nothing where that class is the rare one there, a tenth of the grants or
 // less.
-func (v *view) percentileChart(p Point, class string) (chart, error) {
+func (v *view) percentileChart(p Point, class string) (drawing.Chart, error) {
 	names, left := v.charted(p.ID)
 	var drawn []distribution
 	var drawnNames, few []string
@@ -124,11 +126,11 @@ func (v *view) percentileChart(p Point, class string) (chart, error) {
 	for _, name := range names {
 		d, err := v.distributionOf(name, p.ID, class)
 		if err != nil {
-			return chart{}, err
+			return drawing.Chart{}, err
 		}
 		other, err := v.distributionOf(name, p.ID, opposite(class))
 		if err != nil {
-			return chart{}, err
+			return drawing.Chart{}, err
 		}
 		n, others = n+d.n, others+other.n
 		if len(d.merged) < 2 {
@@ -138,17 +140,17 @@ func (v *view) percentileChart(p Point, class string) (chart, error) {
 		drawn, drawnNames = append(drawn, d), append(drawnNames, name)
 	}
 	if len(drawn) == 0 || n*10 <= n+others {
-		return chart{}, nil
+		return drawing.Chart{}, nil
 	}
-	c := chart{ID: slug("percentiles", p.ID, class), Name: v.name(p), Note: left}
+	c := drawing.Chart{ID: drawing.Slug("percentiles", p.ID, class), Name: v.name(p), Note: left}
 	if len(few) > 0 {
-		c.Note += " Too few grants for a line: " + joined(few) + "."
+		c.Note += " Too few grants for a line: " + words.Joined(few) + "."
 	}
 	c.Note += " " + greyed(drawnNames)
 	c.Takeaway = percentileTakeaway(class, drawn)
 	c.Head, c.Rows = percentileTable(drawn)
 	title := fmt.Sprintf("Acquire latency by percentile, %s grants, %s", class, describe(p))
-	c.SVG = v.drawPercentiles(drawnNames, drawn).svg(c.ID, "percentiles", title, c.Takeaway)
+	c.SVG = v.drawPercentiles(drawnNames, drawn).SVG(c.ID, "percentiles", title, c.Takeaway)
 	return c, nil
 }
 
@@ -159,11 +161,11 @@ func opposite(class string) string {
 	return "contended"
 }
 
-func (v *view) drawPercentiles(names []string, drawn []distribution) *canvas {
-	x := scale{low: 2, high: 10, from: chartLeft, to: chartRight, log: true}
+func (v *view) drawPercentiles(names []string, drawn []distribution) *drawing.Canvas {
+	x := drawing.Scale{Low: 2, High: 10, From: drawing.ChartLeft, To: drawing.ChartRight, Log: true}
 	var values []float64
 	for _, d := range drawn {
-		x.high = max(x.high, 1/(1-d.merged[len(d.merged)-1].rank))
+		x.High = max(x.High, 1/(1-d.merged[len(d.merged)-1].rank))
 		for _, p := range d.merged {
 			values = append(values, p.ns/1e6)
 		}
@@ -171,44 +173,36 @@ func (v *view) drawPercentiles(names []string, drawn []distribution) *canvas {
 			values = append(values, r.low/1e6, r.high/1e6)
 		}
 	}
-	low, high := limits(values)
-	y := scale{low: low / 1.2, high: high * 1.2, from: chartBottom, to: chartTop, log: true}
-	c := &canvas{width: chartWidth, height: chartHeight}
-	xTicks := []tick{{2, "50 %"}}
-	for v := 10.0; v <= x.high*1.0001; v *= 10 {
-		xTicks = append(xTicks, tick{v, rankName(1 - 1/v)})
+	low, high := drawing.Limits(values)
+	y := drawing.Scale{Low: low / 1.2, High: high * 1.2, From: drawing.ChartBottom, To: drawing.ChartTop, Log: true}
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: drawing.ChartHeight}
+	xTicks := []drawing.Tick{{At: 2, Text: "50 %"}}
+	for v := 10.0; v <= x.High*1.0001; v *= 10 {
+		xTicks = append(xTicks, drawing.Tick{At: v, Text: words.RankName(1 - 1/v)})
 	}
-	c.frame(x, y, xTicks, ticksOf(y, "ms"))
+	c.Frame(x, y, xTicks, drawing.TicksOf(y, "ms"))
 	styles := v.series(names)
 	for i, d := range drawn {
-		var under, above []dot
+		var under, above []drawing.Dot
 		for _, r := range d.band {
-			at := x.at(1 / (1 - r.rank))
-			under, above = append(under, dot{at, y.at(r.low / 1e6)}), append(above, dot{at, y.at(r.high / 1e6)})
+			at := x.At(1 / (1 - r.rank))
+			under, above = append(under, drawing.Dot{X: at, Y: y.At(r.low / 1e6)}), append(above, drawing.Dot{X: at, Y: y.At(r.high / 1e6)})
 		}
-		c.band(styles[i], under, above)
+		c.Band(styles[i], under, above)
 	}
-	var labels ends
+	var labels drawing.Ends
 	for i := len(drawn) - 1; i >= 0; i-- { // the best last, above the others
-		var dots []dot
+		var dots []drawing.Dot
 		for _, p := range drawn[i].merged {
-			dots = append(dots, dot{x.at(1 / (1 - p.rank)), y.at(p.ns / 1e6)})
+			dots = append(dots, drawing.Dot{X: x.At(1 / (1 - p.rank)), Y: y.At(p.ns / 1e6)})
 		}
-		c.track(styles[i], dots)
+		c.Track(styles[i], dots)
 		last := dots[len(dots)-1]
-		c.marker(styles[i], last.x, last.y)
-		labels = append(labels, end{drawn[i].subject, styles[i], last})
+		c.Marker(styles[i], last.X, last.Y)
+		labels = append(labels, drawing.End{Text: drawn[i].subject, Style: styles[i], At: last})
 	}
-	c.endsWithin(labels)
+	c.EndsWithin(labels)
 	return c
-}
-
-// endsWithin writes names in the room right of a chart.
-func (c *canvas) endsWithin(labels ends) {
-	for i := range labels {
-		labels[i].text = short(labels[i].text, chartWidth-chartRight-20-endSample, glyph)
-	}
-	c.ends(labels, chartRight, chartTop+4, chartBottom-2)
 }
 
 func tableRanks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999} }
@@ -219,9 +213,9 @@ func percentileTable(drawn []distribution) (head []string, rows [][]string) {
 	for _, d := range drawn {
 		row := []string{d.subject, reports.Count(int(d.n))}
 		for i, rank := range tableRanks() {
-			text := none
+			text := words.None
 			if ns, ok := d.at(rank); ok {
-				text, longest = significant(ns/1e6), max(longest, i+1)
+				text, longest = words.Significant(ns/1e6), max(longest, i+1)
 			}
 			row = append(row, text)
 		}
@@ -231,7 +225,7 @@ func percentileTable(drawn []distribution) (head []string, rows [][]string) {
 		rows[i] = rows[i][:2+longest]
 	}
 	for _, rank := range tableRanks()[:longest] {
-		head = append(head, rankName(rank)+", ms")
+		head = append(head, words.RankName(rank)+", ms")
 	}
 	return head, rows
 }
@@ -256,11 +250,11 @@ func percentileTakeaway(class string, drawn []distribution) string {
 		}
 		slices.SortStableFunc(values, func(a, b value) int { return int(math.Copysign(1, a.ns-b.ns)) })
 		first, last := values[0], values[len(values)-1]
-		text := fmt.Sprintf("%s of the %s grants came within %s with %s", rankName(rank), class, duration(first.ns), first.name)
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s", words.RankName(rank), class, words.Duration(first.ns), first.name)
 		if len(values) == 1 {
 			return text + "."
 		}
-		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, duration(last.ns), last.name, times(last.ns/first.ns))
+		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, words.Duration(last.ns), last.name, words.Times(last.ns/first.ns))
 	}
 	return "The locks have too few grants for a percentile that all of them reach."
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // sweep is the points of a section that differ in the number of clients alone.
@@ -35,7 +38,7 @@ func (v *view) sweeps() []sweep {
 
 // commonText is a point's conditions but for the number of its clients.
 func commonText(p Point) string {
-	keys := plural(p.Keys, "key")
+	keys := words.Plural(p.Keys, "key")
 	if p.Keys == p.Clients {
 		keys = "a key for each client"
 	}
@@ -55,8 +58,8 @@ type measured struct {
 	Estimate
 }
 
-func (v *view) scalingCharts() []chart {
-	var all []chart
+func (v *view) scalingCharts() []drawing.Chart {
+	var all []drawing.Chart
 	for _, s := range v.sweeps() {
 		if c, ok := v.scalingChart(s); ok {
 			all = append(all, c)
@@ -65,7 +68,7 @@ func (v *view) scalingCharts() []chart {
 	return all
 }
 
-func (v *view) scalingChart(s sweep) (chart, bool) {
+func (v *view) scalingChart(s sweep) (drawing.Chart, bool) {
 	names, left := v.chartedIn(s)
 	lines := make([][]measured, len(names))
 	for i, name := range names {
@@ -76,16 +79,16 @@ func (v *view) scalingChart(s sweep) (chart, bool) {
 		}
 	}
 	if len(names) == 0 {
-		return chart{}, false
+		return drawing.Chart{}, false
 	}
 	ceiling := v.ceilings(s)
-	c := chart{
-		ID: slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
+	c := drawing.Chart{
+		ID: drawing.Slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
 	}
 	c.Takeaway = scalingTakeaway(names, lines, ceiling)
 	c.Head, c.Rows = scalingTable(s, names, lines, ceiling)
 	title := fmt.Sprintf("Goodput by number of clients, %s", c.Name)
-	c.SVG = v.drawScaling(s, names, lines, ceiling).svg(c.ID, "scaling", title, c.Takeaway)
+	c.SVG = v.drawScaling(s, names, lines, ceiling).SVG(c.ID, "scaling", title, c.Takeaway)
 	return c, true
 }
 
@@ -107,7 +110,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	}
 	for _, note := range notes {
 		if len(at[note]) < len(s.points) {
-			left += "At " + joined(at[note]) + " clients: "
+			left += "At " + words.Joined(at[note]) + " clients: "
 		}
 		left += note + " "
 	}
@@ -134,7 +137,7 @@ func (v *view) ceilings(s sweep) []measured {
 	return all
 }
 
-func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling []measured) *canvas {
+func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling []measured) *drawing.Canvas {
 	top := 0.0
 	for _, line := range append(slices.Clone(lines), ceiling) {
 		for _, m := range line {
@@ -144,46 +147,46 @@ func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling 
 			}
 		}
 	}
-	x := scale{low: float64(s.points[0].Clients), high: float64(s.points[len(s.points)-1].Clients), from: chartLeft + 26, to: chartRight - 26, log: true}
-	y := scale{high: top * 1.06, from: chartBottom, to: chartTop}
-	c := &canvas{width: chartWidth, height: chartHeight + 14}
-	var xTicks []tick
+	x := drawing.Scale{Low: float64(s.points[0].Clients), High: float64(s.points[len(s.points)-1].Clients), From: drawing.ChartLeft + 26, To: drawing.ChartRight - 26, Log: true}
+	y := drawing.Scale{High: top * 1.06, From: drawing.ChartBottom, To: drawing.ChartTop}
+	c := &drawing.Canvas{Width: drawing.ChartWidth, Height: drawing.ChartHeight + 14}
+	var xTicks []drawing.Tick
 	for _, p := range s.points {
-		if at := float64(p.Clients); len(xTicks) == 0 || xTicks[len(xTicks)-1].at != at {
-			xTicks = append(xTicks, tick{at, strconv.Itoa(p.Clients)})
+		if at := float64(p.Clients); len(xTicks) == 0 || xTicks[len(xTicks)-1].At != at {
+			xTicks = append(xTicks, drawing.Tick{At: at, Text: strconv.Itoa(p.Clients)})
 		}
 	}
-	c.frame(scale{low: x.low, high: x.high, from: x.from - 26, to: x.to + 26}, y, nil, ticksOf(y, "/s"))
-	c.frame(x, y, xTicks, nil)
-	c.text("axis", "middle", (x.from+x.to)/2, chartBottom+38, "clients")
-	var labels ends
+	c.Frame(drawing.Scale{Low: x.Low, High: x.High, From: x.From - 26, To: x.To + 26}, y, nil, drawing.TicksOf(y, "/s"))
+	c.Frame(x, y, xTicks, nil)
+	c.Text("axis", "middle", (x.From+x.To)/2, drawing.ChartBottom+38, "clients")
+	var labels drawing.Ends
 	if len(ceiling) > 0 {
 		dots := dotsOf(ceiling, x, y, 0)
-		c.b.WriteString(`<path class="ceiling" d="` + trace(dots) + `"/>`)
+		c.Path("ceiling", drawing.Trace(dots))
 		last := dots[len(dots)-1]
-		c.text("soft", "end", last.x, max(chartTop-2, last.y-6), "ceiling")
+		c.Text("soft", "end", last.X, max(drawing.ChartTop-2, last.Y-6), "ceiling")
 	}
 	styles := v.series(names)
 	for i := len(names) - 1; i >= 0; i-- {
 		dodge := (float64(i) - float64(len(names)-1)/2) * min(3.5, 24/float64(len(names))) // intervals side by side
 		dots := dotsOf(lines[i], x, y, dodge)
-		c.track(styles[i], dots)
+		c.Track(styles[i], dots)
 		for j, m := range lines[i] {
 			if m.Low != nil && m.High != nil {
-				c.line("whisker "+styles[i].class(), dots[j].x, y.at(*m.Low), dots[j].x, y.at(*m.High))
+				c.Line("whisker "+styles[i].Class(), dots[j].X, y.At(*m.Low), dots[j].X, y.At(*m.High))
 			}
-			c.marker(styles[i], dots[j].x, dots[j].y)
+			c.Marker(styles[i], dots[j].X, dots[j].Y)
 		}
-		labels = append(labels, end{names[i], styles[i], dots[len(dots)-1]})
+		labels = append(labels, drawing.End{Text: names[i], Style: styles[i], At: dots[len(dots)-1]})
 	}
-	c.endsWithin(labels)
+	c.EndsWithin(labels)
 	return c
 }
 
-func dotsOf(line []measured, x, y scale, dodge float64) []dot {
-	var dots []dot
+func dotsOf(line []measured, x, y drawing.Scale, dodge float64) []drawing.Dot {
+	var dots []drawing.Dot
 	for _, m := range line {
-		dots = append(dots, dot{x.at(float64(m.clients)) + dodge, y.at(m.Median)})
+		dots = append(dots, drawing.Dot{X: x.At(float64(m.clients)) + dodge, Y: y.At(m.Median)})
 	}
 	return dots
 }
@@ -191,17 +194,17 @@ func dotsOf(line []measured, x, y scale, dodge float64) []dot {
 func scalingTable(s sweep, names []string, lines [][]measured, ceiling []measured) (head []string, rows [][]string) {
 	head = []string{"lock"}
 	for _, p := range s.points {
-		head = append(head, plural(p.Clients, "client"))
+		head = append(head, words.Plural(p.Clients, "client"))
 	}
 	add := func(name string, line []measured) {
 		row := []string{name}
 		for _, p := range s.points {
 			i := slices.IndexFunc(line, func(m measured) bool { return m.clients == p.Clients })
 			if i < 0 {
-				row = append(row, none)
+				row = append(row, words.None)
 				continue
 			}
-			row = append(row, strings.TrimSpace(significant(line[i].Median)+" "+span(line[i].Low, line[i].High)))
+			row = append(row, strings.TrimSpace(words.Significant(line[i].Median)+" "+words.Span(line[i].Low, line[i].High)))
 		}
 		rows = append(rows, row)
 	}
@@ -218,9 +221,9 @@ func scalingTable(s sweep, names []string, lines [][]measured, ceiling []measure
 func scalingTakeaway(names []string, lines [][]measured, ceiling []measured) string {
 	first, last := lines[0][0], lines[0][len(lines[0])-1]
 	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s",
-		plural(last.clients, "client"), names[0], significant(last.Median), times(last.Median/math.Max(first.Median, 1e-9)), plural(first.clients, "client"))
+		words.Plural(last.clients, "client"), names[0], words.Significant(last.Median), words.Times(last.Median/math.Max(first.Median, 1e-9)), words.Plural(first.clients, "client"))
 	if n := len(ceiling); n > 0 && ceiling[n-1].clients == last.clients {
-		text += fmt.Sprintf(", under a ceiling of %s", significant(ceiling[n-1].Median))
+		text += fmt.Sprintf(", under a ceiling of %s", words.Significant(ceiling[n-1].Median))
 	}
 	return text + "."
 }

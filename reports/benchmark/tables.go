@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // pointTable compares the subjects of a point.
@@ -43,7 +46,7 @@ func tableMetrics() []string {
 func (v *view) tables(points []Point) []pointTable {
 	var all []pointTable
 	for _, p := range points {
-		t := pointTable{ID: slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "), Duration: setting(p.DurationNS)}
+		t := pointTable{ID: drawing.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "), Duration: words.Setting(p.DurationNS)}
 		t.Extra = v.measuredAt(p, tableMetrics())
 		for _, r := range v.ranked(p.ID) {
 			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
@@ -91,10 +94,10 @@ func (v *view) measuredAt(p Point, names []string) []Metric {
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	s := v.subjects[r.Subject]
-	t := tableRow{Rank: none, Subject: s, Kind: kindText(s)}
+	t := tableRow{Rank: words.None, Subject: s, Kind: kindText(s)}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
-		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
+		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), words.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
@@ -117,10 +120,10 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	shown := func(name string) (text, interval string) {
 		e, ok := row.Estimates[name]
 		if !ok || e.N == 0 {
-			return none, ""
+			return words.None, ""
 		}
 		m, _ := FindMetric(name)
-		return metricText(m, e.Median), span(e.Low, e.High)
+		return metricText(m, e.Median), words.Span(e.Low, e.High)
 	}
 	t.Goodput, t.Interval = shown("goodput")
 	for _, m := range extra {
@@ -162,7 +165,7 @@ func rowNotes(row Row, s Subject) []string {
 		all = append(all, fmt.Sprintf("not settled before %d of %d trials", row.Unsteady, row.Trials))
 	}
 	if row.Void > 0 {
-		all = append(all, plural(row.Void, "trial")+" void")
+		all = append(all, words.Plural(row.Void, "trial")+" void")
 	}
 	if e, ok := row.Estimates["goodput"]; ok && e.Low == nil && row.Trials > 0 {
 		all = append(all, "too few trials for an interval")
@@ -209,9 +212,9 @@ func metricsOf(rows []*Row) allMetrics {
 	for _, m := range Metrics() {
 		line, some := metricRow{Metric: m}, false
 		for _, row := range rows {
-			cell := metricCell{Text: none}
+			cell := metricCell{Text: words.None}
 			if e, ok := row.Estimates[m.Name]; ok && e.N > 0 {
-				cell, some = metricCell{metricText(m, e.Median), span(e.Low, e.High)}, true
+				cell, some = metricCell{metricText(m, e.Median), words.Span(e.Low, e.High)}, true
 			}
 			line.Cells = append(line.Cells, cell)
 		}
@@ -233,7 +236,7 @@ func (t tableRow) Notice() string {
 
 // Noise marks a ratio that may be nothing but that.
 func (t tableRow) Noise() string {
-	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == none {
+	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == words.None {
 		return ""
 	}
 	return " ~"

@@ -4,22 +4,23 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"lockbench/reports/words"
 )
 
 // Text writes the summary for the terminal: the verdict, a table for each point, and the bench's controls. An error is
 // the writer's.
 func Text(w io.Writer, r *Results) error {
 	v := newView(r)
-	t := &lines{}
+	t := &words.Lines{}
 	if len(r.Withheld) == 0 {
 		for _, p := range v.tables(v.compared()) {
-			t.add(p.Name + " (" + p.About + ")")
-			t.columns(textRows(p))
-			t.add("")
+			t.Add(p.Name + " (" + p.About + ")")
+			t.Columns(textRows(p))
+			t.Add("")
 		}
 		for _, s := range v.tunedRows() {
-			t.add("tuned " + s.Lock + ", " + s.Where + ": " + s.words())
+			t.Add("tuned " + s.Lock + ", " + s.Where + ": " + s.words())
 		}
 	}
 	cells := [][]string{{"control", "result", "what came out"}}
@@ -30,20 +31,20 @@ func Text(w io.Writer, r *Results) error {
 		}
 		cells = append(cells, []string{c.Name, result, c.Seen})
 	}
-	t.columns(cells)
-	t.add("")
+	t.Columns(cells)
+	t.Add("")
 	d := v.verdict()
-	t.paragraph(d.Headline)
+	t.Paragraph(d.Headline)
 	for _, s := range d.Sections {
 		for _, g := range s.Groups {
 			for _, doubt := range g.Doubts {
-				t.paragraph("but " + g.Name + ": " + doubt)
+				t.Paragraph("but " + g.Name + ": " + doubt)
 			}
 		}
 	}
-	t.paragraph(d.Rest)
-	t.paragraph(d.Conditions)
-	_, err := io.WriteString(w, t.b.String())
+	t.Paragraph(d.Rest)
+	t.Paragraph(d.Conditions)
+	_, err := io.WriteString(w, t.String())
 	return err
 }
 
@@ -73,7 +74,7 @@ func textRows(p pointTable) [][]string {
 			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
 		}
 		for _, i := range shown {
-			text := none
+			text := words.None
 			if r.Violated == "" && i < len(r.Extra) {
 				text = r.Extra[i]
 			}
@@ -82,61 +83,4 @@ func textRows(p pointTable) [][]string {
 		cells = append(cells, append(row, strconv.Itoa(r.N), r.Notice()))
 	}
 	return cells
-}
-
-// lines collects text; it never ends a line in spaces.
-type lines struct{ b strings.Builder }
-
-func (t *lines) add(line string) {
-	t.b.WriteString(strings.TrimRight(clean(line), " "))
-	t.b.WriteByte('\n')
-}
-
-// textWidth is how long a line of a paragraph is at most.
-const textWidth = 110
-
-func (t *lines) paragraph(text string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
-			t.add(line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	if line != "" {
-		t.add(line)
-	}
-}
-
-// columns writes rows beneath each other: words to the left, and what begins with a digit or a bracket to the right.
-func (t *lines) columns(cells [][]string) {
-	wide := make([]int, len(cells[0]))
-	for _, row := range cells {
-		for c, text := range row {
-			wide[c] = max(wide[c], utf8.RuneCountInString(text))
-		}
-	}
-	for _, row := range cells {
-		line := " "
-		for c, text := range row {
-			space := strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
-			if c > 1 && c < len(row)-1 && rightAligned(cells, c) {
-				line += " " + space + text + " "
-			} else {
-				line += " " + text + space + " "
-			}
-		}
-		t.add(line)
-	}
-}
-
-// rightAligned tells whether a column is of figures.
-func rightAligned(cells [][]string, c int) bool {
-	for _, row := range cells[1:] {
-		if row[c] != "" && row[c][0] >= '0' && row[c][0] <= '9' || strings.HasPrefix(row[c], "[") {
-			return true
-		}
-	}
-	return false
 }

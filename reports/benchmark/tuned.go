@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lockbench/reports/words"
 )
 
 // tunedSuffix ends the name of a subject that is another one with better settings.
@@ -35,8 +37,8 @@ func (v *view) tunedRows() []tunedRow {
 			}
 			f := found{Comparison: v.paired(tuned, plain, rankedBy)}
 			f.tunedRow = tunedRow{Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil}
-			f.Before, f.After = significant(f.MedB), significant(f.MedA)
-			f.tunedRow.Ratio, f.Interval = ratioText(f.Comparison), span(f.Low, f.High)
+			f.Before, f.After = words.Significant(f.MedB), words.Significant(f.MedA)
+			f.tunedRow.Ratio, f.Interval = ratioText(f.Comparison), words.Span(f.Low, f.High)
 			all = append(all, f)
 		}
 	}
@@ -91,5 +93,5 @@ func tunedTakeaway(rows []tunedRow) string {
 			better++
 		}
 	}
-	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, plural(len(rows), "comparison"), worse)
+	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, words.Plural(len(rows), "comparison"), worse)
 }

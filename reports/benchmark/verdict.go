@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockbench/reports"
+	"lockbench/reports/words"
 )
 
 // verdict is what a reader takes home.
@@ -49,7 +50,7 @@ func (g firstGroup) Winner() string {
 	case len(g.Names) == 1:
 		return g.Names[0]
 	}
-	return joined(g.Names) + " (a tie)"
+	return words.Joined(g.Names) + " (a tie)"
 }
 
 // brief is the same for a headline.
@@ -77,7 +78,7 @@ func (v *view) verdict() verdict {
 		d.Tone = "unsure"
 	}
 	if broken := v.brokenLocks(); len(broken) > 0 {
-		d.Rest = fmt.Sprintf("Out of the running, as a violation of exclusion was seen: %s.", joined(broken))
+		d.Rest = fmt.Sprintf("Out of the running, as a violation of exclusion was seen: %s.", words.Joined(broken))
 		d.Tone = "unsure"
 	}
 	return d
@@ -106,9 +107,9 @@ func headline(sections []sectionVerdict) string {
 	case len(winners) == 1 && sections[0].Groups[0].Powerless != "":
 		return "No order can be told: there are too few trials for so many locks."
 	case len(winners) == 1 && len(sections) > 1:
-		return fmt.Sprintf("Highest goodput in every section (%s): %s.", joined(names), winners[0])
+		return fmt.Sprintf("Highest goodput in every section (%s): %s.", words.Joined(names), winners[0])
 	case groups > 5:
-		return fmt.Sprintf("Who completes the most depends on the conditions: %s come first somewhere.", joined(winners))
+		return fmt.Sprintf("Who completes the most depends on the conditions: %s come first somewhere.", words.Joined(winners))
 	}
 	return "Highest goodput: " + strings.Join(parts, "; ") + "."
 }
@@ -175,7 +176,7 @@ func (v *view) powerless(p Point) string {
 	if pairs >= needed {
 		return ""
 	}
-	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great it is: it takes %d", plural(pairs, "pair"), len(order), needed)
+	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great it is: it takes %d", words.Plural(pairs, "pair"), len(order), needed)
 }
 
 // where lists points of a section: "4, 16 and 64 clients" where they differ in that alone.
@@ -189,7 +190,7 @@ func (v *view) where(points []Point) string {
 		}
 	}
 	if len(clients) == len(names) {
-		return joined(clients) + " clients"
+		return words.Joined(clients) + " clients"
 	}
 	return strings.Join(names, "; ")
 }
@@ -215,9 +216,9 @@ func (v *view) lead(points []Point) string {
 	case least == 0:
 		return ""
 	case len(points) == 1 || most < least*1.005:
-		return fmt.Sprintf("%s the goodput of %s, the next", times(least), next)
+		return fmt.Sprintf("%s the goodput of %s, the next", words.Times(least), next)
 	}
-	return fmt.Sprintf("%s to %s the goodput of the next", times(least), times(most))
+	return fmt.Sprintf("%s to %s the goodput of the next", words.Times(least), words.Times(most))
 }
 
 // doubts are why a place at the top may not be the lock's own merit.
@@ -260,12 +261,12 @@ func (v *view) unsafeElsewhere(name string) string {
 // conditions are the circumstances without which a verdict says nothing.
 func (v *view) conditions() string {
 	e := v.Plan.Environment
-	text := fmt.Sprintf("Measured on %s", plural(e.Cores, "processor"))
+	text := fmt.Sprintf("Measured on %s", words.Plural(e.Cores, "processor"))
 	if e.CPU != "" {
 		text += " (" + e.CPU + ")"
 	}
 	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in %s, %s judged in all",
-		v.Plan.Servers, plural(v.Plan.Trials, "trial"), "shuffled blocks", plural(v.judgedTrials(), "history"))
+		v.Plan.Servers, words.Plural(v.Plan.Trials, "trial"), "shuffled blocks", words.Plural(v.judgedTrials(), "history"))
 	if v.Plan.Interrupted {
 		text += "; interrupted"
 	}
@@ -338,5 +339,5 @@ func (v *view) tiles() []tile {
 	if unsafe > 0 {
 		class = "score-broken"
 	}
-	return append(all, tile{reports.Count(unsafe), strings.TrimLeft(plural(unsafe, "lock"), "0123456789,") + " seen to break", class})
+	return append(all, tile{reports.Count(unsafe), strings.TrimLeft(words.Plural(unsafe, "lock"), "0123456789,") + " seen to break", class})
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
 )
 
 // view finds its way about in Results, for what is shown of them.
@@ -13,7 +16,7 @@ type view struct {
 	points   map[string]Point
 	rows     map[place]*Row
 	trials   map[place][]*Trial // those that count
-	styles   map[string]style
+	styles   map[string]drawing.Style
 }
 
 // place is a subject at a point.
@@ -96,10 +99,10 @@ func (v *view) charted(point string) (names []string, left string) {
 		}
 	}
 	if len(unsafe) > 0 {
-		left = "Not drawn, as their figures mean nothing: " + joined(unsafe) + ". "
+		left = "Not drawn, as their figures mean nothing: " + words.Joined(unsafe) + ". "
 	}
 	if len(out) > 0 {
-		left += "Not drawn, as they are out of the running: " + joined(out) + ". "
+		left += "Not drawn, as they are out of the running: " + words.Joined(out) + ". "
 	}
 	return names, strings.TrimSpace(left)
 }
@@ -126,7 +129,7 @@ func (v *view) pointsOf(section string) []Point {
 
 // describe says a point's conditions in words.
 func describe(p Point) string {
-	parts := []string{plural(p.Clients, "client"), plural(p.Keys, "key"), holdText(p)}
+	parts := []string{words.Plural(p.Clients, "client"), words.Plural(p.Keys, "key"), holdText(p)}
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
 	}
@@ -142,21 +145,21 @@ func holdText(p Point) string {
 	if p.HoldNS == 0 {
 		return "nothing held"
 	}
-	return "held " + setting(p.HoldNS)
+	return "held " + words.Setting(p.HoldNS)
 }
 
 func arrivalText(p Point) string {
 	if p.Arrivals == Closed || p.Arrivals == "" {
 		return "each as soon as the last is done"
 	}
-	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, significant(p.Rate))
+	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, words.Significant(p.Rate))
 }
 
 // apart says in words what tells a point from the others of its section; nothing where it is the only one.
 func (v *view) apart(p Point) string {
 	traits := []func(Point) string{
-		func(p Point) string { return plural(p.Clients, "client") },
-		func(p Point) string { return plural(p.Keys, "key") },
+		func(p Point) string { return words.Plural(p.Clients, "client") },
+		func(p Point) string { return words.Plural(p.Keys, "key") },
 		holdText,
 		arrivalText,
 		func(p Point) string { return "fault " + p.Fault },

@@ -1,0 +1,31 @@
+package advice
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lockbench/internal/chromium"
+)
+
+// TestChromium looks at pages as a reader's browser shows them.
+func TestChromium(t *testing.T) {
+	ctx := chromium.Open(t)
+	for name, r := range map[string]*Report{"sample": sample(), "nothing": turnedOut(NothingFits), "hostile": hostile()} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "index.html")
+			if err := os.WriteFile(file, []byte(shown(t, r)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b := chromium.Load(t, ctx, file)
+			b.Prints(".verdicts")
+			b.Fits()
+			b.Contrast()
+			b.Accessible()
+			for _, c := range append(b.Complaints("emptyDrawings()"), b.Complaints("cutNames()")...) {
+				t.Error(c)
+			}
+			b.Quiet()
+		})
+	}
+}

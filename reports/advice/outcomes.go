@@ -1,0 +1,62 @@
+package advice
+
+import "lockbench/reports/words"
+
+// look is how something is shown: a symbol, a word and a class for its colour, so that colour is never alone.
+type look struct{ Symbol, Word, Class string }
+
+func lookOfOutcome(o Outcome) look {
+	switch o {
+	case OneLock:
+		return look{"✓", "One option is ahead", "good"}
+	case ATie:
+		return look{"≈", "A tie", "unsure"}
+	case NoLockNeeded:
+		return look{"◇", "No lock is needed", "good"}
+	case NothingFits:
+		return look{"✗", "Nothing fits", "bad"}
+	}
+	return look{"?", "Not decided", "unsure"}
+}
+
+func lookOfAnswer(a Answer) look {
+	switch a {
+	case Yes:
+		return look{"✓", "yes", "good"}
+	case No:
+		return look{"✗", "no", "bad"}
+	}
+	return look{"?", "unknown", "unsure"}
+}
+
+// headline is the recommendation in as few words as it can be said in; the sentence below it has the conditions.
+func headline(d Decision) string {
+	names := words.Joined(d.Recommended)
+	switch {
+	case d.Outcome == NothingFits:
+		return "Nothing that was looked at does all that is needed"
+	case names == "":
+		return "No recommendation"
+	case d.Outcome == ATie:
+		return "A tie: " + names + " cannot be told apart"
+	case d.Outcome == NoLockNeeded:
+		return "No lock is needed: " + names + " will do"
+	}
+	return "Choose " + names
+}
+
+// helpOfTag says what a tag means.
+func helpOfTag(t Tag) string {
+	switch t {
+	case Measured:
+		return "it was observed by lockbench; the ids lead to the runs"
+	case Documented:
+		return "its own table, or its makers, say so"
+	case Assumed:
+		return "it rests on what the team said, or on a default"
+	}
+	return "nothing is known: it never counts as a yes"
+}
+
+// tags are all of them, from the strongest to the weakest.
+func tags() []Tag { return []Tag{Measured, Documented, Assumed, Unknown} }

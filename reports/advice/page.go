@@ -1,0 +1,268 @@
+package advice
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+
+	"lockbench/reports"
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// page is what the templates are given: words and numbers ready to be printed.
+type page struct {
+	*Report
+	Headline  string
+	Look      look
+	Choices   []choice
+	OrLock    []choice // the best locks, where none is needed
+	Tiles     []tile
+	Without   []judged // what takes the place of a lock
+	Instead   []string // of those, what the team says applies
+	Asks      []asked
+	Matrix    []judged
+	MatrixSay string
+	Criteria  []weighed
+	Compared  []compared
+	Scores    *drawing.Chart
+	Wins      *drawing.Chart
+	Turns     *drawing.Chart
+	Values    []Turn // the turns by a measured value
+	Changes   []changed
+	Leases    *drawing.Chart
+	Tried     []tried
+	Inputs    []said
+	For       []said
+	Against   []said
+	Because   []said // the conditions
+	Proofs    []proofs
+	Sources   []source
+	Style     template.CSS
+	Embedded  template.JS
+}
+
+// choice is a recommended option.
+type choice struct {
+	Name, Anchor, Doc, About string
+}
+
+// tile is one number of the head.
+type tile struct{ Big, Small, Class string }
+
+// changed is what another need would change.
+type changed struct {
+	Need, Value string
+	Look        look
+	Recommended string
+	Text        string
+}
+
+// tried is a lease that was tried.
+type tried struct {
+	Confirmed
+	TTL, Observed, Interval, Predicted string
+	Look                               look
+	Ref                                ref
+	Files                              []kept
+}
+
+// source is a folder of results, with the way to it.
+type source struct {
+	Source
+	Anchor, Link, Began string
+}
+
+// Page is the whole report as one file that needs nothing else: no network, no program. It carries the report itself, so
+// that anybody can work it out again: see ReadPage.
+func Page(r *Report) ([]byte, error) {
+	r, err := Scrubbed(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPage(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New("page").Funcs(funcs()).ParseFS(templates, "templates/*.html.tmpl")
+	if err == nil {
+		t, err = t.ParseFS(drawing.Files, "chart.html.tmpl")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "page", p); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// newPage prepares the page of a report that was scrubbed.
+func newPage(r *Report) (*page, error) {
+	v := newView(r)
+	p := &page{
+		Report: r, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Choices: v.choices(r.Decision.Recommended),
+		Tiles: v.tiles(), Asks: v.asks(), Matrix: v.judgedAll(), MatrixSay: v.matrixTakeaway(), Criteria: v.weighed(), Compared: v.comparedAll(),
+		Changes: v.changes(), Tried: v.tried(), For: v.said(r.Decision.For), Against: v.said(r.Decision.Against),
+		Because: v.said(r.Decision.Conditions), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
+		Scores: shownChart(v.scoresChart()), Wins: shownChart(v.winsChart()), Turns: shownChart(v.turnsChart()), Leases: shownChart(v.leaseChart()),
+	}
+	if r.Decision.Outcome == NoLockNeeded {
+		p.OrLock = v.choices(r.Decision.Lock)
+	}
+	for _, j := range p.Matrix {
+		if j.Option.Kind == NoLock {
+			p.Without = append(p.Without, j)
+		}
+	}
+	for _, m := range r.Needs.Instead {
+		p.Instead = append(p.Instead, string(m))
+	}
+	for _, t := range r.Decision.Turns {
+		if t.Value != nil {
+			p.Values = append(p.Values, t)
+		}
+	}
+	if r.Lease != nil {
+		p.Inputs = v.said(r.Lease.Inputs)
+	}
+	text, err := json.Marshal(r) // < > & and the ends of lines that a script has are escaped
+	if err != nil {
+		return nil, err
+	}
+	p.Embedded = template.JS(text)
+	p.Style, err = styleSheet()
+	return p, err
+}
+
+func shownChart(c drawing.Chart, ok bool) *drawing.Chart {
+	if !ok {
+		return nil
+	}
+	return &c
+}
+
+// styleSheet is that of all pages, and what this one has beyond.
+func styleSheet() (template.CSS, error) {
+	shared, err := reports.Style()
+	if err != nil {
+		return "", err
+	}
+	charts, err := drawing.Files.ReadFile("chart.css")
+	if err != nil {
+		return "", err
+	}
+	own, err := templates.ReadFile("templates/advice.css")
+	return template.CSS(shared + string(charts) + string(own)), err
+}
+
+func (v *view) choices(names []string) []choice {
+	var all []choice
+	for _, name := range names {
+		o := v.options[name]
+		all = append(all, choice{Name: name, Anchor: v.anchorOf(name), Doc: o.Doc, About: aboutOption(o)})
+	}
+	return all
+}
+
+// aboutOption says in a few words what an option takes.
+func aboutOption(o Option) string {
+	if o.Kind == NoLock {
+		return "no lock"
+	}
+	parts := nonEmpty(o.Store, o.Deployment)
+	text := "a lock"
+	if len(parts) > 0 {
+		text += " on " + strings.Join(parts, ", ")
+	}
+	switch o.Lease {
+	case NoLease:
+		text += "; nothing ends a hold"
+	case Fixed:
+		text += "; a fixed lease"
+	case Renewed:
+		text += "; a lease that is renewed"
+	case Connection:
+		text += "; it ends with its connection"
+	}
+	if o.Fences {
+		text += "; gives fencing tokens"
+	}
+	return text
+}
+
+func (v *view) tiles() []tile {
+	d := v.Decision
+	all := []tile{
+		{reports.Count(len(v.Options)), "options looked at", ""},
+		{reports.Count(len(d.Out)), "knocked out", ""},
+		{reports.Count(len(d.Survivors)), "do all that is required", ""},
+	}
+	if len(d.Wins) > 0 && d.Weighings > 0 {
+		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by the first", ""})
+	}
+	return append(all, tile{reports.Count(len(v.Findings) + len(v.Figures)), "observations", ""})
+}
+
+func (v *view) changes() []changed {
+	var all []changed
+	for _, c := range v.Decision.Changes {
+		all = append(all, changed{c.Need, c.Value, lookOfOutcome(c.Outcome), orElse(len(c.Recommended) > 0, words.Joined(c.Recommended), words.None), c.Text})
+	}
+	return all
+}
+
+func (v *view) tried() []tried {
+	if v.Lease == nil {
+		return nil
+	}
+	var all []tried
+	for _, c := range v.Lease.Confirmed {
+		t := tried{
+			Confirmed: c, TTL: words.Setting(c.TTLNS), Observed: chance(observedShare(c)), Predicted: chance(c.Predicted),
+			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: look{"✗", "differs", "bad"},
+			Ref: ref{c.Source, v.anchors[c.Source]}, Files: historiesOf(v.sources[c.Source].Dir, c.Histories),
+		}
+		if c.Agrees {
+			t.Look = look{"✓", "agrees", "good"}
+		}
+		if c.Scale > 0 && c.Scale != 1 {
+			t.TTL += " for " + words.Setting(int64(math.Round(asNeeded(c))))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func (v *view) sourcesAll() []source {
+	var all []source
+	for _, s := range v.Report.Sources {
+		began := s.Started
+		if at, err := time.Parse(time.RFC3339, s.Started); err == nil {
+			began = words.When(at)
+		}
+		all = append(all, source{s, v.anchors[s.ID], link(s.Dir), began})
+	}
+	return all
+}
+
+func funcs() template.FuncMap {
+	return template.FuncMap{
+		"count":    reports.Count,
+		"plural":   words.Plural,
+		"setting":  words.Setting,
+		"titles":   words.Joined,
+		"tags":     tags,
+		"help":     helpOfTag,
+		"groups":   groupsOf,
+		"refslice": func(r ref) []ref { return []ref{r} },
+	}
+}

@@ -1,0 +1,56 @@
+package advice
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"lockbench/reports/benchmark"
+)
+
+func TestScrub(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, redlock@redis-5": "plain, redlock@redis-5",
+		"lockbench run --redis redis://u:s3cret@h:1 --lock redlock@five": "lockbench run --redis redis://***@h:1 --lock redlock@five",
+		"lockbench run --redis redis://h:6379 redlock@five":              "lockbench run --redis redis://h:6379 redlock@five",
+		"dial redis://u:p@ss w@h:1: no":                                  "dial redis://***@h:1: no",
+		"dial redis://u:pa ss@h:1: no":                                   "dial redis://***@h:1: no",
+		"see https://example.com, and redlock@five":                      "see https://example.com, and redlock@five",
+		"postgres://h/db?user=u&password=s3cret&x=1":                     "postgres://h/db?user=u&password=***&x=1",
+	} {
+		got := scrub(text)
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if again := scrub(got); again != got {
+			t.Errorf("scrubbed again, %q becomes %q", got, again)
+		}
+	}
+}
+
+// TestScrubbed: no text of a report keeps a password, and nothing else of it changes.
+func TestScrubbed(t *testing.T) {
+	const url = "redis://u:s3cret@h"
+	v := 0.1 + 0.2
+	r := &Report{Version: Version, Needs: Needs{Name: url, Weights: map[string]float64{url: 1}}, Options: []Option{{Name: url, Languages: map[string]string{url: url}}}}
+	r.Sources = []Source{{Command: url, Notes: []string{url}, Seed: 1<<64 - 1}}
+	r.Figures = []Figure{{Estimate: benchmark.Estimate{Low: &v, Values: []float64{v}}}}
+	got, err := Scrubbed(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "s3cret") {
+		t.Errorf("a password is left: %s", text)
+	}
+	before, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(string(before), "u:s3cret@", "***@"); string(text) != want {
+		t.Errorf("more has changed than the passwords:\n%s\nwant\n%s", text, want)
+	}
+}

@@ -1,0 +1,176 @@
+package advice
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
+)
+
+// Text writes what a terminal shows: the verdict, who is out and why, who is left, what speaks against it and what would
+// change it. An error is the writer's.
+func Text(w io.Writer, r *Report) error {
+	r, err := Scrubbed(r)
+	if err != nil {
+		return err
+	}
+	v := newView(r)
+	d, t := r.Decision, &words.Lines{}
+	l := lookOfOutcome(d.Outcome)
+	t.Paragraph(l.Symbol + " " + l.Word + ". " + headline(d) + ".")
+	t.Paragraph(d.Sentence)
+	if d.Outcome == NoLockNeeded && len(d.Lock) > 0 {
+		t.Paragraph("If a lock is wanted all the same: " + words.Joined(d.Lock) + ".")
+	}
+	v.textOut(t)
+	v.textCompared(t)
+	textSaid(t, "what speaks for it", d.For)
+	textSaid(t, "what speaks against it", d.Against)
+	v.textChanges(t)
+	v.textLease(t)
+	textSaid(t, "conditions", d.Conditions)
+	if len(r.Needs.Assumed) > 0 {
+		t.Hang("  - ", "Nobody stated "+words.Joined(r.Needs.Assumed)+": defaults stand there. [assumed]")
+	}
+	textList(t, "ask again when", d.Again)
+	if n := len(r.Findings) + len(r.Figures); n > 0 {
+		t.Add("")
+		t.Paragraph(fmt.Sprintf("It rests on %s; `lockbench verify-report FILE ID` traces one.", words.Plural(n, "observation")))
+	}
+	_, err = io.WriteString(w, t.String())
+	return err
+}
+
+// textOut has a line for each option that is out.
+func (v *view) textOut(t *words.Lines) {
+	if len(v.Decision.Out) == 0 {
+		return
+	}
+	t.Add("")
+	t.Add("out")
+	wide := 0
+	for _, k := range v.Decision.Out {
+		wide = max(wide, words.Width(k.Option))
+	}
+	for _, k := range v.Decision.Out {
+		sign := "✗"
+		if len(k.Fails) == 0 {
+			sign = "?"
+		}
+		t.Hang(fmt.Sprintf("  %s %s  ", sign, words.Pad(k.Option, min(wide, widestName))), k.Text)
+	}
+}
+
+// widestName is as wide as a name may be without moving what stands beside it.
+const widestName = 28
+
+// textCompared is the table of those that are left.
+func (v *view) textCompared(t *words.Lines) {
+	rows := v.comparedAll()
+	if len(rows) == 0 {
+		return
+	}
+	head := []string{"rank", "option"}
+	for _, k := range v.weighed() {
+		head = append(head, k.Heading())
+	}
+	cells := [][]string{append(head, "score", "won")}
+	for _, c := range rows {
+		row := []string{c.Rank, drawing.Short(c.Option, widestName, 1)}
+		for _, f := range c.Figures {
+			row = append(row, f.Value+" "+words.PadLeft(f.brief(), 6))
+		}
+		cells = append(cells, append(row, v.scoreOf(c.Option), v.wonBy(c.Option)))
+	}
+	t.Add("")
+	t.Add("left, compared by the median; beside it the ratio to the best")
+	t.Columns(cells)
+	for _, d := range v.Decision.Dominated {
+		t.Hang("  outdone: ", d.Option+". "+d.Text)
+	}
+}
+
+// brief is the ratio as a terminal has room for it.
+func (f figure) brief() string {
+	if f.Best {
+		return "best"
+	}
+	return strings.TrimSuffix(f.Ratio, " the best")
+}
+
+func (v *view) scoreOf(option string) string {
+	i := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == option })
+	if i < 0 {
+		return words.None
+	}
+	return strings.TrimSpace(score(v.Decision.Scores[i].Score) + " " + scoreSpan(v.Decision.Scores[i]))
+}
+
+// wonBy is the share of the weightings in which an option is ahead.
+func (v *view) wonBy(option string) string {
+	i := slices.IndexFunc(v.Decision.Wins, func(w Win) bool { return w.Option == option })
+	if i < 0 {
+		return words.None
+	}
+	return percent(v.Decision.Wins[i].Share)
+}
+
+func (v *view) textChanges(t *words.Lines) {
+	var all []string
+	for _, turn := range v.Decision.Turns {
+		all = append(all, turn.Text)
+	}
+	for _, c := range v.Decision.Changes {
+		to := lookOfOutcome(c.Outcome).Word
+		if len(c.Recommended) > 0 {
+			to += ", " + words.Joined(c.Recommended)
+		}
+		all = append(all, fmt.Sprintf("%s: %s. %s. %s", c.Need, c.Value, to, c.Text))
+	}
+	textList(t, "what would change it", all)
+}
+
+func (v *view) textLease(t *words.Lines) {
+	l := v.Lease
+	if l == nil {
+		return
+	}
+	t.Add("")
+	t.Add("lease")
+	if l.AdvisedNS > 0 {
+		t.Hang("  ", fmt.Sprintf("%s for %s. %s", words.Setting(l.AdvisedNS), l.Option, l.Sentence))
+	} else {
+		t.Hang("  ", "No length of the lease does what is needed. "+l.Sentence)
+	}
+	for _, c := range v.tried() {
+		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried with %s: %d double holds in %s (%s %s), predicted %s: %s",
+			c.TTL, c.Doubles, words.Plural(c.Pauses, "pause"), c.Observed, c.Interval, c.Predicted, c.Look.Word))
+	}
+}
+
+// textSaid lists sentences, each with what it rests on.
+func textSaid(t *words.Lines, title string, statements []Statement) {
+	var all []string
+	for _, s := range statements {
+		tail := string(tagOf(s.Tag))
+		if len(s.Evidence) > 0 {
+			tail += ": " + strings.Join(s.Evidence, " ")
+		}
+		all = append(all, s.Text+" ["+tail+"]")
+	}
+	textList(t, title, all)
+}
+
+func textList(t *words.Lines, title string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	t.Add("")
+	t.Add(title)
+	for _, s := range all {
+		t.Hang("  - ", s)
+	}
+}

@@ -1,0 +1,231 @@
+package advice
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockbench/reports/benchmark"
+	"lockbench/reports/drawing"
+	"lockbench/reports/words"
+)
+
+// view finds its way about in a Report, for what is shown of it.
+type view struct {
+	*Report
+	options map[string]Option
+	cells   map[place]Cell
+	sources map[string]Source
+	anchors map[string]string // of a finding, a figure or a source, by its id
+	styles  map[string]drawing.Style
+}
+
+// place is an option and what is asked of it, or compared.
+type place struct{ option, of string }
+
+func newView(r *Report) *view {
+	v := &view{
+		Report: r, options: map[string]Option{}, cells: map[place]Cell{}, sources: map[string]Source{},
+		anchors: map[string]string{}, styles: map[string]drawing.Style{},
+	}
+	for _, o := range r.Options {
+		v.options[o.Name] = o
+	}
+	for _, c := range r.Cells {
+		v.cells[place{c.Option, c.Of}] = c
+	}
+	for _, s := range r.Sources {
+		v.sources[s.ID] = s
+		v.anchor(s.ID)
+	}
+	for _, f := range r.Findings {
+		v.anchor(f.ID)
+	}
+	for _, f := range r.Figures {
+		v.anchor(f.ID)
+	}
+	v.giveStyles()
+	return v
+}
+
+var plainID = regexp.MustCompile(`^[A-Z][0-9]+$`)
+
+// anchor is the id itself, unless it would not do as one.
+func (v *view) anchor(id string) {
+	if _, known := v.anchors[id]; known {
+		return
+	}
+	if !plainID.MatchString(id) {
+		v.anchors[id] = fmt.Sprintf("evidence-%d", len(v.anchors))
+		return
+	}
+	v.anchors[id] = id
+}
+
+// giveStyles gives those a colour that are drawn, from the best on; there are more options than colours.
+func (v *view) giveStyles() {
+	for _, s := range v.Decision.Scores {
+		v.giveStyle(s.Option)
+	}
+	for _, w := range v.Decision.Wins {
+		v.giveStyle(w.Option)
+	}
+}
+
+func (v *view) giveStyle(option string) {
+	if _, has := v.styles[option]; has {
+		return
+	}
+	n := len(v.styles)
+	s := drawing.Style{Color: n, Marker: n % drawing.Markers, Dash: drawing.Dashes()[n%len(drawing.Dashes())]}
+	if n >= drawing.Colors {
+		s.Color = drawing.Grey
+	}
+	v.styles[option] = s
+}
+
+// styleOf is grey for what is drawn nowhere else.
+func (v *view) styleOf(option string) drawing.Style {
+	if s, has := v.styles[option]; has {
+		return s
+	}
+	return drawing.Style{Color: drawing.Grey}
+}
+
+// ref is an evidence id and the place on the page that it leads to; none where there is no such evidence.
+type ref struct{ ID, Anchor string }
+
+func (v *view) refs(ids []string) []ref {
+	var all []ref
+	for _, id := range ids {
+		all = append(all, ref{id, v.anchors[id]})
+	}
+	return all
+}
+
+// said is a sentence with what it rests on.
+type said struct {
+	Text string
+	Tag  Tag
+	Refs []ref
+}
+
+func (v *view) said(statements []Statement) []said {
+	var all []said
+	for _, s := range statements {
+		all = append(all, said{s.Text, tagOf(s.Tag), v.refs(s.Evidence)})
+	}
+	return all
+}
+
+// tagOf is unknown for anything that is not one of the others: a word of another's is no evidence.
+func tagOf(t Tag) Tag {
+	if slices.Contains([]Tag{Measured, Documented, Assumed}, t) {
+		return t
+	}
+	return Unknown
+}
+
+// answer is that of an option to a requirement: unknown where nobody gave one.
+func (v *view) answer(option, requirement string) Cell {
+	c, given := v.cells[place{option, requirement}]
+	if !given {
+		return Cell{Option: option, Of: requirement, Answer: DontKnow, Tag: Unknown, Text: "Nothing is known of it."}
+	}
+	c.Tag = tagOf(c.Tag)
+	if c.Answer != Yes && c.Answer != No {
+		c.Answer = DontKnow
+	}
+	return c
+}
+
+// knockout is why an option is out; ok is false where it is not.
+func (v *view) knockout(option string) (k Knockout, ok bool) {
+	i := slices.IndexFunc(v.Decision.Out, func(k Knockout) bool { return k.Option == option })
+	if i < 0 {
+		return Knockout{}, false
+	}
+	return v.Decision.Out[i], true
+}
+
+// without are the options that take the place of a lock.
+func (v *view) without() []Option {
+	return slices.DeleteFunc(slices.Clone(v.Options), func(o Option) bool { return o.Kind != NoLock })
+}
+
+// survives tells whether an option does all that is required.
+func (v *view) survives(option string) bool { return slices.Contains(v.Decision.Survivors, option) }
+
+// inOrder are the surviving locks as they are shown: by rank, then the dominated, then the others.
+func (v *view) inOrder() []string {
+	var all []string
+	add := func(option string) {
+		if o, known := v.options[option]; known && o.Kind != NoLock && v.survives(option) && !slices.Contains(all, option) {
+			all = append(all, option)
+		}
+	}
+	for _, s := range v.Decision.Scores {
+		add(s.Option)
+	}
+	for _, d := range v.Decision.Dominated {
+		add(d.Option)
+	}
+	for _, o := range v.Decision.Survivors {
+		add(o)
+	}
+	return all
+}
+
+// titleOf is a requirement's or a criterion's, or its name where it is neither.
+func (v *view) titleOf(name string) string {
+	for _, r := range v.Requirements {
+		if r.Name == name {
+			return r.Title
+		}
+	}
+	for _, c := range v.Criteria {
+		if c.Name == name {
+			return c.Title
+		}
+	}
+	return name
+}
+
+func (v *view) titlesOf(names []string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, v.titleOf(n))
+	}
+	return words.Joined(all)
+}
+
+// optionOf is the option that something observed of a lock on a deployment speaks of; empty where it is none of them.
+func (v *view) optionOf(lock, deployment string) string {
+	if _, known := v.options[lock+"@"+deployment]; known {
+		return lock + "@" + deployment
+	}
+	if o, known := v.options[lock]; known && (o.Deployment == "" || deployment == "" || o.Deployment == deployment) {
+		return lock
+	}
+	return ""
+}
+
+// amount writes a figure with its unit.
+func amount(value float64, unit string) string {
+	switch unit {
+	case "us":
+		unit = "µs"
+	case "ratio", "count":
+		unit = ""
+	}
+	return strings.TrimSpace(words.Significant(value) + " " + unit)
+}
+
+// metricTitle is what a figure is called.
+func metricTitle(name string) string {
+	if m, known := benchmark.FindMetric(name); known {
+		return m.Title
+	}
+	return name
+}
