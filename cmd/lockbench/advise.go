@@ -15,6 +15,7 @@ import (
 	"lockbench/internal/needs"
 	"lockbench/internal/servers"
 	"lockbench/reports/advice"
+	"lockbench/reports/advice/pages"
 )
 
 // adviseFlags are what advise was asked to do.
@@ -171,7 +172,7 @@ func (a *advising) decide() (*advice.Report, error) {
 
 // write leaves the report in its three forms.
 func (a *advising) write(r *advice.Report) error {
-	forms, err := advice.Forms(r)
+	forms, err := pages.Forms(r)
 	if err != nil {
 		return err
 	}
@@ -188,10 +189,10 @@ func (a *advising) print(r *advice.Report) error {
 		return printJSON(a.stdout, r)
 	}
 	fmt.Fprintln(a.stdout)
-	if err := advice.Text(a.stdout, r); err != nil {
+	if err := pages.Text(a.stdout, r); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\npage: %s\nrecord: %s\nall of it worked out again: lockbench verify-report %s\n",
-		filepath.Join(a.dir, advice.PageName), filepath.Join(a.dir, advice.RecordName), filepath.Join(a.dir, advice.PageName))
+		filepath.Join(a.dir, pages.PageName), filepath.Join(a.dir, pages.RecordName), filepath.Join(a.dir, pages.PageName))
 	return err
 }

@@ -12,6 +12,9 @@ import (
 // whatever else it does well. Of what is left, something that takes the place of a lock goes before every lock. Locks are
 // then compared by their figures: those that another is as good as in everything are set aside, and the rest is scored.
 func Decide(n Needs, options []Option, e Evidence) *Report {
+	if clean, err := Scrubbed(&Report{Needs: n, Options: options, Evidence: e}); err == nil { // it is data: there is nothing to go wrong
+		n, options, e = clean.Needs, clean.Options, clean.Evidence
+	}
 	d := newDeciding(n, options, e)
 	r := d.decide()
 	r.Decision.Changes = d.changes(r.Decision)

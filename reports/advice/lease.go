@@ -176,7 +176,7 @@ func (in LeaseInputs) inputs() []Statement {
 
 // said is who said a need.
 func (n Needs) said(key string) string {
-	if n.assumed(key) {
+	if n.Unstated(key) {
 		return "is assumed where nobody says"
 	}
 	return "was stated"

@@ -88,8 +88,8 @@ type Pauses struct {
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// assumed tells whether nobody stated a need, by its key in the file.
-func (n Needs) assumed(key string) bool { return slices.Contains(n.Assumed, key) }
+// Unstated tells whether nobody stated a need, by its key in the file.
+func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
 // Weight is that of a criterion.
 func (n Needs) Weight(criterion string) float64 {

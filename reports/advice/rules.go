@@ -93,7 +93,7 @@ func trouble(t Trouble, title, doc string, faults ...string) rule {
 func applies(d *deciding, o Option) Cell {
 	means := Means(o.Name)
 	switch said := slices.Contains(d.needs.Instead, means); {
-	case !said && d.needs.assumed("instead"):
+	case !said && d.needs.Unstated("instead"):
 		return Cell{Answer: DontKnow, Tag: Unknown, Text: "nobody said whether " + onlyIf(means)}
 	case !said:
 		return Cell{Answer: No, Tag: Assumed, Text: "it is not so, the team says, that " + onlyIf(means)}

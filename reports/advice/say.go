@@ -242,7 +242,7 @@ func (d *deciding) underWhich(r *Report) []Statement {
 // unstated marks what is a default and nobody's word.
 func (d *deciding) unstated(keys ...string) string {
 	for _, k := range keys {
-		if d.needs.assumed(k) {
+		if d.needs.Unstated(k) {
 			return "; this is lockbench's default, which nobody confirmed"
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"lockbench/reports/words"
 )
 
 // credentials finds what stands before the @ of a URL. A password may have a space in it, if somebody did not encode it;
@@ -17,7 +19,16 @@ var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)
 
 // Scrubbed is the report without the passwords of URLs, wherever in it they stand: the pages show what others wrote, and
 // carry the report itself as well. To scrub a report twice changes nothing more.
-func Scrubbed(r *Report) (*Report, error) {
+func Scrubbed(r *Report) (*Report, error) { return rewritten(r, scrub) }
+
+// readable is the report without characters that steer a terminal, or turn the direction of what follows: in a sentence
+// they would reach beyond the name that has them.
+func readable(r *Report) (*Report, error) {
+	return rewritten(r, func(s string) string { return words.Clean(strings.NewReplacer("\n", " ", "\t", " ").Replace(s)) })
+}
+
+// rewritten is a copy of the report with every text rewritten.
+func rewritten(r *Report, rewrite func(string) string) (*Report, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("write the report as JSON: %w", err)
@@ -28,25 +39,25 @@ func Scrubbed(r *Report) (*Report, error) {
 	if err := d.Decode(&all); err != nil {
 		return nil, err
 	}
-	if text, err = json.Marshal(scrubbedValue(all)); err != nil {
+	if text, err = json.Marshal(rewrittenValue(all, rewrite)); err != nil {
 		return nil, err
 	}
 	clean := &Report{}
 	return clean, json.Unmarshal(text, clean)
 }
 
-func scrubbedValue(v any) any {
+func rewrittenValue(v any, rewrite func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return scrub(v)
+		return rewrite(v)
 	case []any:
 		for i := range v {
-			v[i] = scrubbedValue(v[i])
+			v[i] = rewrittenValue(v[i], rewrite)
 		}
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for key, value := range v {
-			clean[scrub(key)] = scrubbedValue(value)
+			clean[rewrite(key)] = rewrittenValue(value, rewrite)
 		}
 		return clean
 	}

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import "testing"
 

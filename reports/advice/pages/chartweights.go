@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"lockbench/reports"
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // winsChart shows over how many weightings each is ahead.
@@ -108,7 +110,7 @@ func (v *view) drawTurns() *drawing.Canvas {
 }
 
 // turnText says which way a weight turns it.
-func turnText(t Turn, now float64) string {
+func turnText(t advice.Turn, now float64) string {
 	if *t.Weight < now {
 		return fmt.Sprintf("below %s: %s", score(*t.Weight), t.To)
 	}

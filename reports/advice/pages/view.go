@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -9,14 +9,16 @@ import (
 	"lockbench/reports/benchmark"
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // view finds its way about in a Report, for what is shown of it.
 type view struct {
-	*Report
-	options map[string]Option
-	cells   map[place]Cell
-	sources map[string]Source
+	*advice.Report
+	options map[string]advice.Option
+	cells   map[place]advice.Cell
+	sources map[string]advice.Source
 	anchors map[string]string // of a finding, a figure or a source, by its id
 	styles  map[string]drawing.Style
 }
@@ -24,9 +26,9 @@ type view struct {
 // place is an option and what is asked of it, or compared.
 type place struct{ option, of string }
 
-func newView(r *Report) *view {
+func newView(r *advice.Report) *view {
 	v := &view{
-		Report: r, options: map[string]Option{}, cells: map[place]Cell{}, sources: map[string]Source{},
+		Report: r, options: map[string]advice.Option{}, cells: map[place]advice.Cell{}, sources: map[string]advice.Source{},
 		anchors: map[string]string{}, styles: map[string]drawing.Style{},
 	}
 	for _, o := range r.Options {
@@ -107,11 +109,11 @@ func (v *view) refs(ids []string) []ref {
 // said is a sentence with what it rests on.
 type said struct {
 	Text string
-	Tag  Tag
+	Tag  advice.Tag
 	Refs []ref
 }
 
-func (v *view) said(statements []Statement) []said {
+func (v *view) said(statements []advice.Statement) []said {
 	var all []said
 	for _, s := range statements {
 		all = append(all, said{s.Text, tagOf(s.Tag), v.refs(s.Evidence)})
@@ -120,38 +122,38 @@ func (v *view) said(statements []Statement) []said {
 }
 
 // tagOf is unknown for anything that is not one of the others: a word of another's is no evidence.
-func tagOf(t Tag) Tag {
-	if slices.Contains([]Tag{Measured, Documented, Assumed}, t) {
+func tagOf(t advice.Tag) advice.Tag {
+	if slices.Contains([]advice.Tag{advice.Measured, advice.Documented, advice.Assumed}, t) {
 		return t
 	}
-	return Unknown
+	return advice.Unknown
 }
 
 // answer is that of an option to a requirement: unknown where nobody gave one.
-func (v *view) answer(option, requirement string) Cell {
+func (v *view) answer(option, requirement string) advice.Cell {
 	c, given := v.cells[place{option, requirement}]
 	if !given {
-		return Cell{Option: option, Of: requirement, Answer: DontKnow, Tag: Unknown, Text: "Nothing is known of it."}
+		return advice.Cell{Option: option, Of: requirement, Answer: advice.DontKnow, Tag: advice.Unknown, Text: "Nothing is known of it."}
 	}
 	c.Tag = tagOf(c.Tag)
-	if c.Answer != Yes && c.Answer != No {
-		c.Answer = DontKnow
+	if c.Answer != advice.Yes && c.Answer != advice.No {
+		c.Answer = advice.DontKnow
 	}
 	return c
 }
 
 // knockout is why an option is out; ok is false where it is not.
-func (v *view) knockout(option string) (k Knockout, ok bool) {
-	i := slices.IndexFunc(v.Decision.Out, func(k Knockout) bool { return k.Option == option })
+func (v *view) knockout(option string) (k advice.Knockout, ok bool) {
+	i := slices.IndexFunc(v.Decision.Out, func(k advice.Knockout) bool { return k.Option == option })
 	if i < 0 {
-		return Knockout{}, false
+		return advice.Knockout{}, false
 	}
 	return v.Decision.Out[i], true
 }
 
 // without are the options that take the place of a lock.
-func (v *view) without() []Option {
-	return slices.DeleteFunc(slices.Clone(v.Options), func(o Option) bool { return o.Kind != NoLock })
+func (v *view) without() []advice.Option {
+	return slices.DeleteFunc(slices.Clone(v.Options), func(o advice.Option) bool { return o.Kind != advice.NoLock })
 }
 
 // survives tells whether an option does all that is required.
@@ -161,7 +163,7 @@ func (v *view) survives(option string) bool { return slices.Contains(v.Decision.
 func (v *view) inOrder() []string {
 	var all []string
 	add := func(option string) {
-		if o, known := v.options[option]; known && o.Kind != NoLock && v.survives(option) && !slices.Contains(all, option) {
+		if o, known := v.options[option]; known && o.Kind != advice.NoLock && v.survives(option) && !slices.Contains(all, option) {
 			all = append(all, option)
 		}
 	}

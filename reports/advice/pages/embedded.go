@@ -1,10 +1,12 @@
-package advice
+package pages
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"lockbench/reports/advice"
 )
 
 // embeddedBegins and embeddedEnds enclose the report in a page. Nothing else in a page can look like that: what is text
@@ -15,7 +17,7 @@ const (
 )
 
 // ReadPage reads the report out of a page: to render it again must give the same page.
-func ReadPage(html []byte) (*Report, error) {
+func ReadPage(html []byte) (*advice.Report, error) {
 	if n := bytes.Count(html, []byte(embeddedBegins)); n != 1 {
 		return nil, fmt.Errorf("not a selection report: a page of one has its data in it once, this one %d times", n)
 	}
@@ -26,12 +28,12 @@ func ReadPage(html []byte) (*Report, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	r := &Report{}
+	r := &advice.Report{}
 	if err := d.Decode(r); err != nil {
 		return nil, fmt.Errorf("the data in the page: %w", err)
 	}
-	if r.Version != Version {
-		return nil, fmt.Errorf("the page was written in version %d of its format, this lockbench reads version %d", r.Version, Version)
+	if r.Version != advice.Version {
+		return nil, fmt.Errorf("the page was written in version %d of its format, this lockbench reads version %d", r.Version, advice.Version)
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"bytes"
@@ -12,11 +12,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockbench/reports/advice"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func shown(t *testing.T, r *Report) string {
+func shown(t *testing.T, r *advice.Report) string {
 	t.Helper()
 	b, err := Page(r)
 	if err != nil {
@@ -25,7 +27,7 @@ func shown(t *testing.T, r *Report) string {
 	return string(b)
 }
 
-func markdown(t *testing.T, r *Report) string {
+func markdown(t *testing.T, r *advice.Report) string {
 	t.Helper()
 	b, err := Markdown(r)
 	if err != nil {
@@ -34,7 +36,7 @@ func markdown(t *testing.T, r *Report) string {
 	return string(b)
 }
 
-func summary(t *testing.T, r *Report) string {
+func summary(t *testing.T, r *advice.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Text(&b, r); err != nil {
@@ -44,18 +46,18 @@ func summary(t *testing.T, r *Report) string {
 }
 
 // everyKind are reports of all kinds.
-func everyKind() map[string]*Report {
-	return map[string]*Report{
-		"a lock": sample(), "a tie": turnedOut(ATie), "no lock": turnedOut(NoLockNeeded), "nothing": turnedOut(NothingFits), "hostile": hostile(), "bare": bare(),
+func everyKind() map[string]*advice.Report {
+	return map[string]*advice.Report{
+		"a lock": sample(), "a tie": turnedOut(advice.ATie), "no lock": turnedOut(advice.NoLockNeeded), "nothing": turnedOut(advice.NothingFits), "hostile": hostile(), "bare": bare(),
 	}
 }
 
 func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"decision.md": markdown(t, sample()), "summary.txt": summary(t, sample()),
-		"tie.txt": summary(t, turnedOut(ATie)), "nolock.txt": summary(t, turnedOut(NoLockNeeded)), "nothing.txt": summary(t, turnedOut(NothingFits)),
+		"tie.txt": summary(t, turnedOut(advice.ATie)), "nolock.txt": summary(t, turnedOut(advice.NoLockNeeded)), "nothing.txt": summary(t, turnedOut(advice.NothingFits)),
 	} {
-		file := filepath.Join("testdata", "faces", name)
+		file := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
@@ -87,7 +89,7 @@ func TestReadPage(t *testing.T) {
 			if markdown(t, r) != markdown(t, back) || summary(t, r) != summary(t, back) {
 				t.Error("Markdown or text differ")
 			}
-			want, err := Scrubbed(r)
+			want, err := advice.Scrubbed(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,10 +189,10 @@ func checkDrawings(t *testing.T, page string) {
 
 // TestVerdicts: each outcome is told by a symbol and a word, in every face.
 func TestVerdicts(t *testing.T) {
-	for outcome, want := range map[Outcome][]string{
-		OneLock: {"✓", "One option is ahead", "Choose fenced"}, ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
-		NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
-		NothingFits:  {"✗", "Nothing fits", "Nothing that was looked at does all that is needed"},
+	for outcome, want := range map[advice.Outcome][]string{
+		advice.OneLock: {"✓", "One option is ahead", "Choose fenced"}, advice.ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
+		advice.NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
+		advice.NothingFits:  {"✗", "Nothing fits", "Nothing that was looked at does all that is needed"},
 	} {
 		t.Run(string(outcome), func(t *testing.T) {
 			r := turnedOut(outcome)

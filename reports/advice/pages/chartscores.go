@@ -1,10 +1,12 @@
-package advice
+package pages
 
 import (
 	"fmt"
 
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // The measures of charts that have a row for each option.
@@ -45,7 +47,7 @@ func (v *view) scoresChart() (drawing.Chart, bool) {
 // score is written as far as the interval has a meaning.
 func score(s float64) string { return fmt.Sprintf("%.2f", s) }
 
-func scoreSpan(s Score) string {
+func scoreSpan(s advice.Score) string {
 	if s.Low == nil || s.High == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"bytes"
@@ -12,13 +12,15 @@ import (
 	"lockbench/checker"
 	"lockbench/reports"
 	"lockbench/reports/benchmark"
+
+	"lockbench/reports/advice"
 )
 
 // sample is a report with everything on it, as no decision has made it: what it says hangs together well enough to be read.
-func sample() *Report {
-	r := &Report{
-		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
-		Requirements: []Requirement{
+func sample() *advice.Report {
+	r := &advice.Report{
+		Version: advice.Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
+		Requirements: []advice.Requirement{
 			{"exclusion", "one at a time", "two writers would corrupt the stock", true},
 			{"late-write", "a late write is refused", "a process may stand still for 14 s, longer than any lease that recovers in time", true},
 			{"restart", "survives a restart", "the store is restarted once a week", true},
@@ -28,11 +30,11 @@ func sample() *Report {
 			{"language", "to be had in Go and Java", "its users are written in Go and Java", false},
 			{"waiting", "waits in line", "40 clients want the busiest lock at once", false},
 		},
-		Criteria: []Criterion{
+		Criteria: []advice.Criterion{
 			{"goodput", "goodput", "critical sections a second with 16 clients on one key", "goodput", "/s", 1, .4},
 			{"handoff", "hand-off p99", "from a release to the next grant, with somebody waiting", "handoff_p99", "ms", -1, .3},
 			{"cost", "commands", "of the store, for each grant", "commands", "", -1, .2},
-			{"recovery", "recovery", "from the death of a holder to the next grant, as a multiple of the lease", RecoveryMetric, "leases", -1, .1},
+			{"recovery", "recovery", "from the death of a holder to the next grant, as a multiple of the lease", advice.RecoveryMetric, "leases", -1, .1},
 		},
 	}
 	r.Sources = sampleSources()
@@ -40,32 +42,32 @@ func sample() *Report {
 	return r
 }
 
-func sampleNeeds() Needs {
-	return Needs{
-		Name: "inventory", Guards: "the stock of a product in a flash sale", TwoHold: Corruption, Instead: nil, Fence: OnWrites,
-		Hold:   Times{20 * time.Millisecond, 180 * time.Millisecond, 2 * time.Second},
-		Pauses: Pauses{PerHour: 6, P50: 40 * time.Millisecond, P99: 900 * time.Millisecond, Longest: 14 * time.Second}, Recovery: 15 * time.Second,
+func sampleNeeds() advice.Needs {
+	return advice.Needs{
+		Name: "inventory", Guards: "the stock of a product in a flash sale", TwoHold: advice.Corruption, Instead: nil, Fence: advice.OnWrites,
+		Hold:   advice.Times{20 * time.Millisecond, 180 * time.Millisecond, 2 * time.Second},
+		Pauses: advice.Pauses{PerHour: 6, P50: 40 * time.Millisecond, P99: 900 * time.Millisecond, Longest: 14 * time.Second}, Recovery: 15 * time.Second,
 		Clients: 40, Rate: 25, Wait: 2 * time.Second, Language: []string{"go", "java"}, Stores: []string{"redis", "postgres", "etcd"},
-		Survives: []Trouble{Restart, Failover}, Weights: map[string]float64{"goodput": 4, "handoff": 3, "cost": 2},
+		Survives: []advice.Trouble{advice.Restart, advice.Failover}, Weights: map[string]float64{"goodput": 4, "handoff": 3, "cost": 2},
 		Assumed: []string{"fair", "commands", "reenters", "pauses.p99", "wait"},
 	}
 }
 
-func sampleOptions() []Option {
+func sampleOptions() []advice.Option {
 	both := map[string]string{"any": "a few commands"}
-	return []Option{
-		{Name: "idempotent", Kind: NoLock, Doc: "The operation is made so that doing it twice changes nothing."},
-		{Name: "compare-and-set", Kind: NoLock, Doc: "A unique constraint or a version column lets one of two writers win."},
-		{Name: "database-row", Kind: NoLock, Doc: "All that is guarded is changed in one transaction that locks its row."},
-		{Name: "setnx", Kind: ALock, Doc: "SETNX, and DEL by whoever comes.", Store: "redis", Deployment: "single", Lease: NoLease, Languages: both},
-		{Name: "set-px-lua", Kind: ALock, Doc: "SET NX PX with a random value, released by a script that compares it.", Store: "redis", Deployment: "single", Lease: Fixed, Languages: both},
-		{Name: "fenced", Kind: ALock, Doc: "A script that counts a fencing token up with each grant, and wakes whoever waits.", Store: "redis", Deployment: "single", Lease: Renewed, Fences: true, Reentrant: true, Languages: both},
-		{Name: "redlock@five", Kind: ALock, Doc: "A majority of five independent servers.", Store: "redis", Deployment: "five", Lease: Fixed, Languages: both},
-		{Name: "redsync", Kind: ALock, Doc: "The library of that name.", Store: "redis", Deployment: "single", Lease: Renewed, Peer: true, Languages: map[string]string{"go": "redsync"}},
-		{Name: "postgres-advisory", Kind: ALock, Doc: "A session’s advisory lock.", Store: "postgres", Deployment: "single", Lease: Connection, Languages: both},
-		{Name: "etcd", Kind: ALock, Doc: "A key with a lease; the lowest revision holds.", Store: "etcd", Deployment: "single", Lease: Renewed, Fences: true, Languages: both},
-		{Name: "etcd-concurrency", Kind: ALock, Doc: "The mutex of etcd’s own client.", Store: "etcd", Deployment: "single", Lease: Connection, Peer: true, Fences: true, Languages: map[string]string{"go": "go.etcd.io/etcd/client/v3/concurrency", "java": "jetcd"}},
-		{Name: "zookeeper", Kind: ALock, Doc: "Ephemeral sequential nodes, each watching the one before it.", Store: "zookeeper", Deployment: "single", Lease: Connection, Fences: true, Languages: both},
+	return []advice.Option{
+		{Name: "idempotent", Kind: advice.NoLock, Doc: "The operation is made so that doing it twice changes nothing."},
+		{Name: "compare-and-set", Kind: advice.NoLock, Doc: "A unique constraint or a version column lets one of two writers win."},
+		{Name: "database-row", Kind: advice.NoLock, Doc: "All that is guarded is changed in one transaction that locks its row."},
+		{Name: "setnx", Kind: advice.ALock, Doc: "SETNX, and DEL by whoever comes.", Store: "redis", Deployment: "single", Lease: advice.NoLease, Languages: both},
+		{Name: "set-px-lua", Kind: advice.ALock, Doc: "SET NX PX with a random value, released by a script that compares it.", Store: "redis", Deployment: "single", Lease: advice.Fixed, Languages: both},
+		{Name: "fenced", Kind: advice.ALock, Doc: "A script that counts a fencing token up with each grant, and wakes whoever waits.", Store: "redis", Deployment: "single", Lease: advice.Renewed, Fences: true, Reentrant: true, Languages: both},
+		{Name: "redlock@five", Kind: advice.ALock, Doc: "A majority of five independent servers.", Store: "redis", Deployment: "five", Lease: advice.Fixed, Languages: both},
+		{Name: "redsync", Kind: advice.ALock, Doc: "The library of that name.", Store: "redis", Deployment: "single", Lease: advice.Renewed, Peer: true, Languages: map[string]string{"go": "redsync"}},
+		{Name: "postgres-advisory", Kind: advice.ALock, Doc: "A session’s advisory lock.", Store: "postgres", Deployment: "single", Lease: advice.Connection, Languages: both},
+		{Name: "etcd", Kind: advice.ALock, Doc: "A key with a lease; the lowest revision holds.", Store: "etcd", Deployment: "single", Lease: advice.Renewed, Fences: true, Languages: both},
+		{Name: "etcd-concurrency", Kind: advice.ALock, Doc: "The mutex of etcd’s own client.", Store: "etcd", Deployment: "single", Lease: advice.Connection, Peer: true, Fences: true, Languages: map[string]string{"go": "go.etcd.io/etcd/client/v3/concurrency", "java": "jetcd"}},
+		{Name: "zookeeper", Kind: advice.ALock, Doc: "Ephemeral sequential nodes, each watching the one before it.", Store: "zookeeper", Deployment: "single", Lease: advice.Connection, Fences: true, Languages: both},
 	}
 }
 
@@ -78,23 +80,23 @@ func sampleAnswers() map[string]string {
 	}
 }
 
-func sampleCells(r *Report) {
+func sampleCells(r *advice.Report) {
 	answers := sampleAnswers()
 	values := map[string][]float64{"fenced": {1840, 3.1, 4.2, 1.02}, "etcd": {310, 9.8, 3.1, 1.31}, "etcd-concurrency": {295, 11.2, 3.4, 1.34}}
 	for _, o := range r.Options {
 		for i, q := range r.Requirements {
-			c := Cell{Option: o.Name, Of: q.Name, Answer: map[byte]Answer{'y': Yes, 'n': No, 'u': DontKnow}[answers[o.Name][i]], Tag: Documented}
+			c := advice.Cell{Option: o.Name, Of: q.Name, Answer: map[byte]advice.Answer{'y': advice.Yes, 'n': advice.No, 'u': advice.DontKnow}[answers[o.Name][i]], Tag: advice.Documented}
 			switch {
-			case c.Answer == DontKnow:
-				c.Tag, c.Text = Unknown, fmt.Sprintf("No run has %s under this fault, and its table leaves it open.", o.Name)
-			case o.Kind == NoLock && i == 0:
-				c.Tag, c.Text = Assumed, "The team did not say that it applies."
-			case o.Kind == NoLock:
-				c.Tag, c.Text = Assumed, "There is no lock that could fail in it."
+			case c.Answer == advice.DontKnow:
+				c.Tag, c.Text = advice.Unknown, fmt.Sprintf("No run has %s under this fault, and its table leaves it open.", o.Name)
+			case o.Kind == advice.NoLock && i == 0:
+				c.Tag, c.Text = advice.Assumed, "The team did not say that it applies."
+			case o.Kind == advice.NoLock:
+				c.Tag, c.Text = advice.Assumed, "There is no lock that could fail in it."
 			case q.Safety:
-				c.Tag, c.Evidence = Measured, []string{addFinding(r, o, q, c.Answer)}
+				c.Tag, c.Evidence = advice.Measured, []string{addFinding(r, o, q, c.Answer)}
 				c.Text = fmt.Sprintf("No violation in 24 trials of 18,400 operations with 8 clients and a lease of 2 s, on Redis 7.4.1 (%s).", q.Title)
-				if c.Answer == No {
+				if c.Answer == advice.No {
 					c.Text = fmt.Sprintf("Violated in 9 of 24 trials with 8 clients and a lease of 2 s (%s): two held at once for 310 ms.", q.Title)
 				}
 			default:
@@ -106,56 +108,56 @@ func sampleCells(r *Report) {
 			low, high := v*.96, v*1.05
 			k := r.Criteria[i]
 			id := fmt.Sprintf("M%d", len(r.Figures)+1)
-			r.Figures = append(r.Figures, Figure{
+			r.Figures = append(r.Figures, advice.Figure{
 				ID: id, Source: "B1", Dir: "trials/" + o.Name, Lock: o.Name, Deployment: o.Deployment, Metric: k.Metric, Unit: k.Unit,
 				Point:     benchmark.Point{ID: "contend-16", Section: "contended", Clients: 16, Keys: 1, TTLNS: 2e9, Fault: "none"},
 				Estimate:  benchmark.Estimate{Median: v, Low: &low, High: &high, Confidence: .96, N: 10, Values: []float64{low, v, high}},
-				Histories: []History{{fmt.Sprintf("trials/%s/history.jsonl.zst", o.Name), "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}},
+				Histories: []advice.History{{fmt.Sprintf("trials/%s/history.jsonl.zst", o.Name), "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}},
 			})
-			c := Cell{Option: o.Name, Of: k.Name, Value: &v, Low: &low, High: &high, Tag: Measured, Text: "The median of 10 trials with 16 clients on one key.", Evidence: []string{id}}
+			c := advice.Cell{Option: o.Name, Of: k.Name, Value: &v, Low: &low, High: &high, Tag: advice.Measured, Text: "The median of 10 trials with 16 clients on one key.", Evidence: []string{id}}
 			if o.Name == "etcd-concurrency" && i == 3 {
-				c.Tag, c.Low, c.High, c.Text = Documented, nil, nil, "The lease of its session is the bound that its makers state."
+				c.Tag, c.Low, c.High, c.Text = advice.Documented, nil, nil, "The lease of its session is the bound that its makers state."
 			}
 			r.Cells = append(r.Cells, c)
 		}
 	}
 }
 
-func addFinding(r *Report, o Option, q Requirement, a Answer) string {
+func addFinding(r *advice.Report, o advice.Option, q advice.Requirement, a advice.Answer) string {
 	id := fmt.Sprintf("P%d", len(r.Findings)+1)
-	f := Finding{
+	f := advice.Finding{
 		ID: id, Source: "R1", Dir: "cells/" + o.Name + "-" + q.Name, Lock: o.Name, Deployment: o.Deployment, Workload: "counter", Fault: "pause-holder",
 		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Weight: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
-		Histories: []History{{"cells/" + o.Name + "/trial-1/history.jsonl.zst", "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {"", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
+		Histories: []advice.History{{"cells/" + o.Name + "/trial-1/history.jsonl.zst", "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {"", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
 	}
-	if a == No {
+	if a == advice.No {
 		f.Observed, f.ViolatedIn, f.Violations, f.Witness = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
 	}
 	r.Findings = append(r.Findings, f)
 	return id
 }
 
-func sampleDecision() Decision {
+func sampleDecision() advice.Decision {
 	low, high, low2, high2, at, value := .93, .99, .61, .68, .57, 402.0
 	below := .12
-	return Decision{
-		Outcome: OneLock, Recommended: []string{"fenced"}, Lock: []string{"fenced"},
+	return advice.Decision{
+		Outcome: advice.OneLock, Recommended: []string{"fenced"}, Lock: []string{"fenced"},
 		Sentence: "fenced, on the Redis that is there, with a lease of 10 s: of 12 options it is one of three that do all that is required, and it is ahead of them by goodput, as long as stock writes check its fencing token.",
-		For: []Statement{
-			{"No violation of one at a time in 24 trials with 96 pauses of the holder.", Measured, []string{"P16", "P17"}},
-			{"A write that comes late is refused by the resource.", Assumed, nil},
+		For: []advice.Statement{
+			{"No violation of one at a time in 24 trials with 96 pauses of the holder.", advice.Measured, []string{"P16", "P17"}},
+			{"A write that comes late is refused by the resource.", advice.Assumed, nil},
 		},
-		Against: []Statement{
-			{"It rests on one Redis: while that is down nobody is granted anything.", Documented, nil},
-			{"It was not seen under a jump of the server’s clock.", Unknown, nil},
-			{"Its hand-offs cost 4.2 commands each, against 3.1 of etcd.", Measured, []string{"M3", "M7"}},
+		Against: []advice.Statement{
+			{"It rests on one Redis: while that is down nobody is granted anything.", advice.Documented, nil},
+			{"It was not seen under a jump of the server’s clock.", advice.Unknown, nil},
+			{"Its hand-offs cost 4.2 commands each, against 3.1 of etcd.", advice.Measured, []string{"M3", "M7"}},
 		},
-		Conditions: []Statement{
-			{"Redis 7.4.1 with appendfsync always, 8 clients, a lease of 2 s, both on one machine.", Measured, []string{"R1", "B1"}},
-			{"The resource refuses a write with an older token.", Assumed, nil},
+		Conditions: []advice.Statement{
+			{"Redis 7.4.1 with appendfsync always, 8 clients, a lease of 2 s, both on one machine.", advice.Measured, []string{"R1", "B1"}},
+			{"The resource refuses a write with an older token.", advice.Assumed, nil},
 		},
 		Again: []string{"Redis or the lock’s script changes", "a pause of more than 14 s is seen", "a store is added that several teams run"},
-		Out: []Knockout{
+		Out: []advice.Knockout{
 			{"idempotent", []string{"exclusion"}, nil, "The team did not say that the operation can be done twice."},
 			{"compare-and-set", []string{"exclusion"}, nil, "The team did not say that a constraint or a version decides it."},
 			{"database-row", []string{"exclusion"}, nil, "The team did not say that one row has all that is guarded."},
@@ -167,58 +169,58 @@ func sampleDecision() Decision {
 			{"zookeeper", []string{"store"}, nil, "No ZooKeeper is there."},
 		},
 		Survivors: []string{"fenced", "etcd", "etcd-concurrency"},
-		Dominated: []Dominated{{"etcd-concurrency", "etcd", "etcd is at least as good in all four, and its hand-offs are 1.14 times as fast, beyond the intervals."}},
-		Scores: []Score{
+		Dominated: []advice.Dominated{{"etcd-concurrency", "etcd", "etcd is at least as good in all four, and its hand-offs are 1.14 times as fast, beyond the intervals."}},
+		Scores: []advice.Score{
 			{"fenced", 1, .96, &low, &high, map[string]float64{"goodput": 1, "handoff": 1, "cost": .74, "recovery": 1}},
 			{"etcd", 2, .64, &low2, &high2, map[string]float64{"goodput": .17, "handoff": .32, "cost": 1, "recovery": .78}},
 		},
-		Weighings: 286, Wins: []Win{{"fenced", 262, 262.0 / 286}, {"etcd", 24, 24.0 / 286}},
-		Turns: []Turn{
+		Weighings: 286, Wins: []advice.Win{{"fenced", 262, 262.0 / 286}, {"etcd", 24, 24.0 / 286}},
+		Turns: []advice.Turn{
 			{Of: "cost", Weight: &at, To: "etcd", Text: "etcd would be ahead if commands weighed over 0.57."},
 			{Of: "goodput", Weight: &below, To: "etcd", Text: "etcd would be ahead if goodput weighed under 0.12 and commands took the rest."},
 			{Of: "goodput", Option: "fenced", Value: &value, To: "etcd", Text: "etcd would be ahead if the goodput of fenced were under 402 /s, instead of 1,840 /s."},
 		},
-		Changes: []Change{
-			{"if_two_hold", "wasted-work", OneLock, []string{"set-px-lua"}, "A late write would cost nothing but time, so that no fencing token is required."},
-			{"instead", "compare-and-set", NoLockNeeded, []string{"compare-and-set"}, "A version column would decide it without a lock."},
-			{"checks_fence", "nothing", NothingFits, nil, "A holder may stand still for 14 s, and nothing would refuse what it writes then."},
-			{"stores", "zookeeper as well", ATie, []string{"fenced", "zookeeper"}, "ZooKeeper’s lock would do all that is required, and cannot be told apart from fenced."},
+		Changes: []advice.Change{
+			{"if_two_hold", "wasted-work", advice.OneLock, []string{"set-px-lua"}, "A late write would cost nothing but time, so that no fencing token is required."},
+			{"instead", "compare-and-set", advice.NoLockNeeded, []string{"compare-and-set"}, "A version column would decide it without a lock."},
+			{"checks_fence", "nothing", advice.NothingFits, nil, "A holder may stand still for 14 s, and nothing would refuse what it writes then."},
+			{"stores", "zookeeper as well", advice.ATie, []string{"fenced", "zookeeper"}, "ZooKeeper’s lock would do all that is required, and cannot be told apart from fenced."},
 		},
 	}
 }
 
-func sampleLease() *LeaseAdvice {
-	l := &LeaseAdvice{
-		Option: "fenced", Lease: Renewed, AdvisedNS: 10e9,
+func sampleLease() *advice.LeaseAdvice {
+	l := &advice.LeaseAdvice{
+		Option: "fenced", Lease: advice.Renewed, AdvisedNS: 10e9,
 		Sentence: "It is the shortest lease with which less than one acquisition in a million is held twice, and the next grant after a death comes within 15 s.",
-		Inputs: []Statement{
-			{"Pauses: 6 an hour, p50 40 ms, p99 900 ms, the longest 14 s.", Assumed, nil},
-			{"Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", Measured, []string{"M2"}},
+		Inputs: []advice.Statement{
+			{"Pauses: 6 an hour, p50 40 ms, p99 900 ms, the longest 14 s.", advice.Assumed, nil},
+			{"Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", advice.Measured, []string{"M2"}},
 		},
 	}
 	for _, ttl := range []float64{.1, .2, .5, 1, 2, 5, 10, 15, 20, 30, 60} {
 		given := math.Exp(-1.6 * math.Pow(ttl, .72))
-		l.Curve = append(l.Curve, LeasePoint{TTLNS: int64(ttl * 1e9), Double: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
+		l.Curve = append(l.Curve, advice.LeasePoint{TTLNS: int64(ttl * 1e9), Double: given * 4.2e-4, GivenPause: given, RecoveryMeanNS: int64(ttl * .83e9), RecoveryMaxNS: int64(ttl*1e9 + 4e7)})
 	}
-	for i, c := range []Confirmed{{TTLNS: 500e6, Pauses: 400, Doubles: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Doubles: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Doubles: 0, Low: 0, High: .0122}} {
+	for i, c := range []advice.Confirmed{{TTLNS: 500e6, Pauses: 400, Doubles: 151, Low: .33, High: .427}, {TTLNS: 2e9, Pauses: 400, Doubles: 29, Low: .049, High: .103}, {TTLNS: 1e9, Scale: .1, Pauses: 300, Doubles: 0, Low: 0, High: .0122}} {
 		if c.Scale == 0 {
 			c.Scale = 1
 		}
 		c.Predicted = math.Exp(-1.6 * math.Pow(float64(c.TTLNS)/c.Scale/1e9, .72))
 		c.Agrees = i != 0
 		c.Source, c.Text = "R1", fmt.Sprintf("Of %d pauses in a hold %d let another in.", c.Pauses, c.Doubles)
-		c.Histories = []History{{fmt.Sprintf("lease/%d/history.jsonl.zst", i+1), "486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7"}}
+		c.Histories = []advice.History{{fmt.Sprintf("lease/%d/history.jsonl.zst", i+1), "486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7"}}
 		l.Confirmed = append(l.Confirmed, c)
 	}
 	return l
 }
 
-func sampleSources() []Source {
+func sampleSources() []advice.Source {
 	e := reports.Environment{
 		OS: "linux", Arch: "amd64", CPU: "AMD EPYC 7B13", Cores: 4, Memory: 16 << 30, Kernel: "6.1.0", Go: "go1.26.8", Lockbench: "8095818a1b2c",
 		Stores: []reports.StoreDoc{{Name: "redis", Server: "Redis 7.4.1, a child process", Durability: "on disk (appendfsync always)"}, {Name: "etcd", Server: "etcd 3.6.5, a child process", Durability: "on disk of the one member"}},
 	}
-	return []Source{
+	return []advice.Source{
 		{ID: "R1", Kind: "run", Dir: "../runs/inventory-run", Command: "lockbench run --locks all --workload counter --fault pause-holder --seed 7", Seed: 7, Started: "2026-11-20T09:12:44Z", Servers: "local", Environment: e},
 		{ID: "B1", Kind: "bench", Dir: "../runs/inventory-bench", Command: "lockbench bench standard --locks fenced,etcd,etcd-concurrency --seed 11", Seed: 11, Started: "2026-11-20T10:02:10Z", Servers: "local", Environment: e, Notes: []string{"The host had a load of 1.4 when it began."}},
 	}
@@ -229,7 +231,7 @@ const evil = "\"><script>alert(1)</script>|[x](y)\x1b[31m\u202e`*~"
 
 // hostile is the same report, written by somebody who means harm: names that are markup, letters that turn the direction,
 // words without end, ways out of the folder, and a password.
-func hostile() *Report {
+func hostile() *advice.Report {
 	text, err := json.Marshal(sample())
 	if err != nil {
 		panic(err)
@@ -247,7 +249,7 @@ func hostile() *Report {
 	} {
 		text = bytes.ReplaceAll(text, []byte(asJSON(swap[0])), []byte(asJSON(swap[1])))
 	}
-	r := &Report{}
+	r := &advice.Report{}
 	if err := json.Unmarshal(text, r); err != nil {
 		panic(err)
 	}
@@ -256,36 +258,36 @@ func hostile() *Report {
 }
 
 // turnedOut is the sample with another outcome.
-func turnedOut(o Outcome) *Report {
+func turnedOut(o advice.Outcome) *advice.Report {
 	r := sample()
 	d := &r.Decision
 	d.Outcome = o
 	switch o {
-	case ATie:
+	case advice.ATie:
 		d.Recommended, d.Lock = []string{"fenced", "etcd"}, []string{"fenced", "etcd"}
 		d.Sentence = "fenced and etcd do all that is required, and the interval of the difference of their scores contains 0."
 		low, high := .6, .97
 		for i := range d.Scores {
 			d.Scores[i].Rank, d.Scores[i].Low, d.Scores[i].High = 1, &low, &high
 		}
-	case NoLockNeeded:
-		r.Needs.Instead, d.Recommended = []Means{Compare}, []string{"compare-and-set"}
+	case advice.NoLockNeeded:
+		r.Needs.Instead, d.Recommended = []advice.Means{advice.Compare}, []string{"compare-and-set"}
 		d.Sentence = "A version column decides it where the data is, so that nothing has to be kept running for it."
 		d.Survivors = append([]string{"compare-and-set"}, d.Survivors...)
-		d.Out = slices.DeleteFunc(d.Out, func(k Knockout) bool { return k.Option == "compare-and-set" })
+		d.Out = slices.DeleteFunc(d.Out, func(k advice.Knockout) bool { return k.Option == "compare-and-set" })
 		for i := range r.Cells {
-			if r.Cells[i].Option == "compare-and-set" && r.Cells[i].Answer == No {
-				r.Cells[i].Answer, r.Cells[i].Text = Yes, "The team says that a version column decides it."
+			if r.Cells[i].Option == "compare-and-set" && r.Cells[i].Answer == advice.No {
+				r.Cells[i].Answer, r.Cells[i].Text = advice.Yes, "The team says that a version column decides it."
 			}
 		}
-	case NothingFits:
-		*d = Decision{Outcome: o, Sentence: "No option does all that is required: no store that is there survives a failover.", Again: d.Again, Changes: d.Changes}
+	case advice.NothingFits:
+		*d = advice.Decision{Outcome: o, Sentence: "No option does all that is required: no store that is there survives a failover.", Again: d.Again, Changes: d.Changes}
 		for _, option := range r.Options {
-			d.Out = append(d.Out, Knockout{Option: option.Name, Unsure: []string{"failover"}, Text: "Whether it survives a failover is not known."})
+			d.Out = append(d.Out, advice.Knockout{Option: option.Name, Unsure: []string{"failover"}, Text: "Whether it survives a failover is not known."})
 		}
 		for i := range r.Cells {
 			if r.Cells[i].Of == "failover" {
-				r.Cells[i] = Cell{Option: r.Cells[i].Option, Of: "failover", Tag: Unknown, Answer: DontKnow, Text: "It was not seen."}
+				r.Cells[i] = advice.Cell{Option: r.Cells[i].Option, Of: "failover", Tag: advice.Unknown, Answer: advice.DontKnow, Text: "It was not seen."}
 			}
 		}
 		r.Lease = nil
@@ -294,6 +296,6 @@ func turnedOut(o Outcome) *Report {
 }
 
 // bare is a report of next to nothing.
-func bare() *Report {
-	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits, Sentence: "No option was given."}}
+func bare() *advice.Report {
+	return &advice.Report{Version: advice.Version, Needs: advice.Needs{Name: "bare"}, Decision: advice.Decision{Outcome: advice.NothingFits, Sentence: "No option was given."}}
 }

@@ -1,15 +1,17 @@
-package advice
+package pages
 
 import (
 	"fmt"
 	"slices"
 
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // judged is an option in the matrix of options and requirements.
 type judged struct {
-	Option  Option
+	Option  advice.Option
 	Anchor  string
 	Stays   bool
 	Why     string // it is out
@@ -23,7 +25,7 @@ type answered struct {
 	Title string
 	Look  look
 	Value string // of a criterion
-	Tag   Tag
+	Tag   advice.Tag
 	Text  string
 	Refs  []ref
 }
@@ -41,13 +43,13 @@ func (v *view) judgedAll() []judged {
 		if k, out := v.knockout(o.Name); out {
 			j.Why = k.Text
 		}
-		counts := map[Answer]int{}
+		counts := map[advice.Answer]int{}
 		for _, r := range v.Requirements {
 			c := v.answer(o.Name, r.Name)
 			counts[c.Answer]++
 			j.Answers = append(j.Answers, answered{Title: r.Title, Look: lookOfAnswer(c.Answer), Tag: c.Tag, Text: c.Text, Refs: v.refs(c.Evidence)})
 		}
-		j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts[Yes], counts[No], counts[DontKnow])
+		j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts[advice.Yes], counts[advice.No], counts[advice.DontKnow])
 		for _, k := range v.Criteria {
 			if c, given := v.cells[place{o.Name, k.Name}]; given {
 				f := answered{Title: k.Title, Value: words.None, Tag: tagOf(c.Tag), Text: c.Text, Refs: v.refs(c.Evidence)}
@@ -85,12 +87,12 @@ func groupsOf(all []judged) []group {
 
 // Open are the answers that are not yes.
 func (j judged) Open() []answered {
-	return slices.DeleteFunc(slices.Clone(j.Answers), func(a answered) bool { return a.Look.Word == string(Yes) })
+	return slices.DeleteFunc(slices.Clone(j.Answers), func(a answered) bool { return a.Look.Word == string(advice.Yes) })
 }
 
 // Small is what stands below the answer: its tag, unless the answer says it already.
 func (a answered) Small() string {
-	if a.Tag == Unknown && a.Look.Word == string(DontKnow) {
+	if a.Tag == advice.Unknown && a.Look.Word == string(advice.DontKnow) {
 		return "no evidence"
 	}
 	return string(a.Tag)

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"lockbench/reports"
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // The measures of the chart of leases: two panels above each other, with one axis of leases.
@@ -51,7 +53,7 @@ func (v *view) leaseChart() (drawing.Chart, bool) {
 func (v *view) leaseTakeaway() string {
 	l := v.Lease
 	first, last := l.Curve[0], l.Curve[len(l.Curve)-1]
-	at := func(p LeasePoint) string {
+	at := func(p advice.LeasePoint) string {
 		return fmt.Sprintf("a lease of %s means a double hold in %s, and a recovery within %s",
 			words.Setting(p.TTLNS), oneIn(p.Double), words.Duration(float64(p.RecoveryMaxNS)))
 	}
@@ -147,14 +149,14 @@ func newLeaseDrawing(v *view) *leaseDrawing {
 func decade(v float64) float64 { return math.Pow(10, math.Floor(math.Log10(v)+1e-9)) }
 
 // asNeeded is a lease as the needs would have it, where it was tried with all times scaled.
-func asNeeded(c Confirmed) float64 {
+func asNeeded(c advice.Confirmed) float64 {
 	if c.Scale > 0 {
 		return float64(c.TTLNS) / c.Scale
 	}
 	return float64(c.TTLNS)
 }
 
-func observedShare(c Confirmed) float64 {
+func observedShare(c advice.Confirmed) float64 {
 	if c.Pauses == 0 {
 		return 0
 	}
@@ -191,7 +193,7 @@ func (d *leaseDrawing) draw() *drawing.Canvas {
 }
 
 // curve is a line of the chart with the name at its end.
-func (d *leaseDrawing) curve(s drawing.Style, name string, y drawing.Scale, of func(LeasePoint) float64) drawing.End {
+func (d *leaseDrawing) curve(s drawing.Style, name string, y drawing.Scale, of func(advice.LeasePoint) float64) drawing.End {
 	var dots []drawing.Dot
 	for _, p := range d.v.Lease.Curve {
 		if value := of(p); value >= y.Low*(1-1e-9) { // what is less leaves the panel through its foot
@@ -208,12 +210,12 @@ func (d *leaseDrawing) curve(s drawing.Style, name string, y drawing.Scale, of f
 
 func (d *leaseDrawing) lines() {
 	d.Ends(drawing.Ends{
-		d.curve(drawing.Style{Color: 0}, "each acquisition", d.chances, func(p LeasePoint) float64 { return p.Double }),
-		d.curve(drawing.Style{Color: 1, Dash: "7 3", Marker: 1}, "given a pause in the hold", d.chances, func(p LeasePoint) float64 { return p.GivenPause }),
+		d.curve(drawing.Style{Color: 0}, "each acquisition", d.chances, func(p advice.LeasePoint) float64 { return p.Double }),
+		d.curve(drawing.Style{Color: 1, Dash: "7 3", Marker: 1}, "given a pause in the hold", d.chances, func(p advice.LeasePoint) float64 { return p.GivenPause }),
 	}, leaseRight+6, doublesTop+4, doublesFoot-4)
 	d.Ends(drawing.Ends{
-		d.curve(drawing.Style{Color: 2, Marker: 2}, "at most", d.spans, func(p LeasePoint) float64 { return float64(p.RecoveryMaxNS) }),
-		d.curve(drawing.Style{Color: 3, Dash: "2 3", Marker: 3}, "on average", d.spans, func(p LeasePoint) float64 { return float64(p.RecoveryMeanNS) }),
+		d.curve(drawing.Style{Color: 2, Marker: 2}, "at most", d.spans, func(p advice.LeasePoint) float64 { return float64(p.RecoveryMaxNS) }),
+		d.curve(drawing.Style{Color: 3, Dash: "2 3", Marker: 3}, "on average", d.spans, func(p advice.LeasePoint) float64 { return float64(p.RecoveryMeanNS) }),
 	}, leaseRight+6, recoveryTop+4, recoveryFoot-4)
 }
 
@@ -244,7 +246,7 @@ func (d *leaseDrawing) needed() {
 }
 
 // confirmed draws what was observed where a lease was tried.
-func (d *leaseDrawing) confirmed(c Confirmed) {
+func (d *leaseDrawing) confirmed(c advice.Confirmed) {
 	clamp := func(p float64) float64 { return d.chances.At(min(max(p, d.chances.Low), d.chances.High)) }
 	x, y := d.x.At(asNeeded(c)), clamp(observedShare(c))
 	style := drawing.Style{Color: 6, Marker: 3}

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // record is the decision record: what the page has, in the order that MADR 4 gives it.
@@ -31,8 +33,8 @@ type pros struct {
 }
 
 // Markdown is the recommendation as a decision record, for the folder in which a team keeps those.
-func Markdown(r *Report) ([]byte, error) {
-	r, err := Scrubbed(r)
+func Markdown(r *advice.Report) ([]byte, error) {
+	r, err := advice.Scrubbed(r)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +85,9 @@ func prosOf(j judged, chosen bool) pros {
 	o := pros{judged: j, About: aboutOption(j.Option), Chosen: chosen}
 	for _, a := range j.Answers {
 		switch a.Look.Word {
-		case string(Yes):
+		case string(advice.Yes):
 			o.Good = append(o.Good, a)
-		case string(No):
+		case string(advice.No):
 			o.Bad = append(o.Bad, a)
 		default:
 			o.Unsure = append(o.Unsure, a)
@@ -100,7 +102,7 @@ func mdText(s any) string {
 	switch s := s.(type) {
 	case string:
 		text = s
-	case Tag:
+	case advice.Tag:
 		text = string(s)
 	}
 	return strings.NewReplacer("_", `\_`, "#", `\#`, "://", `:\/\/`).Replace(words.Clean(words.Escaped(text)))

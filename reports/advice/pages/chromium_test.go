@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"os"
@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"lockbench/internal/chromium"
+
+	"lockbench/reports/advice"
 )
 
 // TestChromium looks at pages as a reader's browser shows them.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
-	for name, r := range map[string]*Report{"sample": sample(), "nothing": turnedOut(NothingFits), "hostile": hostile()} {
+	for name, r := range map[string]*advice.Report{"sample": sample(), "nothing": turnedOut(advice.NothingFits), "hostile": hostile()} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.html")
 			if err := os.WriteFile(file, []byte(shown(t, r)), 0o644); err != nil {

@@ -1,10 +1,12 @@
-package advice
+package pages
 
 import (
 	"fmt"
 	"strings"
 
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // compared is a surviving lock and its figures.
@@ -22,13 +24,13 @@ type figure struct {
 	Interval string
 	Ratio    string // to the best of those that are compared
 	Best     bool
-	Tag      Tag
+	Tag      advice.Tag
 	Text     string
 }
 
 // weighed is a criterion with its weight.
 type weighed struct {
-	Criterion
+	advice.Criterion
 	Percent   string
 	Direction string
 }
@@ -81,14 +83,14 @@ func (v *view) comparedAll() []compared {
 	return all
 }
 
-func (v *view) figure(name string, k Criterion, names []string) figure {
+func (v *view) figure(name string, k advice.Criterion, names []string) figure {
 	c, given := v.cells[place{name, k.Name}]
 	if !given || c.Value == nil {
 		text := c.Text
 		if text == "" {
 			text = "Nothing is known of it."
 		}
-		return figure{Value: "unknown", Tag: Unknown, Text: text}
+		return figure{Value: "unknown", Tag: advice.Unknown, Text: text}
 	}
 	f := figure{Value: words.Significant(*c.Value), Interval: words.Span(c.Low, c.High), Tag: tagOf(c.Tag), Text: c.Text}
 	best, known := v.bestOf(k, names)
@@ -103,7 +105,7 @@ func (v *view) figure(name string, k Criterion, names []string) figure {
 }
 
 // bestOf is the best value of a criterion.
-func (v *view) bestOf(k Criterion, names []string) (best float64, known bool) {
+func (v *view) bestOf(k advice.Criterion, names []string) (best float64, known bool) {
 	for _, name := range names {
 		c := v.cells[place{name, k.Name}]
 		if c.Value == nil {

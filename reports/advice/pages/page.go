@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"lockbench/reports"
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 //go:embed templates
@@ -19,7 +21,7 @@ var templates embed.FS
 
 // page is what the templates are given: words and numbers ready to be printed.
 type page struct {
-	*Report
+	*advice.Report
 	Headline  string
 	Look      look
 	Choices   []choice
@@ -35,7 +37,7 @@ type page struct {
 	Scores    *drawing.Chart
 	Wins      *drawing.Chart
 	Turns     *drawing.Chart
-	Values    []Turn // the turns by a measured value
+	Values    []advice.Turn // the turns by a measured value
 	Changes   []changed
 	Leases    *drawing.Chart
 	Tried     []tried
@@ -67,7 +69,7 @@ type changed struct {
 
 // tried is a lease that was tried.
 type tried struct {
-	Confirmed
+	advice.Confirmed
 	TTL, Observed, Interval, Predicted string
 	Look                               look
 	Ref                                ref
@@ -76,14 +78,14 @@ type tried struct {
 
 // source is a folder of results, with the way to it.
 type source struct {
-	Source
+	advice.Source
 	Anchor, Link, Began string
 }
 
 // Page is the whole report as one file that needs nothing else: no network, no program. It carries the report itself, so
 // that anybody can work it out again: see ReadPage.
-func Page(r *Report) ([]byte, error) {
-	r, err := Scrubbed(r)
+func Page(r *advice.Report) ([]byte, error) {
+	r, err := advice.Scrubbed(r)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func Page(r *Report) ([]byte, error) {
 }
 
 // newPage prepares the page of a report that was scrubbed.
-func newPage(r *Report) (*page, error) {
+func newPage(r *advice.Report) (*page, error) {
 	v := newView(r)
 	p := &page{
 		Report: r, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Choices: v.choices(r.Decision.Recommended),
@@ -115,11 +117,11 @@ func newPage(r *Report) (*page, error) {
 		Because: v.said(r.Decision.Conditions), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
 		Scores: shownChart(v.scoresChart()), Wins: shownChart(v.winsChart()), Turns: shownChart(v.turnsChart()), Leases: shownChart(v.leaseChart()),
 	}
-	if r.Decision.Outcome == NoLockNeeded {
+	if r.Decision.Outcome == advice.NoLockNeeded {
 		p.OrLock = v.choices(r.Decision.Lock)
 	}
 	for _, j := range p.Matrix {
-		if j.Option.Kind == NoLock {
+		if j.Option.Kind == advice.NoLock {
 			p.Without = append(p.Without, j)
 		}
 	}
@@ -174,8 +176,8 @@ func (v *view) choices(names []string) []choice {
 }
 
 // aboutOption says in a few words what an option takes.
-func aboutOption(o Option) string {
-	if o.Kind == NoLock {
+func aboutOption(o advice.Option) string {
+	if o.Kind == advice.NoLock {
 		return "no lock"
 	}
 	parts := nonEmpty(o.Store, o.Deployment)
@@ -184,13 +186,13 @@ func aboutOption(o Option) string {
 		text += " on " + strings.Join(parts, ", ")
 	}
 	switch o.Lease {
-	case NoLease:
+	case advice.NoLease:
 		text += "; nothing ends a hold"
-	case Fixed:
+	case advice.Fixed:
 		text += "; a fixed lease"
-	case Renewed:
+	case advice.Renewed:
 		text += "; a lease that is renewed"
-	case Connection:
+	case advice.Connection:
 		text += "; it ends with its connection"
 	}
 	if o.Fences {

@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -8,12 +8,14 @@ import (
 
 	"lockbench/reports/drawing"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // Text writes what a terminal shows: the verdict, who is out and why, who is left, what speaks against it and what would
 // change it. An error is the writer's.
-func Text(w io.Writer, r *Report) error {
-	r, err := Scrubbed(r)
+func Text(w io.Writer, r *advice.Report) error {
+	r, err := advice.Scrubbed(r)
 	if err != nil {
 		return err
 	}
@@ -22,7 +24,7 @@ func Text(w io.Writer, r *Report) error {
 	l := lookOfOutcome(d.Outcome)
 	t.Paragraph(l.Symbol + " " + l.Word + ". " + headline(d) + ".")
 	t.Paragraph(d.Sentence)
-	if d.Outcome == NoLockNeeded && len(d.Lock) > 0 {
+	if d.Outcome == advice.NoLockNeeded && len(d.Lock) > 0 {
 		t.Paragraph("If a lock is wanted all the same: " + words.Joined(d.Lock) + ".")
 	}
 	v.textOut(t)
@@ -102,7 +104,7 @@ func (f figure) brief() string {
 }
 
 func (v *view) scoreOf(option string) string {
-	i := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == option })
+	i := slices.IndexFunc(v.Decision.Scores, func(s advice.Score) bool { return s.Option == option })
 	if i < 0 {
 		return words.None
 	}
@@ -111,7 +113,7 @@ func (v *view) scoreOf(option string) string {
 
 // wonBy is the share of the weightings in which an option is ahead.
 func (v *view) wonBy(option string) string {
-	i := slices.IndexFunc(v.Decision.Wins, func(w Win) bool { return w.Option == option })
+	i := slices.IndexFunc(v.Decision.Wins, func(w advice.Win) bool { return w.Option == option })
 	if i < 0 {
 		return words.None
 	}
@@ -152,7 +154,7 @@ func (v *view) textLease(t *words.Lines) {
 }
 
 // textSaid lists sentences, each with what it rests on.
-func textSaid(t *words.Lines, title string, statements []Statement) {
+func textSaid(t *words.Lines, title string, statements []advice.Statement) {
 	var all []string
 	for _, s := range statements {
 		tail := string(tagOf(s.Tag))

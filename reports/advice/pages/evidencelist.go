@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 
 	"lockbench/checker"
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // proofs is all that was observed of one option.
@@ -61,7 +63,7 @@ func (v *view) proofsAll() []proofs {
 	return all
 }
 
-func (v *view) finding(f Finding) proof {
+func (v *view) finding(f advice.Finding) proof {
 	p := proof{
 		What:  f.Property,
 		Where: strings.Join(nonEmpty(f.Workload, underFault(f.Fault), inScenario(f.Scenario), clientsText(f.Clients), leaseText(f.TTLNS)), ", "),
@@ -77,7 +79,7 @@ func (v *view) finding(f Finding) proof {
 	return v.placed(p, f.ID, f.Source, f.Dir, f.Histories)
 }
 
-func (v *view) figureProof(f Figure) proof {
+func (v *view) figureProof(f advice.Figure) proof {
 	point := f.Point
 	p := proof{
 		What: metricTitle(f.Metric), N: words.Plural(f.Estimate.N, "trial"), Look: look{"", "", "calm"},
@@ -92,7 +94,7 @@ func (v *view) figureProof(f Figure) proof {
 }
 
 // placed says where a proof lies, and how it is traced.
-func (v *view) placed(p proof, id, source, dir string, histories []History) proof {
+func (v *view) placed(p proof, id, source, dir string, histories []advice.History) proof {
 	s := v.sources[source]
 	p.Ref, p.Source, p.Dir = ref{id, v.anchors[id]}, ref{source, v.anchors[source]}, dir
 	p.Link = link(s.Dir, dir)
@@ -101,7 +103,7 @@ func (v *view) placed(p proof, id, source, dir string, histories []History) proo
 	return p
 }
 
-func historiesOf(dir string, histories []History) []kept {
+func historiesOf(dir string, histories []advice.History) []kept {
 	var all []kept
 	for _, h := range histories {
 		k := kept{File: h.File, Sum: h.SHA256, Short: h.SHA256[:min(12, len(h.SHA256))]}

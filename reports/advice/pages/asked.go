@@ -1,4 +1,4 @@
-package advice
+package pages
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"lockbench/reports/words"
+
+	"lockbench/reports/advice"
 )
 
 // asked is one need as it is shown.
@@ -42,14 +44,14 @@ func (v *view) asks() []asked {
 	}
 	all = slices.DeleteFunc(all, func(a asked) bool { return a.Key == "guards" && a.Answer == "" })
 	for i := range all {
-		all[i].Tag = n.origin(all[i].Key)
+		all[i].Tag = origin(n, all[i].Key)
 	}
 	return all
 }
 
 // origin says whether somebody stated a need, or some parts of it.
-func (n Needs) origin(key string) string {
-	if n.assumed(key) {
+func origin(n advice.Needs, key string) string {
+	if n.Unstated(key) {
 		return "assumed"
 	}
 	var parts []string
@@ -79,25 +81,25 @@ func within(d time.Duration) string {
 	return orElse(d > 0, "within "+words.Setting(int64(d)), "whenever it comes")
 }
 
-func harmText(h Harm) string {
+func harmText(h advice.Harm) string {
 	switch h {
-	case Corruption:
+	case advice.Corruption:
 		return "data, money or stock is wrong: it must not happen (corruption)"
-	case WastedWork:
+	case advice.WastedWork:
 		return "something is done twice, which costs time and nothing else (wasted work)"
 	}
 	return string(h)
 }
 
-func meansText(all []Means) string {
+func meansText(all []advice.Means) string {
 	var parts []string
 	for _, m := range all {
 		switch m {
-		case Idempotent:
+		case advice.Idempotent:
 			parts = append(parts, "the operation can be done twice")
-		case Compare:
+		case advice.Compare:
 			parts = append(parts, "a unique constraint or compare-and-set")
-		case Row:
+		case advice.Row:
 			parts = append(parts, "a row of the database that holds all that is guarded")
 		default:
 			parts = append(parts, string(m))
@@ -106,29 +108,29 @@ func meansText(all []Means) string {
 	return words.Joined(parts)
 }
 
-func checkText(c Check) string {
+func checkText(c advice.Check) string {
 	switch c {
-	case NoCheck:
+	case advice.NoCheck:
 		return "nothing: it does not look at them"
-	case OnWrites:
+	case advice.OnWrites:
 		return "it refuses a write with an older token than the newest that it wrote with"
-	case OnAll:
+	case advice.OnAll:
 		return "it refuses a write with an older token than the newest that it has seen, also on a read"
 	}
 	return string(c)
 }
 
-func troublesText(all []Trouble) string {
+func troublesText(all []advice.Trouble) string {
 	var parts []string
 	for _, t := range all {
 		switch t {
-		case Restart:
+		case advice.Restart:
 			parts = append(parts, "a restart")
-		case Failover:
+		case advice.Failover:
 			parts = append(parts, "a failover to a replica")
-		case Clock:
+		case advice.Clock:
 			parts = append(parts, "a jump of its clock")
-		case Eviction:
+		case advice.Eviction:
 			parts = append(parts, "eviction for want of memory")
 		default:
 			parts = append(parts, string(t))
@@ -137,11 +139,11 @@ func troublesText(all []Trouble) string {
 	return words.Joined(parts)
 }
 
-func timesText(t Times) string {
+func timesText(t advice.Times) string {
 	return fmt.Sprintf("p50 %s, p99 %s, at most %s", words.Setting(int64(t.P50)), words.Setting(int64(t.P99)), words.Setting(int64(t.Max)))
 }
 
-func pausesText(p Pauses) string {
+func pausesText(p advice.Pauses) string {
 	text := fmt.Sprintf("%s times an hour: p50 %s, p99 %s, the longest ever seen %s",
 		words.TrimZeros(words.Significant(p.PerHour)), words.Setting(int64(p.P50)), words.Setting(int64(p.P99)), words.Setting(int64(p.Longest)))
 	if p.Measured != "" {
