@@ -58,7 +58,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), benchCommand(), adviseCommand(), compareCommand(), gateCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
+	root.AddCommand(runCommand(), benchCommand(), adviseCommand(), verifyReportCommand(), compareCommand(), gateCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
 		exploreCommand(), replayCommand(), workerCommand(), verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }

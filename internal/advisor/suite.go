@@ -13,7 +13,7 @@ import (
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
-	fewestTurns = 3 // of every client, in the window of a trial
+	fewestTurns = 8 // of every client, in the window of a trial
 )
 
 // Suite is what is measured of options: the lock that everybody wants, and a lock for each.

@@ -28,7 +28,7 @@ func measured(dir string, out trial.Outcome, point benchmark.Point, p *pace, i i
 			return p.err
 		}
 		window = figures.Window{From: p.before.at, To: p.after.at}
-		t.WarmupNS, t.MeasuredNS, t.Steady = int64(p.warmup), int64(window.To-window.From), p.steady
+		t.WarmupNS, t.FromNS, t.MeasuredNS, t.Steady = int64(p.warmup), int64(window.From), int64(window.To-window.From), p.steady
 	}
 	file := filepath.Join(out.Dir, "history.jsonl.zst")
 	r, err := histories.Open(file)

@@ -77,7 +77,7 @@ func (d *deciding) changes(now Decision) []Change {
 			continue
 		}
 		list = append(list, Change{Need: v.need, Value: v.value, Outcome: then.Outcome, Recommended: then.Recommended,
-			Text: fmt.Sprintf("with %s: %s, %s", v.need, v.value, came(then))})
+			Text: first(came(then)) + "."})
 	}
 	return list
 }

@@ -120,7 +120,7 @@ func (d *deciding) value(o Option, c criterion) value {
 		v.low, v.high = v.high, v.low
 	}
 	if c.contended && d.away(f) != 0 && (c.Metric == "goodput" || c.Metric == "longest_wait") {
-		v.assumed = fmt.Sprintf("; measured at a hold of %s, and worked out for one of %s", time.Duration(f.Point.HoldNS), d.needs.Hold.P50)
+		v.assumed = fmt.Sprintf("; measured at a hold of %s, and worked out for one of %s", Lasting(time.Duration(f.Point.HoldNS)), Lasting(d.needs.Hold.P50))
 	}
 	return v
 }
@@ -218,6 +218,9 @@ func (v value) cell(o Option, c criterion) Cell {
 	if v.low != nil {
 		cell.Text += fmt.Sprintf(", 95 %% interval %s to %s", figure(*v.low), figure(*v.high))
 	}
+	if c.Metric == "longest_wait" && v.figure.Estimate.Median >= 0.95*float64(v.figure.Point.DurationNS)/1e6 {
+		cell.Text += "; cut off by the end of the trial: it would have been longer"
+	}
 	if v.figure.Limited != "" {
 		cell.Text += "; the lock may do better: " + v.figure.Limited
 	}
@@ -228,10 +231,10 @@ func (v value) cell(o Option, c criterion) Cell {
 func (v value) at(c criterion) string {
 	p := v.figure.Point
 	if c.Metric == RecoveryMetric {
-		return fmt.Sprintf(" of holder-kill, measured at a lease of %s", time.Duration(p.TTLNS))
+		return fmt.Sprintf(" of holder-kill, measured at a lease of %s", Lasting(time.Duration(p.TTLNS)))
 	}
 	where := fmt.Sprintf(" with %s on %s", plural(p.Clients, "client"), plural(p.Keys, "lock"))
-	return where + fmt.Sprintf(", each held for %s", time.Duration(p.HoldNS)) + v.assumed
+	return where + fmt.Sprintf(", each held for %s", Lasting(time.Duration(p.HoldNS))) + v.assumed
 }
 
 func unit(u string) string {

@@ -113,16 +113,13 @@ func names(options []Option) []string {
 	return list
 }
 
-// judge holds an option to each requirement that is asked of it.
+// judge holds an option to each requirement.
 func (d *deciding) judge(o Option) []Cell {
 	var cells []Cell
 	for _, r := range d.rules {
 		answer := r.lock
 		if o.Kind == NoLock {
 			answer = r.instead
-		}
-		if answer == nil {
-			continue
 		}
 		c := answer(d, o)
 		c.Option, c.Of = o.Name, r.Name

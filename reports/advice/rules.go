@@ -10,19 +10,19 @@ import (
 type rule struct {
 	Requirement
 	because func(Needs) string           // the need that asks for it; "": none does
-	lock    func(*deciding, Option) Cell // of a lock; nil: it is not asked of locks
-	instead func(*deciding, Option) Cell // of what takes the place of a lock; nil: not asked of that
+	lock    func(*deciding, Option) Cell // of a lock
+	instead func(*deciding, Option) Cell // of what takes the place of a lock
 }
 
 // rules are all requirements, in display order.
 func rules() []rule {
 	return []rule{
-		{Requirement{Name: "applies", Title: "applies here"}, always("the team knows what its operation allows"), nil, applies},
+		{Requirement{Name: "applies", Title: "applies here"}, always("the team knows what its operation allows"), anywhere, applies},
 		{Requirement{Name: "available", Title: "is there"}, stores, available, availableToo},
 		{Requirement{Name: "language", Title: "for the languages"}, languages, spoken, spoken},
-		{Requirement{Name: "reentrancy", Title: "re-entrant", Tried: true}, func(n Needs) string { return when(n.Reenters, "an owner asks again for what it holds") }, reenters, nil},
+		{Requirement{Name: "reentrancy", Title: "re-entrant", Tried: true}, func(n Needs) string { return when(n.Reenters, "an owner asks again for what it holds") }, reenters, byItself},
 		{Requirement{Name: "exclusion", Title: "excludes", Safety: true, Tried: true}, always("two at once are what it is to prevent"), excludes, byItself},
-		{Requirement{Name: "release", Title: "frees its own only", Safety: true, Tried: true}, corrupting("a late release must not let a third in"), freesItsOwn, nil},
+		{Requirement{Name: "release", Title: "frees its own only", Safety: true, Tried: true}, corrupting("a late release must not let a third in"), freesItsOwn, byItself},
 		{Requirement{Name: "work", Title: "covers the work", Safety: true}, covering, covers, byItself},
 		{Requirement{Name: "pause", Title: "survives pauses", Safety: true, Tried: true}, pausing, survivesPauses, byItself},
 		{Requirement{Name: "network", Title: "survives the network", Safety: true, Tried: true}, corrupting("messages are late or lost now and then, and two at once must not come of it"), underFaults("slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"), byItself},
@@ -33,12 +33,12 @@ func rules() []rule {
 		trouble(Eviction, "survives eviction", "its store drops keys for want of memory", "eviction"),
 		{Requirement{Name: "rate", Title: "fast enough", Tried: true}, func(n Needs) string {
 			return when(n.Rate > 0, "the busiest lock is to be granted %s times a second", figure(n.Rate))
-		}, fastEnough, nil},
-		{Requirement{Name: "patience", Title: "soon enough", Tried: true}, func(n Needs) string { return when(n.Wait > 0, "a client waits for %s at most", n.Wait) }, soonEnough, nil},
-		{Requirement{Name: "fairness", Title: "fair", Tried: true}, func(n Needs) string { return when(n.Fair, "nobody may be passed over for long") }, fairEnough, nil},
+		}, fastEnough, byItself},
+		{Requirement{Name: "patience", Title: "soon enough", Tried: true}, func(n Needs) string { return when(n.Wait > 0, "a client waits for %s at most", Lasting(n.Wait)) }, soonEnough, byItself},
+		{Requirement{Name: "fairness", Title: "fair", Tried: true}, func(n Needs) string { return when(n.Fair, "nobody may be passed over for long") }, fairEnough, byItself},
 		{Requirement{Name: "cost", Title: "within budget", Tried: true}, func(n Needs) string {
 			return when(n.Commands > 0, "a grant may take the store %s commands", figure(n.Commands))
-		}, cheapEnough, nil},
+		}, cheapEnough, byItself},
 	}
 }
 
@@ -67,18 +67,18 @@ func languages(n Needs) string {
 }
 
 func covering(n Needs) string {
-	return fmt.Sprintf("the work takes up to %s, and nobody else is to begin it meanwhile", n.Hold.Max)
+	return fmt.Sprintf("the work takes up to %s, and nobody else is to begin it meanwhile", Lasting(n.Hold.Max))
 }
 
 func pausing(n Needs) string {
-	return when(n.TwoHold == Corruption, "two at once corrupt what is guarded, and a process was seen to stand still for %s", n.Pauses.Longest)
+	return when(n.TwoHold == Corruption, "two at once corrupt what is guarded, and a process was seen to stand still for %s", Lasting(n.Pauses.Longest))
 }
 
 func recovering(n Needs) string {
 	if n.Recovery == 0 {
 		return "a holder that dies must not keep the others out for ever"
 	}
-	return fmt.Sprintf("when a holder dies, the next is to be granted within %s", n.Recovery)
+	return fmt.Sprintf("when a holder dies, the next is to be granted within %s", Lasting(n.Recovery))
 }
 
 // trouble is the requirement that comes with something that befalls a store.
@@ -87,6 +87,11 @@ func trouble(t Trouble, title, doc string, faults ...string) rule {
 		func(n Needs) string {
 			return when(n.TwoHold == Corruption && slices.Contains(n.Survives, t), "%s, and two at once must not come of it", doc)
 		}, storeTrouble(t, faults), byItself}
+}
+
+// anywhere is where a lock can be used.
+func anywhere(*deciding, Option) Cell {
+	return Cell{Answer: Yes, Tag: Documented, Text: "a lock can stand before whatever its users agree to take it for"}
 }
 
 // applies asks what takes the place of a lock whether it can.
@@ -190,7 +195,7 @@ func covers(d *deciding, o Option) Cell {
 		return Cell{Answer: No, Tag: Assumed, Text: noLease(d.needs, o.Lease)}
 	}
 	if o.Lease == Renewed {
-		return Cell{Answer: Yes, Tag: Assumed, Text: fmt.Sprintf("a lease of %s is moved on by the holder's process while it works", ttl)}
+		return Cell{Answer: Yes, Tag: Assumed, Text: fmt.Sprintf("a lease of %s is moved on by the holder's process while it works", Lasting(ttl))}
 	}
-	return Cell{Answer: Yes, Tag: Assumed, Text: fmt.Sprintf("a lease of %s covers work of %s at most", ttl, d.needs.Hold.Max)}
+	return Cell{Answer: Yes, Tag: Assumed, Text: fmt.Sprintf("a lease of %s covers work of %s at most", Lasting(ttl), Lasting(d.needs.Hold.Max))}
 }

@@ -67,10 +67,10 @@ func survivesPauses(d *deciding, o Option) Cell {
 	within := func(f Finding) bool { return d.outlasted(f, ttl) }
 	c := d.shown(o, asked{property: "mutual-exclusion", with: views(), faults: []string{LongestPause}, accept: within,
 		how: func(f Finding) string {
-			return fmt.Sprintf(", with a pause of %s that the lease outlasts", pauseOf(f))
+			return fmt.Sprintf(", with a pause of %s that the lease outlasts", Lasting(pauseOf(f)))
 		}})
 	if c.Tag == Unknown {
-		c.Text = fmt.Sprintf("not known: a pause of %s in a hold with a lease of %s was not tried", d.needs.Pauses.Longest, ttl)
+		c.Text = fmt.Sprintf("not known: a pause of %s in a hold with a lease of %s was not tried", Lasting(d.needs.Pauses.Longest), Lasting(ttl))
 	}
 	return c
 }
@@ -129,12 +129,12 @@ func recovers(d *deciding, o Option) Cell {
 	longest := d.recoveryTime(o, slices.Max(f.Estimate.Values), f)
 	how := ""
 	if ttl := d.ttl[o.Lease]; ttl > 0 {
-		how = fmt.Sprintf(" at the advised lease of %s", ttl)
+		how = fmt.Sprintf(" at the advised lease of %s", Lasting(ttl))
 	}
 	if longest > d.needs.Recovery {
-		return Cell{Answer: No, Tag: Measured, Evidence: []string{f.ID}, Text: fmt.Sprintf("after the death of a holder the next was granted after %s%s; %s is asked for", short(longest), how, d.needs.Recovery)}
+		return Cell{Answer: No, Tag: Measured, Evidence: []string{f.ID}, Text: fmt.Sprintf("after the death of a holder the next was granted after %s%s; %s is asked for", Lasting(longest), how, Lasting(d.needs.Recovery))}
 	}
-	c.Text = fmt.Sprintf("after the death of a holder the next was granted after %s at most%s; %s", short(longest), how, c.Text)
+	c.Text = fmt.Sprintf("after the death of a holder the next was granted after %s at most%s; %s", Lasting(longest), how, c.Text)
 	return c
 }
 

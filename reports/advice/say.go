@@ -149,12 +149,17 @@ func (d *deciding) speaksFor(r *Report, o Option) []Statement {
 		}
 	}
 	for _, c := range r.Criteria {
-		if s, ok := score(r.Decision, o.Name); ok && s.Parts[c.Name] == 1 && c.Weight > 0 && len(r.Decision.Scores) > 1 {
+		if s, ok := score(r.Decision, o.Name); ok && s.Parts[c.Name] == 1 && c.Weight > 0 && beaten(r.Decision, c.Name) {
 			cell := d.cell(r, o.Name, c.Name)
 			list = append(list, Statement{fmt.Sprintf("%s is best in %s: %s", o.Name, c.Title, cell.Text), cell.Tag, cell.Evidence})
 		}
 	}
 	return list
+}
+
+// beaten tells whether a criterion tells options apart at all.
+func beaten(to Decision, criterion string) bool {
+	return slices.ContainsFunc(to.Scores, func(s Score) bool { return s.Parts[criterion] < 1 })
 }
 
 func score(to Decision, option string) (Score, bool) {
@@ -173,7 +178,7 @@ func (d *deciding) speaksAgainst(r *Report, o Option) []Statement {
 	}
 	for _, f := range d.harmless(o, r.Cells) {
 		text := fmt.Sprintf("%s of %s was violated in %s of %s%s, at a lease of %s: these needs do not ask for it", f.Property, o.Name,
-			inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(f.Fault), time.Duration(f.TTLNS))
+			inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(f.Fault), Lasting(time.Duration(f.TTLNS)))
 		list = append(list, Statement{text, Measured, []string{f.ID}})
 	}
 	list = append(list, d.documented(o)...)
@@ -225,15 +230,15 @@ func (d *deciding) underWhich(r *Report) []Statement {
 	}
 	n := d.needs
 	list = append(list,
-		Statement{fmt.Sprintf("work under the lock takes %s (median), %s (99th percentile), %s at most%s", n.Hold.P50, n.Hold.P99, n.Hold.Max, d.unstated("hold.p50", "hold.p99", "hold.max")), Assumed, nil})
+		Statement{fmt.Sprintf("work under the lock takes %s (median), %s (99th percentile), %s at most%s", Lasting(n.Hold.P50), Lasting(n.Hold.P99), Lasting(n.Hold.Max), d.unstated("hold.p50", "hold.p99", "hold.max")), Assumed, nil})
 	how := "it was given"
 	if n.Pauses.Measured != "" {
 		how = n.Pauses.Measured
 	}
-	list = append(list, Statement{fmt.Sprintf("no process stands still for longer than %s (%s)%s", n.Pauses.Longest, how, d.unstated("pauses.longest")), Assumed, nil})
+	list = append(list, Statement{fmt.Sprintf("no process stands still for longer than %s (%s)%s", Lasting(n.Pauses.Longest), how, d.unstated("pauses.longest")), Assumed, nil})
 	for _, l := range []Lease{Fixed, Renewed} {
 		if slices.ContainsFunc(r.Decision.Recommended, func(name string) bool { return d.option(name).Lease == l }) && d.ttl[l] > 0 {
-			list = append(list, Statement{fmt.Sprintf("a lease of %s is asked for", d.ttl[l]), Assumed, nil})
+			list = append(list, Statement{fmt.Sprintf("a lease of %s is asked for", Lasting(d.ttl[l])), Assumed, nil})
 		}
 	}
 	return list
@@ -254,11 +259,11 @@ func (d *deciding) again() []string {
 	n := d.needs
 	list := []string{
 		"when the store, the lock or its library changes its version, or the store its settings or its deployment",
-		fmt.Sprintf("when work under the lock takes longer than %s, or a process stands still for longer than %s: watch both", n.Hold.Max, n.Pauses.Longest),
+		fmt.Sprintf("when work under the lock takes longer than %s, or a process stands still for longer than %s: watch both", Lasting(n.Hold.Max), Lasting(n.Pauses.Longest)),
 		fmt.Sprintf("when more than %s want one lock at once", plural(n.Clients, "client")),
 	}
 	if n.Recovery > 0 {
-		list = append(list, fmt.Sprintf("when %s from the death of a holder to the next grant is too long, or longer than it must be", n.Recovery))
+		list = append(list, fmt.Sprintf("when %s from the death of a holder to the next grant is too long, or longer than it must be", Lasting(n.Recovery)))
 	}
 	return append(list, "in a year, whatever has changed")
 }

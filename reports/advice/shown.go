@@ -124,7 +124,7 @@ func unsettled(seen []Finding, property string) doubt {
 func violated(seen []Finding, fault string) Cell {
 	bad := slices.DeleteFunc(slices.Clone(seen), func(f Finding) bool { return f.Observed != checker.Violated })
 	f := bad[0]
-	text := fmt.Sprintf("%s was violated in %s of %s%s, at a lease of %s", f.Property, inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(fault), time.Duration(f.TTLNS))
+	text := fmt.Sprintf("%s was violated in %s of %s%s, at a lease of %s", f.Property, inTrials(f.ViolatedIn, f.Trials), f.Workload, underWhat(fault), Lasting(time.Duration(f.TTLNS)))
 	if f.Witness != "" {
 		text += ": " + f.Witness
 	}
@@ -176,7 +176,7 @@ func conditions(list []Finding, a asked) string {
 	} else {
 		text += " under " + listed(faults)
 	}
-	text += ", at a lease of " + listed(each(list, func(f Finding) string { return time.Duration(f.TTLNS).String() }))
+	text += ", at a lease of " + listed(each(list, func(f Finding) string { return Lasting(time.Duration(f.TTLNS)) }))
 	if a.how != nil {
 		text += a.how(list[0])
 	}

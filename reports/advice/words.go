@@ -3,7 +3,6 @@ package advice
 import (
 	"strconv"
 	"strings"
-	"time"
 )
 
 // plural is a number and what it counts; more is what several are called, where it is not the same with an s.
@@ -34,11 +33,6 @@ func figure(v float64) string {
 		return count(n)
 	}
 	return s
-}
-
-// short is a duration of three significant digits.
-func short(d time.Duration) string {
-	return time.Duration(round(float64(d), 3)).String()
 }
 
 // round keeps so many significant digits.

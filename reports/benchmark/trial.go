@@ -20,7 +20,8 @@ type Trial struct {
 	Started time.Time `json:"started"`
 	Seed    uint64    `json:"seed"`
 
-	WarmupNS   int64 `json:"warmup_ns"` // before the measured window
+	WarmupNS   int64 `json:"warmup_ns"`         // before the measured window
+	FromNS     int64 `json:"from_ns,omitempty"` // in the history's time, where the measured window begins
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
 

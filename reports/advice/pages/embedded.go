@@ -26,14 +26,23 @@ func ReadPage(html []byte) (*advice.Report, error) {
 	if !ended {
 		return nil, errors.New("the page ends within its data: it was cut short")
 	}
+	r, err := ReadData(text)
+	if err != nil {
+		return nil, fmt.Errorf("the data in the page: %w", err)
+	}
+	return r, nil
+}
+
+// ReadData reads a report from its JSON.
+func ReadData(text []byte) (*advice.Report, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	r := &advice.Report{}
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("the data in the page: %w", err)
+		return nil, fmt.Errorf("the report's data: %w", err)
 	}
 	if r.Version != advice.Version {
-		return nil, fmt.Errorf("the page was written in version %d of its format, this lockbench reads version %d", r.Version, advice.Version)
+		return nil, fmt.Errorf("the report was written in version %d of its format, this lockbench reads version %d", r.Version, advice.Version)
 	}
 	return r, nil
 }

@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"errors"
+	"path/filepath"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/reports/benchmark"
+	"lockbench/reports/figures"
+)
+
+// Again works out once more what a trial's history alone tells: latencies, rates and shares, and nothing that was counted
+// beside it. dir is the folder of the bench.
+func Again(dir string, t *benchmark.Trial, point benchmark.Point) (benchmark.Figures, error) {
+	if t.Judged == nil || t.Judged.History == "" {
+		return nil, errors.New("its history was not kept")
+	}
+	r, err := histories.Open(filepath.Join(dir, filepath.FromSlash(t.Judged.History)))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	window := figures.Window{}
+	if t.FromNS > 0 {
+		window = figures.Window{From: time.Duration(t.FromNS), To: time.Duration(t.FromNS + t.MeasuredNS)}
+	}
+	stats, err := figures.Of(&r.Header, r.Next, window)
+	if err != nil {
+		return nil, err
+	}
+	return ofHistory(stats, point, 0), nil
+}
