@@ -21,20 +21,20 @@ func sample() *advice.Report {
 	r := &advice.Report{
 		Version: advice.Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
 		Requirements: []advice.Requirement{
-			{"exclusion", "one at a time", "two writers would corrupt the stock", true},
-			{"late-write", "a late write is refused", "a process may stand still for 14 s, longer than any lease that recovers in time", true},
-			{"restart", "survives a restart", "the store is restarted once a week", true},
-			{"failover", "survives a failover", "a replica takes over when the primary’s host is patched", true},
-			{"orphan", "a dead holder’s lock frees itself", "the next grant is to come within 15 s", true},
-			{"store", "its store is there", "nobody will run another store", false},
-			{"language", "to be had in Go and Java", "its users are written in Go and Java", false},
-			{"waiting", "waits in line", "40 clients want the busiest lock at once", false},
+			{Name: "exclusion", Title: "one at a time", Because: "two writers would corrupt the stock", Safety: true},
+			{Name: "late-write", Title: "a late write is refused", Because: "a process may stand still for 14 s, longer than any lease that recovers in time", Safety: true},
+			{Name: "restart", Title: "survives a restart", Because: "the store is restarted once a week", Safety: true},
+			{Name: "failover", Title: "survives a failover", Because: "a replica takes over when the primary’s host is patched", Safety: true},
+			{Name: "orphan", Title: "a dead holder’s lock frees itself", Because: "the next grant is to come within 15 s", Safety: true},
+			{Name: "store", Title: "its store is there", Because: "nobody will run another store", Safety: false},
+			{Name: "language", Title: "to be had in Go and Java", Because: "its users are written in Go and Java", Safety: false},
+			{Name: "waiting", Title: "waits in line", Because: "40 clients want the busiest lock at once", Safety: false},
 		},
 		Criteria: []advice.Criterion{
-			{"goodput", "goodput", "critical sections a second with 16 clients on one key", "goodput", "/s", 1, .4},
-			{"handoff", "hand-off p99", "from a release to the next grant, with somebody waiting", "handoff_p99", "ms", -1, .3},
-			{"cost", "commands", "of the store, for each grant", "commands", "", -1, .2},
-			{"recovery", "recovery", "from the death of a holder to the next grant, as a multiple of the lease", advice.RecoveryMetric, "leases", -1, .1},
+			{Name: "goodput", Title: "goodput", Doc: "critical sections a second with 16 clients on one key", Metric: "goodput", Unit: "/s", Better: 1, Weight: .4},
+			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with somebody waiting", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
+			{Name: "cost", Title: "commands", Doc: "of the store, for each grant", Metric: "commands", Unit: "", Better: -1, Weight: .2},
+			{Name: "recovery", Title: "recovery", Doc: "from the death of a holder to the next grant, as a multiple of the lease", Metric: advice.RecoveryMetric, Unit: "leases", Better: -1, Weight: .1},
 		},
 	}
 	r.Sources = sampleSources()
@@ -45,7 +45,7 @@ func sample() *advice.Report {
 func sampleNeeds() advice.Needs {
 	return advice.Needs{
 		Name: "inventory", Guards: "the stock of a product in a flash sale", TwoHold: advice.Corruption, Instead: nil, Fence: advice.OnWrites,
-		Hold:   advice.Times{20 * time.Millisecond, 180 * time.Millisecond, 2 * time.Second},
+		Hold:   advice.Times{P50: 20 * time.Millisecond, P99: 180 * time.Millisecond, Max: 2 * time.Second},
 		Pauses: advice.Pauses{PerHour: 6, P50: 40 * time.Millisecond, P99: 900 * time.Millisecond, Longest: 14 * time.Second}, Recovery: 15 * time.Second,
 		Clients: 40, Rate: 25, Wait: 2 * time.Second, Language: []string{"go", "java"}, Stores: []string{"redis", "postgres", "etcd"},
 		Survives: []advice.Trouble{advice.Restart, advice.Failover}, Weights: map[string]float64{"goodput": 4, "handoff": 3, "cost": 2},
@@ -112,7 +112,7 @@ func sampleCells(r *advice.Report) {
 				ID: id, Source: "B1", Dir: "trials/" + o.Name, Lock: o.Name, Deployment: o.Deployment, Metric: k.Metric, Unit: k.Unit,
 				Point:     benchmark.Point{ID: "contend-16", Section: "contended", Clients: 16, Keys: 1, TTLNS: 2e9, Fault: "none"},
 				Estimate:  benchmark.Estimate{Median: v, Low: &low, High: &high, Confidence: .96, N: 10, Values: []float64{low, v, high}},
-				Histories: []advice.History{{fmt.Sprintf("trials/%s/history.jsonl.zst", o.Name), "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}},
+				Histories: []advice.History{{File: fmt.Sprintf("trials/%s/history.jsonl.zst", o.Name), SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}},
 			})
 			c := advice.Cell{Option: o.Name, Of: k.Name, Value: &v, Low: &low, High: &high, Tag: advice.Measured, Text: "The median of 10 trials with 16 clients on one key.", Evidence: []string{id}}
 			if o.Name == "etcd-concurrency" && i == 3 {
@@ -128,7 +128,7 @@ func addFinding(r *advice.Report, o advice.Option, q advice.Requirement, a advic
 	f := advice.Finding{
 		ID: id, Source: "R1", Dir: "cells/" + o.Name + "-" + q.Name, Lock: o.Name, Deployment: o.Deployment, Workload: "counter", Fault: "pause-holder",
 		Property: "mutual-exclusion", Observed: checker.Held, Trials: 24, Operations: 18_400, Weight: "1,204 hand-offs, 96 faults", TTLNS: 2e9, Clients: 8,
-		Histories: []advice.History{{"cells/" + o.Name + "/trial-1/history.jsonl.zst", "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {"", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
+		Histories: []advice.History{{File: "cells/" + o.Name + "/trial-1/history.jsonl.zst", SHA256: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}, {File: "", SHA256: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"}},
 	}
 	if a == advice.No {
 		f.Observed, f.ViolatedIn, f.Violations, f.Witness = checker.Violated, 9, 31, "c3 held k0 from 2.104 s on; c5 was granted it at 4.110 s, and both were inside for 310 ms."
@@ -144,47 +144,47 @@ func sampleDecision() advice.Decision {
 		Outcome: advice.OneLock, Recommended: []string{"fenced"}, Lock: []string{"fenced"},
 		Sentence: "fenced, on the Redis that is there, with a lease of 10 s: of 12 options it is one of three that do all that is required, and it is ahead of them by goodput, as long as stock writes check its fencing token.",
 		For: []advice.Statement{
-			{"No violation of one at a time in 24 trials with 96 pauses of the holder.", advice.Measured, []string{"P16", "P17"}},
-			{"A write that comes late is refused by the resource.", advice.Assumed, nil},
+			{Text: "No violation of one at a time in 24 trials with 96 pauses of the holder.", Tag: advice.Measured, Evidence: []string{"P16", "P17"}},
+			{Text: "A write that comes late is refused by the resource.", Tag: advice.Assumed, Evidence: nil},
 		},
 		Against: []advice.Statement{
-			{"It rests on one Redis: while that is down nobody is granted anything.", advice.Documented, nil},
-			{"It was not seen under a jump of the server’s clock.", advice.Unknown, nil},
-			{"Its hand-offs cost 4.2 commands each, against 3.1 of etcd.", advice.Measured, []string{"M3", "M7"}},
+			{Text: "It rests on one Redis: while that is down nobody is granted anything.", Tag: advice.Documented, Evidence: nil},
+			{Text: "It was not seen under a jump of the server’s clock.", Tag: advice.Unknown, Evidence: nil},
+			{Text: "Its hand-offs cost 4.2 commands each, against 3.1 of etcd.", Tag: advice.Measured, Evidence: []string{"M3", "M7"}},
 		},
 		Conditions: []advice.Statement{
-			{"Redis 7.4.1 with appendfsync always, 8 clients, a lease of 2 s, both on one machine.", advice.Measured, []string{"R1", "B1"}},
-			{"The resource refuses a write with an older token.", advice.Assumed, nil},
+			{Text: "Redis 7.4.1 with appendfsync always, 8 clients, a lease of 2 s, both on one machine.", Tag: advice.Measured, Evidence: []string{"R1", "B1"}},
+			{Text: "The resource refuses a write with an older token.", Tag: advice.Assumed, Evidence: nil},
 		},
 		Again: []string{"Redis or the lock’s script changes", "a pause of more than 14 s is seen", "a store is added that several teams run"},
 		Out: []advice.Knockout{
-			{"idempotent", []string{"exclusion"}, nil, "The team did not say that the operation can be done twice."},
-			{"compare-and-set", []string{"exclusion"}, nil, "The team did not say that a constraint or a version decides it."},
-			{"database-row", []string{"exclusion"}, nil, "The team did not say that one row has all that is guarded."},
-			{"setnx", []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, nil, "One at a time was violated in 9 of 24 trials: whoever is late releases another’s lock."},
-			{"set-px-lua", []string{"late-write", "restart", "failover", "waiting"}, nil, "A late write is not refused: it gives no fencing token."},
-			{"redlock@five", []string{"late-write", "restart", "store"}, []string{"failover"}, "A late write is not refused: it gives no fencing token."},
-			{"redsync", []string{"late-write", "failover", "language", "waiting"}, []string{"restart"}, "A late write is not refused: it gives no fencing token."},
-			{"postgres-advisory", []string{"late-write"}, []string{"failover"}, "A late write is not refused: it gives no fencing token."},
-			{"zookeeper", []string{"store"}, nil, "No ZooKeeper is there."},
+			{Option: "idempotent", Fails: []string{"exclusion"}, Unsure: nil, Text: "The team did not say that the operation can be done twice."},
+			{Option: "compare-and-set", Fails: []string{"exclusion"}, Unsure: nil, Text: "The team did not say that a constraint or a version decides it."},
+			{Option: "database-row", Fails: []string{"exclusion"}, Unsure: nil, Text: "The team did not say that one row has all that is guarded."},
+			{Option: "setnx", Fails: []string{"exclusion", "late-write", "failover", "orphan", "waiting"}, Unsure: nil, Text: "One at a time was violated in 9 of 24 trials: whoever is late releases another’s lock."},
+			{Option: "set-px-lua", Fails: []string{"late-write", "restart", "failover", "waiting"}, Unsure: nil, Text: "A late write is not refused: it gives no fencing token."},
+			{Option: "redlock@five", Fails: []string{"late-write", "restart", "store"}, Unsure: []string{"failover"}, Text: "A late write is not refused: it gives no fencing token."},
+			{Option: "redsync", Fails: []string{"late-write", "failover", "language", "waiting"}, Unsure: []string{"restart"}, Text: "A late write is not refused: it gives no fencing token."},
+			{Option: "postgres-advisory", Fails: []string{"late-write"}, Unsure: []string{"failover"}, Text: "A late write is not refused: it gives no fencing token."},
+			{Option: "zookeeper", Fails: []string{"store"}, Unsure: nil, Text: "No ZooKeeper is there."},
 		},
 		Survivors: []string{"fenced", "etcd", "etcd-concurrency"},
-		Dominated: []advice.Dominated{{"etcd-concurrency", "etcd", "etcd is at least as good in all four, and its hand-offs are 1.14 times as fast, beyond the intervals."}},
+		Dominated: []advice.Dominated{{Option: "etcd-concurrency", By: "etcd", Text: "etcd is at least as good in all four, and its hand-offs are 1.14 times as fast, beyond the intervals."}},
 		Scores: []advice.Score{
-			{"fenced", 1, .96, &low, &high, map[string]float64{"goodput": 1, "handoff": 1, "cost": .74, "recovery": 1}},
-			{"etcd", 2, .64, &low2, &high2, map[string]float64{"goodput": .17, "handoff": .32, "cost": 1, "recovery": .78}},
+			{Option: "fenced", Rank: 1, Score: .96, Low: &low, High: &high, Parts: map[string]float64{"goodput": 1, "handoff": 1, "cost": .74, "recovery": 1}},
+			{Option: "etcd", Rank: 2, Score: .64, Low: &low2, High: &high2, Parts: map[string]float64{"goodput": .17, "handoff": .32, "cost": 1, "recovery": .78}},
 		},
-		Weighings: 286, Wins: []advice.Win{{"fenced", 262, 262.0 / 286}, {"etcd", 24, 24.0 / 286}},
+		Weighings: 286, Wins: []advice.Win{{Option: "fenced", Times: 262, Share: 262.0 / 286}, {Option: "etcd", Times: 24, Share: 24.0 / 286}},
 		Turns: []advice.Turn{
 			{Of: "cost", Weight: &at, To: "etcd", Text: "etcd would be ahead if commands weighed over 0.57."},
 			{Of: "goodput", Weight: &below, To: "etcd", Text: "etcd would be ahead if goodput weighed under 0.12 and commands took the rest."},
 			{Of: "goodput", Option: "fenced", Value: &value, To: "etcd", Text: "etcd would be ahead if the goodput of fenced were under 402 /s, instead of 1,840 /s."},
 		},
 		Changes: []advice.Change{
-			{"if_two_hold", "wasted-work", advice.OneLock, []string{"set-px-lua"}, "A late write would cost nothing but time, so that no fencing token is required."},
-			{"instead", "compare-and-set", advice.NoLockNeeded, []string{"compare-and-set"}, "A version column would decide it without a lock."},
-			{"checks_fence", "nothing", advice.NothingFits, nil, "A holder may stand still for 14 s, and nothing would refuse what it writes then."},
-			{"stores", "zookeeper as well", advice.ATie, []string{"fenced", "zookeeper"}, "ZooKeeper’s lock would do all that is required, and cannot be told apart from fenced."},
+			{Need: "if_two_hold", Value: "wasted-work", Outcome: advice.OneLock, Recommended: []string{"set-px-lua"}, Text: "A late write would cost nothing but time, so that no fencing token is required."},
+			{Need: "instead", Value: "compare-and-set", Outcome: advice.NoLockNeeded, Recommended: []string{"compare-and-set"}, Text: "A version column would decide it without a lock."},
+			{Need: "checks_fence", Value: "nothing", Outcome: advice.NothingFits, Recommended: nil, Text: "A holder may stand still for 14 s, and nothing would refuse what it writes then."},
+			{Need: "stores", Value: "zookeeper as well", Outcome: advice.ATie, Recommended: []string{"fenced", "zookeeper"}, Text: "ZooKeeper’s lock would do all that is required, and cannot be told apart from fenced."},
 		},
 	}
 }
@@ -194,8 +194,8 @@ func sampleLease() *advice.LeaseAdvice {
 		Option: "fenced", Lease: advice.Renewed, AdvisedNS: 10e9,
 		Sentence: "It is the shortest lease with which less than one acquisition in a million is held twice, and the next grant after a death comes within 15 s.",
 		Inputs: []advice.Statement{
-			{"Pauses: 6 an hour, p50 40 ms, p99 900 ms, the longest 14 s.", advice.Assumed, nil},
-			{"Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", advice.Measured, []string{"M2"}},
+			{Text: "Pauses: 6 an hour, p50 40 ms, p99 900 ms, the longest 14 s.", Tag: advice.Assumed, Evidence: nil},
+			{Text: "Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", Tag: advice.Measured, Evidence: []string{"M2"}},
 		},
 	}
 	for _, ttl := range []float64{.1, .2, .5, 1, 2, 5, 10, 15, 20, 30, 60} {
@@ -209,7 +209,7 @@ func sampleLease() *advice.LeaseAdvice {
 		c.Predicted = math.Exp(-1.6 * math.Pow(float64(c.TTLNS)/c.Scale/1e9, .72))
 		c.Agrees = i != 0
 		c.Source, c.Text = "R1", fmt.Sprintf("Of %d pauses in a hold %d let another in.", c.Pauses, c.Doubles)
-		c.Histories = []advice.History{{fmt.Sprintf("lease/%d/history.jsonl.zst", i+1), "486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7"}}
+		c.Histories = []advice.History{{File: fmt.Sprintf("lease/%d/history.jsonl.zst", i+1), SHA256: "486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7"}}
 		l.Confirmed = append(l.Confirmed, c)
 	}
 	return l
@@ -298,4 +298,61 @@ func turnedOut(o advice.Outcome) *advice.Report {
 // bare is a report of next to nothing.
 func bare() *advice.Report {
 	return &advice.Report{Version: advice.Version, Needs: advice.Needs{Name: "bare"}, Decision: advice.Decision{Outcome: advice.NothingFits, Sentence: "No option was given."}}
+}
+
+// odd is a report whose figures are at the ends of what they may be.
+func odd() *advice.Report {
+	r := sample()
+	for i := range r.Cells {
+		if v := r.Cells[i].Value; v != nil {
+			*v = 0
+			r.Cells[i].Low = nil
+		}
+	}
+	for i := range r.Decision.Scores {
+		r.Decision.Scores[i].Score, r.Decision.Scores[i].Low, r.Decision.Scores[i].High, r.Decision.Scores[i].Parts = 0, nil, nil, nil
+	}
+	r.Decision.Wins = []advice.Win{{Option: "fenced", Times: 286, Share: 1}}
+	r.Needs.Recovery, r.Lease.AdvisedNS = 0, 0
+	for i := range r.Lease.Curve {
+		r.Lease.Curve[i] = advice.LeasePoint{TTLNS: r.Lease.Curve[i].TTLNS}
+	}
+	for i := range r.Lease.Confirmed {
+		r.Lease.Confirmed[i] = advice.Confirmed{TTLNS: 1e9}
+	}
+	return r
+}
+
+// crowd is a report of many options, requirements and criteria, with names as long as they get.
+func crowd() *advice.Report {
+	r := sample()
+	for i := range 6 {
+		r.Requirements = append(r.Requirements, advice.Requirement{Name: fmt.Sprintf("more-%d", i), Title: "renews for its holder’s lifetime", Because: "holds last longer than a lease", Safety: i%2 == 0})
+	}
+	for i := range 4 {
+		r.Criteria = append(r.Criteria, advice.Criterion{Name: fmt.Sprintf("figure-%d", i), Title: "longest wait in rounds", Doc: "how long the unluckiest waits", Metric: "wait_rounds", Unit: "ms", Better: -1, Weight: .05})
+	}
+	low, high := .3, .7
+	for i := range 20 {
+		name := fmt.Sprintf("postgres-advisory-of-many-%d@replica-set", i)
+		r.Options = append(r.Options, advice.Option{Name: name, Kind: advice.ALock, Store: "postgres", Deployment: "replica-set", Doc: "One of many."})
+		if i >= 10 {
+			r.Decision.Out = append(r.Decision.Out, advice.Knockout{Option: name, Fails: []string{"late-write"}, Unsure: nil, Text: "A late write is not refused."})
+			continue
+		}
+		r.Decision.Survivors = append(r.Decision.Survivors, name)
+		r.Decision.Scores = append(r.Decision.Scores, advice.Score{Option: name, Rank: 3, Score: .5, Low: &low, High: &high, Parts: map[string]float64{"goodput": .5}})
+		r.Decision.Wins = append(r.Decision.Wins, advice.Win{Option: name, Times: 1, Share: 1.0 / 286})
+		at := .3 + .05*float64(i)
+		r.Decision.Turns = append(r.Decision.Turns, advice.Turn{Of: fmt.Sprintf("figure-%d", i%4), Weight: &at, To: name, Text: name + " would be ahead."})
+		for j, q := range r.Requirements {
+			r.Cells = append(r.Cells, advice.Cell{Option: name, Of: q.Name, Answer: advice.Yes, Tag: []advice.Tag{advice.Measured, advice.Documented}[j%2], Text: "No violation in 24 trials."})
+		}
+		for _, k := range r.Criteria {
+			v := 123.4 * float64(i+1)
+			l, h := v*.9, v*1.1
+			r.Cells = append(r.Cells, advice.Cell{Option: name, Of: k.Name, Value: &v, Low: &l, High: &h, Tag: advice.Measured, Text: "The median of 10 trials."})
+		}
+	}
+	return r
 }
