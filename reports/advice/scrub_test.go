@@ -8,26 +8,6 @@ import (
 	"lockbench/reports/benchmark"
 )
 
-func TestScrub(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain, redlock@redis-5": "plain, redlock@redis-5",
-		"lockbench run --redis redis://u:s3cret@h:1 --lock redlock@five": "lockbench run --redis redis://***@h:1 --lock redlock@five",
-		"lockbench run --redis redis://h:6379 redlock@five":              "lockbench run --redis redis://h:6379 redlock@five",
-		"dial redis://u:p@ss w@h:1: no":                                  "dial redis://***@h:1: no",
-		"dial redis://u:pa ss@h:1: no":                                   "dial redis://***@h:1: no",
-		"see https://example.com, and redlock@five":                      "see https://example.com, and redlock@five",
-		"postgres://h/db?user=u&password=s3cret&x=1":                     "postgres://h/db?user=u&password=***&x=1",
-	} {
-		got := scrub(text)
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if again := scrub(got); again != got {
-			t.Errorf("scrubbed again, %q becomes %q", got, again)
-		}
-	}
-}
-
 // TestScrubbed: no text of a report keeps a password, and nothing else of it changes.
 func TestScrubbed(t *testing.T) {
 	const url = "redis://u:s3cret@h"

@@ -70,6 +70,9 @@ func (v *view) finding(f advice.Finding) proof {
 		N:     words.Plural(f.Trials, "trial") + ", " + words.Plural(f.Operations, "operation"), Doubt: f.Why, Look: lookOfObserved(f.Observed),
 	}
 	p.Result = f.Weight
+	if f.Observed == checker.Held && f.Weight != "" {
+		p.Result = "in " + f.Weight
+	}
 	if f.Observed == checker.Violated {
 		p.Result = fmt.Sprintf("in %d of %s", f.ViolatedIn, words.Plural(f.Trials, "trial"))
 		if f.Witness != "" {

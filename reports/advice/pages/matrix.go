@@ -108,12 +108,14 @@ func (v *view) matrixTakeaway() string {
 			out++
 		}
 	}
-	are := "are"
-	if out == 1 {
-		are = "is"
+	text := fmt.Sprintf("Of %s, %s all that is required", words.Plural(len(v.Options), "option"), doText(len(v.Decision.Survivors)))
+	switch out {
+	case 0:
+	case 1:
+		text += "; one is seen, or known, not to"
+	default:
+		text += fmt.Sprintf("; %d are seen, or known, not to", out)
 	}
-	text := fmt.Sprintf("Of %s, %s all that is required; %d %s seen, or known, not to", words.Plural(len(v.Options), "option"),
-		doText(len(v.Decision.Survivors)), out, are)
 	if unsure > 0 {
 		text += fmt.Sprintf("; of %d it is not known, and unknown never counts as yes", unsure)
 	}

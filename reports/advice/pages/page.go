@@ -57,7 +57,7 @@ type choice struct {
 }
 
 // tile is one number of the head.
-type tile struct{ Big, Small, Class string }
+type tile struct{ Big, Small string }
 
 // changed is what another need would change.
 type changed struct {
@@ -109,6 +109,13 @@ func Page(r *advice.Report) ([]byte, error) {
 
 // newPage prepares the page of a report that was scrubbed.
 func newPage(r *advice.Report) (*page, error) {
+	text, err := json.Marshal(r) // < > & and the ends of lines that a script has are escaped
+	if err != nil {
+		return nil, err
+	}
+	if r, err = advice.Readable(r); err != nil {
+		return nil, err
+	}
 	v := newView(r)
 	p := &page{
 		Report: r, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Choices: v.choices(r.Decision.Recommended),
@@ -135,10 +142,6 @@ func newPage(r *advice.Report) (*page, error) {
 	}
 	if r.Lease != nil {
 		p.Inputs = v.said(r.Lease.Inputs)
-	}
-	text, err := json.Marshal(r) // < > & and the ends of lines that a script has are escaped
-	if err != nil {
-		return nil, err
 	}
 	p.Embedded = template.JS(text)
 	p.Style, err = styleSheet()
@@ -204,14 +207,14 @@ func aboutOption(o advice.Option) string {
 func (v *view) tiles() []tile {
 	d := v.Decision
 	all := []tile{
-		{reports.Count(len(v.Options)), "options looked at", ""},
-		{reports.Count(len(d.Out)), "knocked out", ""},
-		{reports.Count(len(d.Survivors)), "do all that is required", ""},
+		{reports.Count(len(v.Options)), "options looked at"},
+		{reports.Count(len(d.Out)), "knocked out"},
+		{reports.Count(len(d.Survivors)), "do all that is required"},
 	}
 	if len(d.Wins) > 0 && d.Weighings > 0 {
-		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by the first", ""})
+		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by " + d.Wins[0].Option})
 	}
-	return append(all, tile{reports.Count(len(v.Findings) + len(v.Figures)), "observations", ""})
+	return append(all, tile{reports.Count(len(v.Findings) + len(v.Figures)), "observations"})
 }
 
 func (v *view) changes() []changed {

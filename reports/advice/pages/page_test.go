@@ -47,9 +47,7 @@ func summary(t *testing.T, r *advice.Report) string {
 
 // everyKind are reports of all kinds.
 func everyKind() map[string]*advice.Report {
-	return map[string]*advice.Report{
-		"a lock": sample(), "a tie": turnedOut(advice.ATie), "no lock": turnedOut(advice.NoLockNeeded), "nothing": turnedOut(advice.NothingFits), "hostile": hostile(), "bare": bare(),
-	}
+	return map[string]*advice.Report{"a lock": sample(), "a tie": turnedOut(advice.ATie), "no lock": turnedOut(advice.NoLockNeeded), "nothing": turnedOut(advice.NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
 }
 
 func TestGolden(t *testing.T) {
@@ -182,6 +180,9 @@ func checkDrawings(t *testing.T, page string) {
 			t.Errorf("a drawing without a role, a title or a description: %s", m[1])
 		}
 	}
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf ") {
+		t.Error("a drawing has a place that is no number")
+	}
 	if svgs, tables := strings.Count(page, "<svg "), strings.Count(page, "The chart as a table"); svgs != tables {
 		t.Errorf("%d drawings, %d tables of them", svgs, tables)
 	}
@@ -253,8 +254,28 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%q reaches the terminal, or the record", c)
 		}
 	}
+	if shows, _, _ := strings.Cut(page, embeddedBegins); strings.ContainsAny(shows, "\x1b\u202e") {
+		t.Error("a name turns the direction of what follows on the page")
+	}
 	if !strings.Contains(page, "redis://***@h:6379") {
 		t.Error("the command is gone, and not its password alone")
+	}
+}
+
+// TestTraced: what the recommendation rests on is a click away, and leads to the folder, the history and the command.
+func TestTraced(t *testing.T) {
+	got := shown(t, sample())
+	for _, want := range []string{
+		`<a class="id" href="#P16">P16</a>`, `<th scope="row" id="P16">P16</th>`, `href="../runs/inventory-run/cells/setnx-exclusion"`,
+		`href="../runs/inventory-run/cells/setnx/trial-1/history.jsonl.zst"`, `title="2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae">2c26b46b68ff</code>`,
+		`lockbench verify-report FILE P16<`, `<a class="id" href="#R1">R1</a>`, `<h3 id="R1">`, `<a href="#option-6"><b>fenced</b></a> <small>a lock on redis, single; a lease that is renewed; gives fencing tokens</small>`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(got, `href="../runs/inventory-run/"`) {
+		t.Error("a history that was not kept is linked")
 	}
 }
 
@@ -265,8 +286,10 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown(t, r) != shown(t, r) || markdown(t, r) != markdown(t, r) || summary(t, r) != summary(t, r) {
-			t.Errorf("%s: two faces of one report differ", name)
+		for face, of := range map[string]func(*testing.T, *advice.Report) string{"page": shown, "markdown": markdown, "text": summary} {
+			if first, second := of(t, r), of(t, r); first != second {
+				t.Errorf("%s: two of its %ss differ", name, face)
+			}
 		}
 		if after, _ := json.Marshal(r); !bytes.Equal(before, after) {
 			t.Errorf("%s: to show a report has changed it", name)

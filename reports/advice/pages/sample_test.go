@@ -21,20 +21,20 @@ func sample() *advice.Report {
 	r := &advice.Report{
 		Version: advice.Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
 		Requirements: []advice.Requirement{
-			{Name: "exclusion", Title: "one at a time", Because: "two writers would corrupt the stock", Safety: true, Tried: true},
-			{Name: "late-write", Title: "a late write is refused", Because: "a process may stand still for 14 s, longer than any lease that recovers in time", Safety: true, Tried: true},
-			{Name: "restart", Title: "survives a restart", Because: "the store is restarted once a week", Safety: true, Tried: true},
-			{Name: "failover", Title: "survives a failover", Because: "a replica takes over when the primary’s host is patched", Safety: true, Tried: true},
-			{Name: "orphan", Title: "a dead holder’s lock frees itself", Because: "the next grant is to come within 15 s", Safety: true, Tried: true},
-			{Name: "store", Title: "its store is there", Because: "nobody will run another store", Safety: false, Tried: false},
-			{Name: "language", Title: "to be had in Go and Java", Because: "its users are written in Go and Java", Safety: false, Tried: false},
-			{Name: "waiting", Title: "waits in line", Because: "40 clients want the busiest lock at once", Safety: false, Tried: true},
+			{Name: "exclusion", Title: "one at a time", Because: "two writers would corrupt the stock", Safety: true},
+			{Name: "late-write", Title: "a late write is refused", Because: "a process may stand still for 14 s, longer than any lease that recovers in time", Safety: true},
+			{Name: "restart", Title: "survives a restart", Because: "the store is restarted once a week", Safety: true},
+			{Name: "failover", Title: "survives a failover", Because: "a replica takes over when the primary’s host is patched", Safety: true},
+			{Name: "orphan", Title: "a dead holder’s lock frees itself", Because: "the next grant is to come within 15 s", Safety: true},
+			{Name: "store", Title: "its store is there", Because: "nobody will run another store", Safety: false},
+			{Name: "language", Title: "to be had in Go and Java", Because: "its users are written in Go and Java", Safety: false},
+			{Name: "waiting", Title: "waits in line", Because: "40 clients want the busiest lock at once", Safety: false},
 		},
 		Criteria: []advice.Criterion{
-			{Name: "goodput", Title: "goodput", Doc: "critical sections a second with 16 clients on one key", Metric: "goodput", Unit: "/s", Better: 1, Weight: .4, Enough: 0},
-			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with somebody waiting", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3, Enough: 0},
-			{Name: "cost", Title: "commands", Doc: "of the store, for each grant", Metric: "commands", Unit: "", Better: -1, Weight: .2, Enough: 0},
-			{Name: "recovery", Title: "recovery", Doc: "from the death of a holder to the next grant, as a multiple of the lease", Metric: advice.RecoveryMetric, Unit: "leases", Better: -1, Weight: .1, Enough: 0},
+			{Name: "goodput", Title: "goodput", Doc: "critical sections a second with 16 clients on one key", Metric: "goodput", Unit: "/s", Better: 1, Weight: .4},
+			{Name: "handoff", Title: "hand-off p99", Doc: "from a release to the next grant, with somebody waiting", Metric: "handoff_p99", Unit: "ms", Better: -1, Weight: .3},
+			{Name: "cost", Title: "commands", Doc: "of the store, for each grant", Metric: "commands", Unit: "", Better: -1, Weight: .2},
+			{Name: "recovery", Title: "recovery", Doc: "from the death of a holder to the next grant, as a multiple of the lease", Metric: advice.RecoveryMetric, Unit: "leases", Better: -1, Weight: .1},
 		},
 	}
 	r.Sources = sampleSources()
@@ -298,4 +298,61 @@ func turnedOut(o advice.Outcome) *advice.Report {
 // bare is a report of next to nothing.
 func bare() *advice.Report {
 	return &advice.Report{Version: advice.Version, Needs: advice.Needs{Name: "bare"}, Decision: advice.Decision{Outcome: advice.NothingFits, Sentence: "No option was given."}}
+}
+
+// odd is a report whose figures are at the ends of what they may be.
+func odd() *advice.Report {
+	r := sample()
+	for i := range r.Cells {
+		if v := r.Cells[i].Value; v != nil {
+			*v = 0
+			r.Cells[i].Low = nil
+		}
+	}
+	for i := range r.Decision.Scores {
+		r.Decision.Scores[i].Score, r.Decision.Scores[i].Low, r.Decision.Scores[i].High, r.Decision.Scores[i].Parts = 0, nil, nil, nil
+	}
+	r.Decision.Wins = []advice.Win{{Option: "fenced", Times: 286, Share: 1}}
+	r.Needs.Recovery, r.Lease.AdvisedNS = 0, 0
+	for i := range r.Lease.Curve {
+		r.Lease.Curve[i] = advice.LeasePoint{TTLNS: r.Lease.Curve[i].TTLNS}
+	}
+	for i := range r.Lease.Confirmed {
+		r.Lease.Confirmed[i] = advice.Confirmed{TTLNS: 1e9}
+	}
+	return r
+}
+
+// crowd is a report of many options, requirements and criteria, with names as long as they get.
+func crowd() *advice.Report {
+	r := sample()
+	for i := range 6 {
+		r.Requirements = append(r.Requirements, advice.Requirement{Name: fmt.Sprintf("more-%d", i), Title: "renews for its holder’s lifetime", Because: "holds last longer than a lease", Safety: i%2 == 0})
+	}
+	for i := range 4 {
+		r.Criteria = append(r.Criteria, advice.Criterion{Name: fmt.Sprintf("figure-%d", i), Title: "longest wait in rounds", Doc: "how long the unluckiest waits", Metric: "wait_rounds", Unit: "ms", Better: -1, Weight: .05})
+	}
+	low, high := .3, .7
+	for i := range 20 {
+		name := fmt.Sprintf("postgres-advisory-of-many-%d@replica-set", i)
+		r.Options = append(r.Options, advice.Option{Name: name, Kind: advice.ALock, Store: "postgres", Deployment: "replica-set", Doc: "One of many."})
+		if i >= 10 {
+			r.Decision.Out = append(r.Decision.Out, advice.Knockout{Option: name, Fails: []string{"late-write"}, Unsure: nil, Text: "A late write is not refused."})
+			continue
+		}
+		r.Decision.Survivors = append(r.Decision.Survivors, name)
+		r.Decision.Scores = append(r.Decision.Scores, advice.Score{Option: name, Rank: 3, Score: .5, Low: &low, High: &high, Parts: map[string]float64{"goodput": .5}})
+		r.Decision.Wins = append(r.Decision.Wins, advice.Win{Option: name, Times: 1, Share: 1.0 / 286})
+		at := .3 + .05*float64(i)
+		r.Decision.Turns = append(r.Decision.Turns, advice.Turn{Of: fmt.Sprintf("figure-%d", i%4), Weight: &at, To: name, Text: name + " would be ahead."})
+		for j, q := range r.Requirements {
+			r.Cells = append(r.Cells, advice.Cell{Option: name, Of: q.Name, Answer: advice.Yes, Tag: []advice.Tag{advice.Measured, advice.Documented}[j%2], Text: "No violation in 24 trials."})
+		}
+		for _, k := range r.Criteria {
+			v := 123.4 * float64(i+1)
+			l, h := v*.9, v*1.1
+			r.Cells = append(r.Cells, advice.Cell{Option: name, Of: k.Name, Value: &v, Low: &l, High: &h, Tag: advice.Measured, Text: "The median of 10 trials."})
+		}
+	}
+	return r
 }

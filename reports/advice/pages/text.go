@@ -69,30 +69,75 @@ func (v *view) textOut(t *words.Lines) {
 // widestName is as wide as a name may be without moving what stands beside it.
 const widestName = 28
 
-// textCompared is the table of those that are left.
+// textCompared is the table of those that are left; criteria for which a line has no room stand in another one below.
 func (v *view) textCompared(t *words.Lines) {
 	rows := v.comparedAll()
 	if len(rows) == 0 {
 		return
 	}
-	head := []string{"rank", "option"}
+	left, columns := [][]string{{"rank", "option"}}, [][]string{{"score"}, {"won"}}
 	for _, k := range v.weighed() {
-		head = append(head, k.Heading())
+		columns = append(columns, []string{k.Heading()})
 	}
-	cells := [][]string{append(head, "score", "won")}
 	for _, c := range rows {
-		row := []string{c.Rank, drawing.Short(c.Option, widestName, 1)}
-		for _, f := range c.Figures {
-			row = append(row, f.Value+" "+words.PadLeft(f.brief(), 6))
+		left = append(left, []string{c.Rank, drawing.Short(c.Option, widestName, 1)})
+		columns[0], columns[1] = append(columns[0], v.scoreOf(c.Option)), append(columns[1], v.wonBy(c.Option))
+		for i, f := range c.Figures {
+			columns[i+2] = append(columns[i+2], f.Value+" "+words.PadLeft(f.brief(), 6))
 		}
-		cells = append(cells, append(row, v.scoreOf(c.Option), v.wonBy(c.Option)))
 	}
 	t.Add("")
 	t.Add("left, compared by the median; beside it the ratio to the best")
-	t.Columns(cells)
+	for i, table := range abreast(left, columns) {
+		if i > 0 {
+			t.Add("")
+		}
+		t.Columns(table)
+	}
 	for _, d := range v.Decision.Dominated {
 		t.Hang("  outdone: ", d.Option+". "+d.Text)
 	}
+}
+
+// tableWidth is how wide a table may be.
+const tableWidth = 118
+
+// abreast puts columns beside those at the left, as many as a line has room for, and the others into tables of their own.
+func abreast(left, columns [][]string) [][][]string {
+	var tables [][][]string
+	room := 0
+	for _, column := range columns {
+		wide := columnWidth(column)
+		if room < wide {
+			var table [][]string
+			for _, row := range left {
+				table = append(table, slices.Clone(row))
+			}
+			tables, room = append(tables, table), tableWidth-columnWidth(columnOf(left, 0))-columnWidth(columnOf(left, 1))
+		}
+		room -= wide
+		table := tables[len(tables)-1]
+		for i, text := range column {
+			table[i] = append(table[i], text)
+		}
+	}
+	return tables
+}
+
+func columnOf(rows [][]string, i int) []string {
+	var all []string
+	for _, row := range rows {
+		all = append(all, row[i])
+	}
+	return all
+}
+
+func columnWidth(column []string) int {
+	wide := 0
+	for _, text := range column {
+		wide = max(wide, words.Width(text))
+	}
+	return wide + 2 // the space between two
 }
 
 // brief is the ratio as a terminal has room for it.

@@ -151,11 +151,6 @@ func (v *view) knockout(option string) (k advice.Knockout, ok bool) {
 	return v.Decision.Out[i], true
 }
 
-// without are the options that take the place of a lock.
-func (v *view) without() []advice.Option {
-	return slices.DeleteFunc(slices.Clone(v.Options), func(o advice.Option) bool { return o.Kind != advice.NoLock })
-}
-
 // survives tells whether an option does all that is required.
 func (v *view) survives(option string) bool { return slices.Contains(v.Decision.Survivors, option) }
 
@@ -177,29 +172,6 @@ func (v *view) inOrder() []string {
 		add(o)
 	}
 	return all
-}
-
-// titleOf is a requirement's or a criterion's, or its name where it is neither.
-func (v *view) titleOf(name string) string {
-	for _, r := range v.Requirements {
-		if r.Name == name {
-			return r.Title
-		}
-	}
-	for _, c := range v.Criteria {
-		if c.Name == name {
-			return c.Title
-		}
-	}
-	return name
-}
-
-func (v *view) titlesOf(names []string) string {
-	var all []string
-	for _, n := range names {
-		all = append(all, v.titleOf(n))
-	}
-	return words.Joined(all)
 }
 
 // optionOf is the option that something observed of a lock on a deployment speaks of; empty where it is none of them.
