@@ -48,6 +48,7 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench replay FILE  run a case that was found again, in simulation and on real servers
   lockbench compare A B  two locks of one bench, or two benches, row by row
   lockbench gate         hold a bench to limits, for build servers
+  lockbench serve        show the folders of runs and benches in a browser
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -58,7 +59,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), benchCommand(), compareCommand(), gateCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
+	root.AddCommand(runCommand(), benchCommand(), compareCommand(), gateCommand(), serveCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
 		exploreCommand(), replayCommand(), workerCommand(), verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }
