@@ -27,7 +27,14 @@ function swap(html) {
   if (again && value !== null && again.tagName == "INPUT" && again.type != "search" && !live.hasAttribute("data-history")) again.value = value;
 }
 
-let latest = 0, shown = "";
+// as is a part as the browser writes it.
+function as(html) {
+  const t = document.createElement("template");
+  t.innerHTML = html;
+  return t.innerHTML;
+}
+
+let latest = 0, shown = live?.innerHTML;
 
 // look fetches the part of an address. Of several under way the last one counts. False: it could not be had.
 async function look(address) {
@@ -38,8 +45,9 @@ async function look(address) {
     const html = await answer.text();
     if (mine != latest) return null;
     if (!answer.ok) { location.assign(address); return null; } // the page says what is wrong
-    if (html != shown) swap(html);
-    shown = html;
+    const now = as(html);
+    if (now != shown) swap(html);
+    shown = now;
     return answer;
   } catch {
     return false;
