@@ -59,6 +59,8 @@ func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
 	switch {
 	case errors.Is(err, serve.ErrNotLoopback):
 		return usage(err, "listen on 127.0.0.1, or say --anyone if whoever reaches that address may read all that lies in "+dir)
+	case errors.Is(err, serve.ErrNoAddress):
+		return usage(err, "lockbench serve --addr 127.0.0.1:0")
 	case err != nil:
 		return environment(err, "choose another address with --addr; port 0 is one that is free")
 	}

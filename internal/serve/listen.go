@@ -9,14 +9,17 @@ import (
 	"time"
 )
 
-// ErrNotLoopback is that others could reach the address.
-var ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
+// What is wrong with an address before anybody tries to listen on it.
+var (
+	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
+	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
+)
 
 // Listen listens on an address that nobody but this machine can reach, or on any where anyone may look.
 func Listen(address string, anyone bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: want host:port, such as 127.0.0.1:7070", address)
+		return nil, fmt.Errorf("address %q: %w", address, ErrNoAddress)
 	}
 	if !anyone && !loopback(host) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)

@@ -28,6 +28,8 @@ type Server struct {
 	folders   *remembered[folder]
 	overviews *remembered[*overview]
 	trials    *remembered[[]mark]
+	nearby    neighbourhood
+	room      int           // operations that are kept there
 	scans     chan struct{} // at most so many histories are read at once
 }
 
@@ -46,7 +48,7 @@ func New(dir string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
-		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans)}
+		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
 	if s.pages, err = parsePages(); err == nil {
 		s.style, err = reports.Style()
 	}

@@ -35,7 +35,7 @@ type window struct {
 	bars   int
 	shares map[int32]*clientShare
 	open   map[openID]histories.Op
-	lanes  int
+	beyond int // events after the window
 }
 
 // clientShare is what one client did in the window: the drawing, for those who do not see it.
@@ -58,31 +58,80 @@ func (w *window) View() view { return w.view }
 // Crowded tells that there are too many operations to draw each.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history that a view shows. It stops soon after its end.
+// windowOf reads the part of a history that a view shows: from what was kept about the last one, or from the file.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (*window, error) {
-	w := &window{view: v, merged: map[int32][]reports.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
-	k := newTracker(w.hold, w.overlap)
-	beyond := 0
-	_, warnings, err := s.replay(ctx, file, func(e histories.Event) error {
-		k.event(e)
-		if e.Time() > v.To {
-			if beyond++; beyond > mostBeyond || len(w.open) == 0 && k.none(v.To) {
-				return errEnough
-			}
+	over, err := s.overviewOf(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	_, info, err := s.place(file)
+	if err != nil {
+		return nil, err
+	}
+	if kept := s.nearby.get(file, stampOf(info), v); kept != nil {
+		w, k := newWindow(v), kept.before.clone()
+		k.ended, k.overlaps = w.hold, w.overlap
+		if kept.replay(func(e histories.Event) error { return w.see(k, e) }) {
+			w.finish(k)
+			return w, nil
 		}
-		w.event(e)
+	}
+	return s.readWindow(ctx, file, v, over.keeperFor(file, stampOf(info), v, s.room))
+}
+
+// readWindow reads the window from the file, and goes on for as long as there is something to be kept.
+func (s *Server) readWindow(ctx context.Context, file string, v view, keep *keeper) (w *window, err error) {
+	w = newWindow(v)
+	k := newTracker(w.hold, w.overlap)
+	done, past := false, 0
+	keep.toTheEnd = true
+	_, w.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
+		keep.event(e, k)
+		if !done {
+			done = w.see(k, e) != nil
+		}
+		if e.Time() > keep.to {
+			past++
+		}
+		if done && (keep.full || past > mostBeyond) {
+			keep.toTheEnd = false
+			return errEnough
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	w.finish(k)
+	if !keep.full && keep.before != nil {
+		s.nearby.put(&keep.near)
+	}
+	return w, nil
+}
+
+func newWindow(v view) *window {
+	return &window{view: v, merged: map[int32][]reports.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
+}
+
+// see takes an event in; an error says that all was seen that belongs to the window.
+func (w *window) see(k *tracker, e histories.Event) error {
+	k.event(e)
+	if e.Time() > w.To {
+		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && k.none(w.To) {
+			return errEnough
+		}
+	}
+	w.event(e)
+	return nil
+}
+
+// finish takes in what had no end when the reading ended.
+func (w *window) finish(k *tracker) {
 	k.finish()
 	for _, op := range w.open {
 		w.add(op)
 	}
-	w.Warnings = warnings
 	w.settle()
-	return w, nil
 }
 
 // none tells whether nothing is held any more that was granted by then.
