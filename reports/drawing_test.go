@@ -25,14 +25,14 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	for name, pair := range map[string][2]float64{
 		"first hold begins": {first.X, x(4100 * us)}, "first hold ends": {first.X + first.W, x(8900 * us)},
 		"second hold begins": {second.X, x(6300 * us)}, "second hold ends": {second.X + second.W, x(10100 * us)},
-		"hatch begins": {got.Hatch.X, x(6300 * us)}, "hatch ends": {got.Hatch.X + got.Hatch.W, x(8900 * us)},
+		"hatch begins": {got.Hatches[0].X, x(6300 * us)}, "hatch ends": {got.Hatches[0].X + got.Hatches[0].W, x(8900 * us)},
 	} {
 		if math.Abs(pair[0]-pair[1]) > 0.01 {
 			t.Errorf("%s at %v, want %v", name, pair[0], pair[1])
 		}
 	}
-	if got.Hatch.Label != "both inside: 2.60 ms" || first.Label != "holds 4.80 ms" {
-		t.Errorf("labels %q, %q", got.Hatch.Label, first.Label)
+	if got.Hatches[0].Label != "both inside: 2.60 ms" || first.Label != "holds 4.80 ms" {
+		t.Errorf("labels %q, %q", got.Hatches[0].Label, first.Label)
 	}
 	if len(got.Leases) != 0 {
 		t.Error("an unbounded promise is drawn with an end")
@@ -138,7 +138,7 @@ func TestLanesStayInside(t *testing.T) {
 				inside("a call", f.X1)
 				inside("the end of a call", f.X2)
 			}
-			inside("the hatch", got.Hatch.X)
+			inside("the hatch", got.Hatches[0].X)
 			if n := len(got.Ticks); n < 1 || n > 20 {
 				t.Errorf("%d ticks", n)
 			}

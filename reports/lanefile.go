@@ -21,8 +21,7 @@ func WriteLanes(w io.Writer, property string, wit *checker.Witness, faults []che
 	if wit == nil || len(wit.Ops) == 0 {
 		return errors.New("there is nothing to draw: the violation has no witness")
 	}
-	r := &Results{}
-	t, err := template.New("lanes").Funcs(template.FuncMap{"px": r.funcs()["px"], "add": r.funcs()["add"]}).ParseFS(templates, "templates/lanes.svg.tmpl")
+	t, err := laneTemplate()
 	if err != nil {
 		return err
 	}
@@ -39,6 +38,11 @@ func WriteLanes(w io.Writer, property string, wit *checker.Witness, faults []che
 	opening = strings.Replace(opening, "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
 	_, err = fmt.Fprintf(w, "%s>\n<style><![CDATA[\n%s]]></style>%s\n", opening, style, rest)
 	return err
+}
+
+func laneTemplate() (*template.Template, error) {
+	all := (&Results{}).funcs()
+	return template.New("lanes").Funcs(template.FuncMap{"px": all["px"], "add": all["add"]}).ParseFS(templates, "templates/lanes.svg.tmpl")
 }
 
 // laneStyle is what the page's style says of colours and of drawings of this kind.

@@ -27,7 +27,7 @@ type lanes struct {
 	Leases        []flight
 	Marks         []mark
 	Ticks         []tick
-	Hatch         hatch
+	Hatches       []hatch
 	Axis          string
 }
 
@@ -39,8 +39,9 @@ type lane struct {
 // flight is an operation between its call and its return, or what a lease promised.
 type flight struct {
 	X1, X2, Y float64
-	Number    int     // in the table of operations
+	Number    int     // in the table of operations; 0: there is no room for it
 	NumberX   float64 // an acquire's stands before it, a release's after it: there they hide no bar
+	NumberY   float64
 	Anchor    string
 	Title     string
 }
@@ -53,7 +54,7 @@ type bar struct {
 
 type mark struct {
 	X, Y   float64
-	Number int
+	Number int    // 0: there is no room for it
 	Word   string // what it is, where there is room: to the right of the mark, else to its left
 	WordX  float64
 	Anchor string // of the word
@@ -69,6 +70,7 @@ type hatch struct {
 	X, Y, W, H     float64
 	LabelX, LabelY float64
 	Label          string
+	Thin           bool // its edges would hide it
 }
 
 // The measures of a drawing.
@@ -89,6 +91,7 @@ const (
 type drawer struct {
 	lanes
 	from, to time.Duration
+	zero     time.Duration // what times are told from
 	lane     map[int32]int
 	lastMark map[int32]int // of a client, in Marks
 }
@@ -97,7 +100,7 @@ type drawer struct {
 func drawLanes(id, property string, w *checker.Witness, faults []checker.Band) lanes {
 	d := drawer{lanes: lanes{ID: id, Width: laneWidth, Left: laneLeft, Right: laneWidth - 14, Top: laneTop}}
 	d.span(w)
-	d.nameLanes(w.Ops)
+	d.nameLanes(clientsOf(w.Ops))
 	d.bands(faults)
 	for i := range w.Ops {
 		d.op(i+1, &w.Ops[i], w.Ops)
@@ -131,7 +134,7 @@ func (d *drawer) span(w *checker.Witness) {
 	}
 	stretch(w.To)
 	d.to += max(d.to-d.from, time.Microsecond) / 40 // room for what has no end
-	d.Start = d.from
+	d.Start, d.zero = d.from, d.from
 }
 
 func (d *drawer) x(t time.Duration) float64 {
@@ -139,7 +142,7 @@ func (d *drawer) x(t time.Duration) float64 {
 	return d.Left + (d.Right-d.Left)*float64(t-d.from)/float64(d.to-d.from)
 }
 
-func (d *drawer) nameLanes(ops []histories.Op) {
+func clientsOf(ops []histories.Op) []int32 {
 	var clients []int32
 	for _, op := range ops {
 		if !slices.Contains(clients, op.Client) {
@@ -147,6 +150,10 @@ func (d *drawer) nameLanes(ops []histories.Op) {
 		}
 	}
 	slices.Sort(clients)
+	return clients
+}
+
+func (d *drawer) nameLanes(clients []int32) {
 	d.lane = map[int32]int{}
 	d.lastMark = map[int32]int{}
 	for i, c := range clients {
@@ -178,20 +185,26 @@ func (d *drawer) op(number int, op *histories.Op, ops []histories.Op) {
 		d.mark(number, op)
 		return
 	}
+	d.flight(number, op)
+	if op.Kind == histories.Acquire && op.Outcome == histories.OK {
+		end, ended := holdEnd(op, ops)
+		d.bar(op, end, ended)
+	}
+}
+
+// flight draws the time between a call and its return.
+func (d *drawer) flight(number int, op *histories.Op) {
 	end := op.Return
 	if op.Open() {
 		end = d.to
 	}
 	middle := d.y(op.Client) + barAt + barHeight/2
 	f := flight{X1: d.x(op.Call), X2: d.x(end), Y: middle, Number: number, Title: d.told(number, op)}
-	f.NumberX, f.Anchor = f.X1-4, "end"
+	f.NumberX, f.NumberY, f.Anchor = f.X1-4, middle+4, "end"
 	if op.Kind == histories.Release {
 		f.NumberX, f.Anchor = f.X2+4, "start"
 	}
 	d.Flights = append(d.Flights, f)
-	if op.Kind == histories.Acquire && op.Outcome == histories.OK {
-		d.bar(op, ops)
-	}
 }
 
 func (d *drawer) mark(number int, op *histories.Op) {
@@ -226,8 +239,7 @@ func (d *drawer) mark(number int, op *histories.Op) {
 }
 
 // bar draws a hold from its grant to its release, and beneath it what the lease promised.
-func (d *drawer) bar(op *histories.Op, ops []histories.Op) {
-	end, ended := holdEnd(op, ops)
+func (d *drawer) bar(op *histories.Op, end time.Duration, ended bool) {
 	if !ended {
 		end = d.to
 	}
@@ -282,20 +294,20 @@ func (d *drawer) hatch(property string, w *checker.Witness) {
 	h.Label = fmt.Sprintf("%s: %s ms", what, milliseconds(int64(to-from)))
 	half := float64(len(h.Label)) * glyphWidth / 2
 	h.LabelX = min(max(h.X+h.W/2, d.Left+half), d.Right-half)
-	d.Hatch = h
+	d.Hatches = append(d.Hatches, h)
 }
 
-// ticks labels the axis in milliseconds from the first operation.
+// ticks labels the axis in milliseconds.
 func (d *drawer) ticks() {
-	total := float64(d.to-d.from) / 1e6
-	step := niceStep(total / 8)
-	for v := 0.0; v <= total; v += step {
+	first, last := float64(d.from-d.zero)/1e6, float64(d.to-d.zero)/1e6
+	step := niceStep((last - first) / 8)
+	for v := math.Ceil(first/step) * step; v <= last; v += step {
 		d.Ticks = append(d.Ticks, tick{
-			X:     d.x(d.from + time.Duration(v*1e6)),
+			X:     d.x(d.zero + time.Duration(v*1e6)),
 			Label: strconv.FormatFloat(v, 'f', max(0, int(math.Ceil(-math.Log10(step)))), 64),
 		})
 	}
-	d.Axis = fmt.Sprintf("ms from %s into the run", duration(int64(d.from)))
+	d.Axis = fmt.Sprintf("ms from %s into the run", duration(int64(d.zero)))
 }
 
 // niceStep is the least of 1, 2, 5, 10, 20, ... that is not less than v.
@@ -310,7 +322,7 @@ func niceStep(v float64) float64 {
 }
 
 func (d *drawer) since(t time.Duration) string {
-	return milliseconds(int64(t-d.from)) + " ms"
+	return milliseconds(int64(t-d.zero)) + " ms"
 }
 
 func (d *drawer) told(number int, op *histories.Op) string {

@@ -47,7 +47,10 @@ record, and reports: which locks keep what they promise, and what they cost.
   lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
   lockbench replay FILE  run a case that was found again, in simulation and on real servers
   lockbench compare A B  two locks of one bench, or two benches, row by row
+  lockbench advise       say which lock to choose, if any, and what speaks for and against it
+  lockbench verify-report FILE   work such advice out again, down to the histories
   lockbench gate         hold a bench to limits, for build servers
+  lockbench serve        show the folders of runs and benches in a browser
   lockbench clean        remove what killed runs left behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -58,7 +61,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see "+cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(runCommand(), benchCommand(), adviseCommand(), verifyReportCommand(), compareCommand(), gateCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
+	root.AddCommand(runCommand(), benchCommand(), adviseCommand(), verifyReportCommand(), compareCommand(), gateCommand(), serveCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(),
 		exploreCommand(), replayCommand(), workerCommand(), verifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }

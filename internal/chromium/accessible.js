@@ -140,7 +140,10 @@ const stops = () => [...document.querySelectorAll(controls + ", iframe")].filter
   !(e.type == "radio" && !e.checked) && (e.tagName != "SUMMARY" || e.parentElement.querySelector("summary") == e));
 
 function setOut() {
+  document.documentElement.style.scrollBehavior = "auto"; // what is scrolled to is looked at when it is there
+  scrollTo(0, 0);
   document.activeElement?.blur?.();
+  getSelection().removeAllRanges();
   window.lockbenchWalk = {seen: new Set(), expected: stops(), last: null, complaints: []};
   return window.lockbenchWalk.expected.length;
 }

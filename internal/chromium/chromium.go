@@ -189,15 +189,18 @@ func (b *Page) Fits() {
 	}
 }
 
-// Contrast looks at every text of the page, on light and on dark.
-func (b *Page) Contrast() {
+// Contrast looks at every text of a page of some length, on light and on dark.
+func (b *Page) Contrast() { b.ContrastOf(50) }
+
+// ContrastOf looks at every text of the page, of which there must be so many, on light and on dark.
+func (b *Page) ContrastOf(texts int) {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 	for _, scheme := range []string{"light", "dark"} {
 		b.Emulate("screen", scheme, 1280)
 		if dark := Evaluate[bool](b, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
 			b.t.Fatalf("the browser does not show the page in %s", scheme)
 		}
-		for _, c := range b.Complaints("faint(4.5)") {
+		for _, c := range b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) {
 			b.t.Errorf("%s: %s", scheme, c)
 		}
 	}

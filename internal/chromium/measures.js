@@ -40,7 +40,7 @@ function luminance(c) {
   return .2126 * r + .7152 * g + .0722 * b;
 }
 
-function faint(least) {
+function faint(least, texts = 50) {
   const complaints = new Map();
   let seen = 0;
   for (const e of document.querySelectorAll("body, body *")) {
@@ -51,7 +51,7 @@ function faint(least) {
     const contrast = (high + .05) / (low + .05);
     if (contrast < least) complaints.set(style.color + under, "a contrast of " + contrast.toFixed(2) + ": " + name(e));
   }
-  return seen < 50 ? ["only " + seen + " texts were looked at"] : [...complaints.values()];
+  return seen < texts ? ["only " + seen + " texts were looked at"] : [...complaints.values()];
 }
 
 // What is cut off at the edge of the paper, or within a box that would scroll; main is what must be seen.

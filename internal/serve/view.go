@@ -1,0 +1,155 @@
+package serve
+
+import (
+	"fmt"
+	"math/big"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockbench/histories"
+)
+
+// view is what of a history is looked at. Its query is the whole of it, so that a link shows another what one sees.
+type view struct {
+	From, To time.Duration
+	Client   string // a number, harness, or empty for all
+	Key      string // empty for all
+
+	until time.Duration // of the history
+}
+
+// narrowest is the least time that a window has.
+const narrowest = time.Microsecond
+
+// parseView reads a query. Times are milliseconds, with digits down to the nanosecond; what lies outside of the history is
+// moved into it. Without times it is the standard view.
+func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
+	v := view{Client: q.Get("client"), Key: q.Get("key"), until: max(until, narrowest)}
+	if v.Client != "" && v.Client != harness {
+		n, err := strconv.ParseInt(v.Client, 10, 32)
+		if err != nil || n < 0 {
+			return v, fmt.Errorf("client %q: want a number, or harness", clip(v.Client))
+		}
+		v.Client = strconv.FormatInt(n, 10)
+	}
+	if len(v.Key) > 1<<10 {
+		return v, fmt.Errorf("key %q: it is longer than any key", clip(v.Key))
+	}
+	if q.Get("from") == "" && q.Get("to") == "" {
+		v.From, v.To = standard()
+		v.fit()
+		return v, nil
+	}
+	var err error
+	if v.From, err = parseMS("from", q.Get("from"), 0); err != nil {
+		return v, err
+	}
+	if v.To, err = parseMS("to", q.Get("to"), v.until); err != nil {
+		return v, err
+	}
+	if v.To <= v.From {
+		return v, fmt.Errorf("from %s to %s: the end must lie after the beginning", ms(v.From), ms(v.To))
+	}
+	v.fit()
+	return v, nil
+}
+
+// harness is what its client number is called in a query.
+const harness = "harness"
+
+// parseMS reads a number of milliseconds exactly: what a float would round is another window.
+func parseMS(name, text string, otherwise time.Duration) (time.Duration, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	wrong := fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
+	if len(text) > 30 || strings.Trim(text, "0123456789.") != "" {
+		return 0, wrong
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return 0, wrong
+	}
+	r.Mul(r, big.NewRat(int64(time.Millisecond), 1))
+	n := new(big.Int).Quo(r.Num(), r.Denom())
+	if !n.IsInt64() || n.Int64() > int64(histories.Forever) {
+		return histories.Forever, nil
+	}
+	return time.Duration(n.Int64()), nil
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+// fit moves the window into the history; one that is longer becomes the history.
+func (v *view) fit() {
+	width := min(max(v.To-v.From, narrowest), v.until)
+	v.From = min(max(v.From, 0), v.until-width)
+	v.To = v.From + width
+}
+
+// wants tells whether the filters let an operation through. What has no key, such as a fault, belongs to all.
+func (v view) wants(client int32, key string) bool {
+	switch {
+	case v.Client != "" && v.Client != clientWord(client):
+		return false
+	case v.Key != "" && key != "" && v.Key != key:
+		return false
+	}
+	return true
+}
+
+func clientWord(client int32) string {
+	if client == histories.Harness {
+		return harness
+	}
+	return strconv.Itoa(int(client))
+}
+
+// Query is the view as a query, in a form of its own: the same view has the same query.
+func (v view) Query() string {
+	q := url.Values{"from": {ms(v.From)}, "to": {ms(v.To)}}
+	if v.Client != "" {
+		q.Set("client", v.Client)
+	}
+	if v.Key != "" {
+		q.Set("key", v.Key)
+	}
+	return "?" + q.Encode()
+}
+
+// Whole tells that there is no more to see.
+func (v view) Whole() bool { return v.From == 0 && v.To == v.until }
+
+// at is the view moved to another time, to the microsecond where that makes no difference.
+func (v view) at(from, to time.Duration) view {
+	if to-from >= time.Millisecond {
+		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
+	}
+	v.From, v.To = from, to
+	v.fit()
+	return v
+}
+
+// The ways to move: each is a view again.
+
+func (v view) In() view    { q := (v.To - v.From) / 4; return v.at(v.From+q, v.To-q) }
+func (v view) Out() view   { h := (v.To - v.From) / 2; return v.at(max(0, v.From-h), v.To+h) }
+func (v view) Left() view  { h := (v.To - v.From) / 2; return v.at(v.From-h, v.To-h) }
+func (v view) Right() view { h := (v.To - v.From) / 2; return v.at(v.From+h, v.To+h) }
+func (v view) Home() view  { return v.at(0, v.To-v.From) }
+func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
+func (v view) All() view   { v.From, v.To = 0, v.until; return v }
+
+// around is the window in which something can be looked at with what lies about it.
+func (v view) around(from, to time.Duration) view {
+	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // a file may say anything
+	margin := max((to-from)/2, time.Millisecond/2)
+	return v.at(max(0, from-margin), to+margin)
+}
