@@ -35,11 +35,12 @@ func Stages() []Stage {
 // Cells are what a stage tries of some options.
 func (s Stage) Cells(n advice.Needs, options []advice.Option) []trial.Cell {
 	var all []trial.Cell
+	table := impls.All()
 	for _, o := range options {
 		if o.Kind != advice.ALock {
 			continue
 		}
-		impl, on := kept{lock: o.Name}.impl()
+		impl, on := kept{lock: o.Name}.in(table)
 		for _, c := range s.cells(n, impl, on) {
 			if on != impl.Deployment {
 				c.Deployment = on

@@ -65,8 +65,9 @@ func Options(n advice.Needs) []advice.Option {
 		{Name: string(advice.Compare), Kind: advice.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
 		{Name: string(advice.Row), Kind: advice.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
 	}
+	table := impls.All()
 	for _, k := range choices() {
-		if impl, on := k.impl(); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
+		if impl, on := k.in(table); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
 			all = append(all, k.option(impl, on))
 		}
 	}
@@ -85,10 +86,10 @@ func (k kept) stands(n advice.Needs) bool {
 	return !placed || slices.ContainsFunc(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })
 }
 
-// impl is the lock in the table, and what it stands on.
-func (k kept) impl() (impls.Impl, string) {
+// in finds the lock in the table, and what it stands on.
+func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 	name, on, _ := strings.Cut(k.lock, "@")
-	for _, i := range impls.All() {
+	for _, i := range table {
 		if i.Name == name {
 			return i, cmp.Or(on, i.Deployment)
 		}
@@ -111,8 +112,9 @@ func (k kept) option(i impls.Impl, on string) advice.Option {
 // Stores are where the locks that can be chosen stand: store, or store@deployment.
 func Stores() []string {
 	var all []string
+	table := impls.All()
 	for _, k := range choices() {
-		impl, on := k.impl()
+		impl, on := k.in(table)
 		places := []string{impl.Store}
 		if on != "single" && on != "three" {
 			places = append(places, impl.Store+"@"+on)

@@ -38,7 +38,7 @@ func (d *deciding) dominates(locks []Option, o Option, values map[string]map[str
 				continue
 			}
 			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
-			if !a.known || !b.known || worse(c, c.counted(a.median), c.counted(b.median)) {
+			if !a.known || !b.known || worse(c.Criterion, c.counted(a.median), c.counted(b.median)) {
 				better = ""
 				break
 			}
@@ -53,7 +53,7 @@ func (d *deciding) dominates(locks []Option, o Option, values map[string]map[str
 	return nil
 }
 
-func worse(c criterion, a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
+func worse(c Criterion, a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
 
 // beyondNoise tells whether a is better than b, by intervals that do not meet.
 func beyondNoise(c criterion, a, b value) bool {
@@ -83,20 +83,20 @@ func (s *scoring) parts(at func(value) float64) [][]float64 {
 	for k, c := range s.by {
 		best := math.NaN()
 		for _, o := range s.options {
-			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c, best, c.counted(at(v)))) {
+			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c.Criterion, best, c.counted(at(v)))) {
 				best = c.counted(at(v))
 			}
 		}
 		for i, o := range s.options {
 			if v := s.values[o][c.Name]; v.known {
-				parts[i][k] = closeness(c, c.counted(at(v)), best)
+				parts[i][k] = closeness(c.Criterion, c.counted(at(v)), best)
 			}
 		}
 	}
 	return parts
 }
 
-func closeness(c criterion, v, best float64) float64 {
+func closeness(c Criterion, v, best float64) float64 {
 	if v == best {
 		return 1
 	}
@@ -126,7 +126,7 @@ func (s *scoring) weights() []float64 {
 
 // The resampling of trials: enough that the third digit of an interval does not move.
 const (
-	resamples = 2000
+	resamples = 1000
 	fewest    = 6 // trials that an interval takes
 )
 
@@ -200,32 +200,61 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 	for i := range drawn {
 		drawn[i] = make([]float64, resamples)
 	}
-	r := rand.New(rand.NewPCG(1, 2))
+	draws := s.draws()
+	values := make([]float64, len(s.options))
+	for k, c := range s.by {
+		if weights[k] == 0 {
+			continue
+		}
+		of := make([]value, len(s.options))
+		for i, o := range s.options {
+			of[i] = s.values[o][c.Name]
+		}
+		for n, at := range draws {
+			best := math.NaN()
+			for i, v := range of {
+				if v.known {
+					values[i] = c.counted(drawnMedian(v.values, at))
+					if math.IsNaN(best) || worse(c.Criterion, best, values[i]) {
+						best = values[i]
+					}
+				}
+			}
+			for i, v := range of {
+				if v.known {
+					drawn[i][n] += weights[k] * closeness(c.Criterion, values[i], best)
+				}
+			}
+		}
+	}
+	return drawn
+}
+
+// draws are which trials are drawn, as parts of all there are.
+func (s *scoring) draws() [][]float64 {
 	most := 0
 	for _, of := range s.values {
 		for _, v := range of {
 			most = max(most, len(v.values))
 		}
 	}
-	at := make([]float64, most)
-	for n := range resamples {
-		for i := range at {
-			at[i] = r.Float64()
-		}
-		parts := s.parts(func(v value) float64 { return drawnMedian(v.values, at) })
-		for i := range s.options {
-			drawn[i][n] = weigh(parts[i], weights)
+	r := rand.New(rand.NewPCG(1, 2))
+	draws := make([][]float64, resamples)
+	for n := range draws {
+		draws[n] = make([]float64, most)
+		for i := range most {
+			draws[n][i] = r.Float64()
 		}
 	}
-	return drawn
+	return draws
 }
 
 // drawnMedian is the median of as many values, drawn where at says.
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
-	drawn := make([]float64, n)
-	for i := range drawn {
-		drawn[i] = values[int(at[i]*float64(n))]
+	drawn := make([]float64, 0, 64)
+	for i := range n {
+		drawn = append(drawn, values[int(at[i]*float64(n))])
 	}
 	slices.Sort(drawn)
 	return (drawn[(n-1)/2] + drawn[n/2]) / 2

@@ -1,5 +1,7 @@
 package advice
 
+import "strings"
+
 // Option is something that a team can choose.
 type Option struct {
 	Name       string `json:"name"` // of a lock in the table, lock@deployment, or one of the Means
@@ -42,4 +44,10 @@ type Claim struct {
 	Deployment string `json:"deployment,omitempty"`
 	Verdict    string `json:"verdict"` // holds, breaks, open
 	Because    string `json:"because"`
+}
+
+// lockOf is the lock of lock@deployment.
+func lockOf(name string) string {
+	lock, _, _ := strings.Cut(name, "@")
+	return lock
 }

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -146,8 +145,7 @@ func (e *Evidence) kinds(kind string) int {
 // among tells whether a lock is one of the options, wherever it stands.
 func among(options []Option, lock string) bool {
 	return slices.ContainsFunc(options, func(o Option) bool {
-		name, _, _ := strings.Cut(o.Name, "@")
-		return name == lock
+		return lockOf(o.Name) == lock
 	})
 }
 

@@ -140,7 +140,7 @@ func recovers(d *deciding, o Option) Cell {
 
 // recovery is the measured figure of a lock, in leases.
 func (d *deciding) recovery(o Option) (Figure, bool) {
-	lock, _, _ := strings.Cut(o.Name, "@")
+	lock := lockOf(o.Name)
 	for _, f := range d.Figures {
 		if f.Lock == lock && f.Deployment == o.Deployment && f.Metric == RecoveryMetric && len(f.Estimate.Values) > 0 {
 			return f, true
@@ -162,7 +162,7 @@ func (d *deciding) recoveryTime(o Option, multiple float64, f Figure) time.Durat
 // harmless are findings of an option that are violations and that no requirement asks about: they speak against it all the
 // same.
 func (d *deciding) harmless(o Option, cells []Cell) []Finding {
-	lock, _, _ := strings.Cut(o.Name, "@")
+	lock := lockOf(o.Name)
 	used := map[string]bool{}
 	for _, c := range cells {
 		for _, id := range c.Evidence {

@@ -195,15 +195,18 @@ func (d *deciding) speaksAgainst(r *Report, o Option) []Statement {
 	return list
 }
 
+// quoted are properties of which a lock's table is quoted where nothing was seen.
+func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
+
 // documented is what the lock's own table says that breaks, and that was not looked at.
 func (d *deciding) documented(o Option) []Statement {
-	lock, _, _ := strings.Cut(o.Name, "@")
+	lock := lockOf(o.Name)
 	var list []Statement
 	for _, c := range o.Claims {
 		seen := slices.ContainsFunc(d.Findings, func(f Finding) bool {
 			return f.Lock == lock && f.Property == c.Property && f.Fault == c.Fault && f.Observed != checker.NotApplicable && f.Observed != checker.Undecided
 		})
-		if c.Verdict == "breaks" && !seen && (c.Property == "mutual-exclusion" || c.Property == "recovery") && (c.Deployment == "" || c.Deployment == o.Deployment) {
+		if c.Verdict == "breaks" && !seen && quoted(c.Property) && (c.Deployment == "" || c.Deployment == o.Deployment) {
 			where := underWhat(c.Fault)
 			if c.Workload != "" {
 				where += " in " + c.Workload

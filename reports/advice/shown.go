@@ -41,25 +41,23 @@ const (
 func (d *deciding) shown(o Option, a asked) Cell {
 	var yes []Finding
 	var missing doubt
+	settled := 0
 	for _, fault := range a.faults {
 		seen := d.findings(o, fault, a)
-		if i := slices.IndexFunc(seen, func(f Finding) bool { return f.Observed == checker.Violated }); i >= 0 {
+		if slices.ContainsFunc(seen, func(f Finding) bool { return f.Observed == checker.Violated }) {
 			return violated(seen, fault)
 		}
 		why := unsettled(seen, a.property)
 		if why.text == "" {
+			settled++
 			yes = append(yes, seen...)
-			continue
-		}
-		if !a.either {
-			return d.notSeen(o, a, fault, why)
-		}
-		if missing.text == "" {
-			missing = why
+		} else if missing.text == "" {
+			missing, missing.fault = why, fault
 		}
 	}
-	if len(yes) == 0 {
-		return d.notSeen(o, a, strings.Join(a.faults, " or "), missing)
+	if settled < len(a.faults) && (!a.either || settled == 0) {
+		missing.of = append(missing.of, ids(yes)...)
+		return d.notSeen(o, a, missing)
 	}
 	yes = slices.DeleteFunc(yes, func(f Finding) bool { return f.Observed != checker.Held })
 	return Cell{Answer: Yes, Tag: Measured, Text: "no violation observed in " + conditions(yes, a), Evidence: ids(yes)}
@@ -67,7 +65,7 @@ func (d *deciding) shown(o Option, a asked) Cell {
 
 // findings are those of an option that answer to what is asked.
 func (d *deciding) findings(o Option, fault string, a asked) []Finding {
-	lock, _, _ := strings.Cut(o.Name, "@")
+	lock := lockOf(o.Name)
 	accept := a.accept
 	if accept == nil {
 		accept = usual
@@ -94,8 +92,9 @@ func at(f Finding, o Option) bool {
 
 // doubt is why something is not known, and what is behind it.
 type doubt struct {
-	text string
-	of   []string // ids
+	text  string
+	fault string
+	of    []string // ids
 }
 
 // unsettled says why what was seen is no yes; none: it is. What one run left undecided another may have settled.
@@ -111,7 +110,7 @@ func unsettled(seen []Finding, property string) doubt {
 	}
 	for _, f := range seen {
 		if f.Observed == checker.Undecided && !held[key(f)] {
-			return doubt{fmt.Sprintf("%s in %s is undecided: %s", f.Property, f.Workload, f.Why), []string{f.ID}}
+			return doubt{text: fmt.Sprintf("%s in %s is undecided: %s", f.Property, f.Workload, f.Why), of: []string{f.ID}}
 		}
 	}
 	if !found {
@@ -146,17 +145,17 @@ func underWhat(fault string) string {
 }
 
 // notSeen falls back on what the lock's own table says, which can speak against it and never for it.
-func (d *deciding) notSeen(o Option, a asked, fault string, why doubt) Cell {
+func (d *deciding) notSeen(o Option, a asked, why doubt) Cell {
 	for _, c := range o.Claims {
 		claimed := c.Property == a.property || slices.Contains(a.with, c.Property)
-		if claimed && c.Fault == fault && c.Workload == a.workload && (c.Deployment == "" || c.Deployment == o.Deployment) && a.accept == nil && c.Verdict == "breaks" {
-			return Cell{Answer: No, Tag: Documented, Text: fmt.Sprintf("%s is known to break%s: %s", c.Property, underWhat(fault), c.Because)}
+		if claimed && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && (c.Deployment == "" || c.Deployment == o.Deployment) && a.accept == nil && c.Verdict == "breaks" {
+			return Cell{Answer: No, Tag: Documented, Text: fmt.Sprintf("%s is known to break%s: %s", c.Property, underWhat(c.Fault), c.Because), Evidence: why.of}
 		}
 	}
-	if fault == "none" {
-		fault = "no fault"
+	if why.fault == "none" {
+		why.fault = "no fault"
 	}
-	return Cell{Answer: DontKnow, Tag: Unknown, Text: fmt.Sprintf("not known: under %s %s", fault, why.text), Evidence: why.of}
+	return Cell{Answer: DontKnow, Tag: Unknown, Text: fmt.Sprintf("not known: under %s %s", why.fault, why.text), Evidence: why.of}
 }
 
 // conditions are those under which findings were made: how many operations and trials, of what, with which lease.

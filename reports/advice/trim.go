@@ -35,7 +35,7 @@ func Trim(n Needs, options []Option, e Evidence) Evidence {
 	left := e
 	left.Findings, left.Figures = []Finding{}, []Figure{}
 	for _, f := range e.Findings {
-		if used[f.ID] {
+		if used[f.ID] || r.speaksOf(f) {
 			left.Findings = append(left.Findings, f)
 		}
 	}
@@ -51,4 +51,9 @@ func Trim(n Needs, options []Option, e Evidence) Evidence {
 		}
 	}
 	return left.numbered()
+}
+
+// speaksOf tells whether a finding keeps a recommended lock's table from being quoted in its place.
+func (r *Report) speaksOf(f Finding) bool {
+	return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return lockOf(o) == f.Lock })
 }
