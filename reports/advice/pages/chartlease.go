@@ -54,8 +54,11 @@ func (v *view) leaseTakeaway() string {
 	l := v.Lease
 	first, last := l.Curve[0], l.Curve[len(l.Curve)-1]
 	at := func(p advice.LeasePoint) string {
-		return fmt.Sprintf("a lease of %s means a double hold in %s, and a recovery within %s",
-			words.Setting(p.TTLNS), oneIn(p.Double), words.Duration(float64(p.RecoveryMaxNS)))
+		doubled := "no double hold by what is known"
+		if p.Double > 0 {
+			doubled = "a double hold in " + oneIn(p.Double)
+		}
+		return fmt.Sprintf("a lease of %s means %s, and a recovery within %s", words.Setting(p.TTLNS), doubled, words.Duration(float64(p.RecoveryMaxNS)))
 	}
 	for _, p := range l.Curve {
 		if p.TTLNS == l.AdvisedNS {
@@ -94,8 +97,6 @@ func power(p float64) string {
 // oneIn writes the probability of an acquisition as people say it.
 func oneIn(p float64) string {
 	switch {
-	case p <= 0:
-		return "no acquisition"
 	case p > .01:
 		return percent(p) + " of the acquisitions"
 	case p < 1e-12:
@@ -196,8 +197,10 @@ func (d *leaseDrawing) draw() *drawing.Canvas {
 func (d *leaseDrawing) curve(s drawing.Style, name string, y drawing.Scale, of func(advice.LeasePoint) float64) drawing.End {
 	var dots []drawing.Dot
 	for _, p := range d.v.Lease.Curve {
-		if value := of(p); value >= y.Low*(1-1e-9) { // what is less leaves the panel through its foot
-			dots = append(dots, drawing.Dot{X: d.x.At(float64(p.TTLNS)), Y: y.At(value)})
+		value := of(p)
+		dots = append(dots, drawing.Dot{X: d.x.At(float64(p.TTLNS)), Y: y.At(max(value, y.Low))})
+		if value < y.Low*(1-1e-9) { // it leaves the panel through its foot
+			break
 		}
 	}
 	end := drawing.End{Text: name, Style: s, At: drawing.Dot{X: leaseRight, Y: y.From}}
@@ -242,7 +245,10 @@ func (d *leaseDrawing) needed() {
 	}
 	y := d.spans.At(need)
 	d.Line("needed", leaseLeft, y, leaseRight, y)
-	d.Text("soft", "start", leaseLeft+6, y-5, "needed: within "+words.Setting(int64(d.v.Needs.Recovery)))
+	if y -= 5; y < recoveryTop+10 {
+		y += 19 // below the line, where there is no room above
+	}
+	d.Text("soft", "start", leaseLeft+6, y, "needed: within "+words.Setting(int64(d.v.Needs.Recovery)))
 }
 
 // confirmed draws what was observed where a lease was tried.

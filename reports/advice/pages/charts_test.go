@@ -15,7 +15,7 @@ func TestWordsOfFigures(t *testing.T) {
 	for got, want := range map[string]string{
 		percent(0): "0 %", percent(1): "100 %", percent(.5): "50 %", percent(.0004): "< 0.1 %", percent(.9999): "> 99.9 %", percent(262.0 / 286): "91.6 %",
 		chance(.25): "25 %", chance(2.34e-4): "2.3·10⁻⁴", chance(9.99e-5): "1.0·10⁻⁴", power(1e-10): "10⁻¹⁰",
-		oneIn(0) + ".": "no acquisition.", oneIn(9.5e-8): "one acquisition in 11,000,000", oneIn(.03): "3 % of the acquisitions",
+		oneIn(9.5e-8): "one acquisition in 11,000,000", oneIn(.03): "3 % of the acquisitions",
 		amount(3.1, "us"): "3.10 µs", amount(1840, "/s"): "1,840 /s", amount(2, ""): "2.00",
 	} {
 		if got != want {

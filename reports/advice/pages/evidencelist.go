@@ -7,6 +7,7 @@ import (
 	"lockbench/checker"
 	"lockbench/reports/words"
 
+	"lockbench/reports"
 	"lockbench/reports/advice"
 )
 
@@ -41,12 +42,16 @@ type kept struct{ File, Link, Short, Sum string }
 func (v *view) proofsAll() []proofs {
 	byOption := map[string][]proof{}
 	for _, f := range v.Findings {
-		o := v.optionOf(f.Lock, f.Deployment)
+		o := v.optionOf(f.ID, f.Lock, f.Deployment)
 		byOption[o] = append(byOption[o], v.finding(f))
 	}
 	for _, f := range v.Figures {
-		o := v.optionOf(f.Lock, f.Deployment)
+		o := v.optionOf(f.ID, f.Lock, f.Deployment)
 		byOption[o] = append(byOption[o], v.figureProof(f))
+	}
+	for _, t := range v.Times {
+		o := v.optionOf(t.ID, t.Lock, "")
+		byOption[o] = append(byOption[o], v.timeProof(t))
 	}
 	var all []proofs
 	for _, o := range v.Options {
@@ -96,11 +101,22 @@ func (v *view) figureProof(f advice.Figure) proof {
 	return v.placed(p, f.ID, f.Source, f.Dir, f.Histories)
 }
 
+func (v *view) timeProof(t advice.RecordedTime) proof {
+	p := proof{What: "recorded: " + t.What, Where: t.Where, N: reports.Count(int(t.N)) + " times", Look: look{"", "", "calm"}}
+	if n := len(t.Quantiles); n > 0 {
+		p.Result = fmt.Sprintf("median %s, at most %s", words.Duration(float64(t.Quantiles[n/2])), words.Duration(float64(t.Quantiles[n-1])))
+	}
+	return v.placed(p, t.ID, t.Source, "", t.Histories)
+}
+
 // placed says where a proof lies, and how it is traced.
 func (v *view) placed(p proof, id, source, dir string, histories []advice.History) proof {
 	s := v.sources[source]
 	p.Ref, p.Source, p.Dir = ref{id, v.anchors[id]}, ref{source, v.anchors[source]}, dir
 	p.Link = link(s.Dir, dir)
+	if dir == "" {
+		p.Dir, p.Link = s.Dir, link(s.Dir)
+	}
 	p.Histories = historiesOf(s.Dir, histories)
 	p.Command = trace(id)
 	return p

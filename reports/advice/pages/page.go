@@ -214,7 +214,7 @@ func (v *view) tiles() []tile {
 	if len(d.Wins) > 0 && d.Weighings > 0 {
 		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by " + d.Wins[0].Option})
 	}
-	return append(all, tile{reports.Count(len(v.Findings) + len(v.Figures)), "observations"})
+	return append(all, tile{reports.Count(len(v.Findings) + len(v.Figures) + len(v.Times)), "observations"})
 }
 
 func (v *view) changes() []changed {
@@ -267,6 +267,7 @@ func funcs() template.FuncMap {
 		"titles":   words.Joined,
 		"tags":     tags,
 		"help":     helpOfTag,
+		"enough":   words.Significant,
 		"groups":   groupsOf,
 		"refslice": func(r ref) []ref { return []ref{r} },
 	}

@@ -38,6 +38,7 @@ func sample() *advice.Report {
 		},
 	}
 	r.Sources = sampleSources()
+	r.Times = []advice.RecordedTime{{ID: "T1", Source: "B1", Lock: "fenced", What: "acquire", Where: "contended, 16 clients", N: 4120, Quantiles: []int64{1e6, 2e6, 31e5}, Histories: []advice.History{{File: "trials/fenced/history.jsonl.zst", SHA256: "9f86d081"}}}}
 	sampleCells(r)
 	return r
 }
@@ -195,7 +196,7 @@ func sampleLease() *advice.LeaseAdvice {
 		Sentence: "It is the shortest lease with which less than one acquisition in a million is held twice, and the next grant after a death comes within 15 s.",
 		Inputs: []advice.Statement{
 			{Text: "Pauses: 6 an hour, p50 40 ms, p99 900 ms, the longest 14 s.", Tag: advice.Assumed, Evidence: nil},
-			{Text: "Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", Tag: advice.Measured, Evidence: []string{"M2"}},
+			{Text: "Acquire times of fenced: the 4,120 of the bench, p99 3.1 ms.", Tag: advice.Measured, Evidence: []string{"T1"}},
 		},
 	}
 	for _, ttl := range []float64{.1, .2, .5, 1, 2, 5, 10, 15, 20, 30, 60} {

@@ -37,8 +37,8 @@ func Text(w io.Writer, r *advice.Report) error {
 	if len(r.Needs.Assumed) > 0 {
 		t.Hang("  - ", "Nobody stated "+words.Joined(r.Needs.Assumed)+": defaults stand there. [assumed]")
 	}
-	textList(t, "ask again when", d.Again)
-	if n := len(r.Findings) + len(r.Figures); n > 0 {
+	textList(t, "ask again", d.Again)
+	if n := len(r.Findings) + len(r.Figures) + len(r.Times); n > 0 {
 		t.Add("")
 		t.Paragraph(fmt.Sprintf("It rests on %s; `lockbench verify-report FILE ID` traces one.", words.Plural(n, "observation")))
 	}
@@ -62,8 +62,24 @@ func (v *view) textOut(t *words.Lines) {
 		if len(k.Fails) == 0 {
 			sign = "?"
 		}
-		t.Hang(fmt.Sprintf("  %s %s  ", sign, words.Pad(k.Option, min(wide, widestName))), k.Text)
+		mark := fmt.Sprintf("  %s %s  ", sign, words.Pad(k.Option, min(wide, widestName)))
+		t.Add(mark + oneLine(k.Text, max(40, tableWidth-words.Width(mark))))
 	}
+}
+
+// oneLine is as much of a text as a line has room for, in whole words.
+func oneLine(text string, room int) string {
+	all := strings.Fields(text)
+	for n := len(all); n > 0; n-- {
+		line := strings.Join(all[:n], " ")
+		if n < len(all) {
+			line += " …"
+		}
+		if words.Width(line) <= room {
+			return line
+		}
+	}
+	return drawing.Short(text, float64(room), 1)
 }
 
 // widestName is as wide as a name may be without moving what stands beside it.
@@ -171,11 +187,7 @@ func (v *view) textChanges(t *words.Lines) {
 		all = append(all, turn.Text)
 	}
 	for _, c := range v.Decision.Changes {
-		to := lookOfOutcome(c.Outcome).Word
-		if len(c.Recommended) > 0 {
-			to += ", " + words.Joined(c.Recommended)
-		}
-		all = append(all, fmt.Sprintf("%s: %s. %s. %s", c.Need, c.Value, to, c.Text))
+		all = append(all, fmt.Sprintf("%s %s: %s. %s", lookOfOutcome(c.Outcome).Symbol, c.Need, c.Value, c.Text))
 	}
 	textList(t, "what would change it", all)
 }

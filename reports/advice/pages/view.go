@@ -47,6 +47,9 @@ func newView(r *advice.Report) *view {
 	for _, f := range r.Figures {
 		v.anchor(f.ID)
 	}
+	for _, t := range r.Times {
+		v.anchor(t.ID)
+	}
 	v.giveStyles()
 	return v
 }
@@ -129,11 +132,11 @@ func tagOf(t advice.Tag) advice.Tag {
 	return advice.Unknown
 }
 
-// answer is that of an option to a requirement: unknown where nobody gave one.
+// answer is that of an option to a requirement: unknown where nobody gave one, or what was given is none.
 func (v *view) answer(option, requirement string) advice.Cell {
 	c, given := v.cells[place{option, requirement}]
 	if !given {
-		return advice.Cell{Option: option, Of: requirement, Answer: advice.DontKnow, Tag: advice.Unknown, Text: "Nothing is known of it."}
+		c.Text = "Nothing is known of it."
 	}
 	c.Tag = tagOf(c.Tag)
 	if c.Answer != advice.Yes && c.Answer != advice.No {
@@ -174,13 +177,18 @@ func (v *view) inOrder() []string {
 	return all
 }
 
-// optionOf is the option that something observed of a lock on a deployment speaks of; empty where it is none of them.
-func (v *view) optionOf(lock, deployment string) string {
-	if _, known := v.options[lock+"@"+deployment]; known {
-		return lock + "@" + deployment
+// optionOf is the option that something observed of a lock on a deployment speaks of: one whose answers rest on it, or else
+// one of its name; empty where it is none of them.
+func (v *view) optionOf(id, lock, deployment string) string {
+	for _, c := range v.Cells {
+		if slices.Contains(c.Evidence, id) {
+			return c.Option
+		}
 	}
-	if o, known := v.options[lock]; known && (o.Deployment == "" || deployment == "" || o.Deployment == deployment) {
-		return lock
+	for _, name := range []string{lock + "@" + deployment, lock} {
+		if _, known := v.options[name]; known {
+			return name
+		}
 	}
 	return ""
 }
