@@ -116,7 +116,7 @@ func (s *Server) runPage(f folder) (runPage, error) {
 		return p, err
 	}
 	p.Results = err == nil
-	if f.Progress != nil {
+	if f.Progress != nil && (f.Progress.Alive || !p.Results) {
 		return p, nil // its cells stand in Progress
 	}
 	found, gaps := map[cellKey][]reports.Observation{}, map[string]string{}
@@ -173,7 +173,7 @@ func (s *Server) others(f folder) (names []string) {
 		return nil
 	}
 	for _, other := range all {
-		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && other.Progress == nil {
+		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			names = append(names, other.Name)
 		}
 	}
@@ -205,8 +205,8 @@ func (s *Server) benchPage(f folder) (benchPage, error) {
 		return benchPage{}, err
 	}
 	p := benchPage{folder: f, Plan: plan, Reports: s.reportsOf(f.Name), Others: s.others(f)}
-	if f.Progress != nil {
-		return p, nil
+	if f.Running() {
+		return p, nil // its rows stand in Progress
 	}
 	var results benchmark.Results
 	if err := s.read(path.Join(f.Name, benchmark.ResultsName), &results); err != nil && !missing(err) {

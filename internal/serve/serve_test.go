@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockbench/histories"
+	"lockbench/reports"
 )
 
 // TestPages asks for each page, and looks for what a user would.
@@ -252,6 +253,11 @@ func TestInProgress(t *testing.T) {
 	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "In progress") {
 		t.Error("a run that ended is still in progress")
 	}
+	// One that was killed was reported: what was found stands there, and that it was killed does so too.
+	if _, err := reports.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "findings", "✗ broken"}, nil)
 	// The time goes on, and nothing else: it is taken for killed.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * quiet) }
