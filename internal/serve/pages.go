@@ -232,11 +232,21 @@ type advicePage struct {
 	folder
 	Advice  *advice.Report
 	Reports []string
+	s       *Server
 }
 
 func (s *Server) advicePage(f folder) (advicePage, error) {
 	r, err := s.advice(f.Name)
-	return advicePage{folder: f, Advice: r, Reports: s.reportsOf(f.Name)}, err
+	return advicePage{folder: f, Advice: r, Reports: s.reportsOf(f.Name), s: s}, err
+}
+
+// Link is a source's folder as it can be shown here; empty where it lies elsewhere.
+func (p advicePage) Link(source string) string {
+	name := path.Join(p.Name, source)
+	if _, known := p.s.kindOf(name); folderName(name) && known {
+		return name
+	}
+	return ""
 }
 
 // gravest are the states of a cell's verdicts, each once, the gravest first.
