@@ -50,6 +50,29 @@ func TestChromium(t *testing.T) {
 	}
 }
 
+// TestReports: the pages that were made of a run do here what they do as files, and fetch nothing.
+func TestReports(t *testing.T) {
+	ctx := chromium.Open(t)
+	_, address := liveServer(t)
+	report := chromium.Visit(t, ctx, address+"/files/20261118-100000-first/report/index.html")
+	if !chromium.Evaluate[bool](report, `getComputedStyle(document.querySelector("h1")).borderLeftStyle == "solid" && document.querySelectorAll("svg.lanes").length > 0`) {
+		t.Error("the report has no style, or no drawings")
+	}
+	report.Quiet()
+	chromium.Evaluate[int](report, `document.querySelector("a[href$='.html']").click(), 0`)
+	drawn := report
+	drawn.Await(`location.pathname.includes("/witness-") && document.readyState == "complete"`)
+	if n := chromium.Evaluate[int](drawn, `document.querySelectorAll("#canvas svg rect").length`); n < 3 {
+		t.Errorf("Porcupine drew %d operations", n)
+	}
+	if chromium.Evaluate[string](drawn, `self.origin`) != "null" {
+		t.Error("a report's script is of the same origin as our pages")
+	}
+	bench := chromium.Visit(t, ctx, address+"/files/20261117-bench-a/report/index.html")
+	drawn.Quiet()
+	bench.Quiet()
+}
+
 // TestKeyboard goes from the list to a run and to a history, and moves about there, with the keyboard alone.
 func TestKeyboard(t *testing.T) {
 	ctx := chromium.Open(t)

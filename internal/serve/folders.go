@@ -79,15 +79,17 @@ func (s *Server) all() (folders []folder, more int, err error) {
 			}
 			continue
 		}
-		k, known := s.kindOf(e.Name())
-		if !e.IsDir() || !known {
+		if !e.IsDir() {
 			continue
 		}
-		if len(folders) == mostFolders {
-			more++
-			continue
+		for _, name := range s.within(e.Name()) {
+			if len(folders) == mostFolders {
+				more++
+				continue
+			}
+			k, _ := s.kindOf(name)
+			folders = append(folders, s.folder(name, k))
 		}
-		folders = append(folders, s.folder(e.Name(), k))
 	}
 	for i := range folders {
 		folders[i].Latest = latest[folders[i].Name]
@@ -98,7 +100,28 @@ func (s *Server) all() (folders []folder, more int, err error) {
 	return folders, more, nil
 }
 
-// kindOf tells what a folder is of. An advice made its evidence beside itself: that comes first.
+// within are a folder, if it is one of ours, and those in it where it is none or an advice: that has its evidence beside it.
+func (s *Server) within(name string) (names []string) {
+	k, known := s.kindOf(name)
+	if known {
+		names = append(names, name)
+	}
+	if known && k != adviceKind {
+		return names
+	}
+	below, err := fs.ReadDir(s.root.FS(), name)
+	if err != nil {
+		return names
+	}
+	for _, e := range below {
+		if _, known := s.kindOf(path.Join(name, e.Name())); e.IsDir() && known {
+			names = append(names, path.Join(name, e.Name()))
+		}
+	}
+	return names
+}
+
+// kindOf tells what a folder is of.
 func (s *Server) kindOf(name string) (kind, bool) {
 	found, known := kind(""), false
 	for _, m := range manifests() {
@@ -139,12 +162,13 @@ func (s *Server) folder(name string, k kind) folder {
 }
 
 // began is when a folder was made that does not say so: as its name says, or when it was last changed.
-func (s *Server) began(name string) (at time.Time) {
+func (s *Server) began(whole string) (at time.Time) {
 	const form = "20060102-150405"
+	name := path.Base(whole)
 	if at, err := time.Parse(form, name[:min(len(name), len(form))]); err == nil {
 		return at
 	}
-	if info, err := s.root.Stat(name); err == nil {
+	if info, err := s.root.Stat(whole); err == nil {
 		at = info.ModTime()
 	}
 	return at

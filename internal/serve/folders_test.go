@@ -199,7 +199,9 @@ func writeAll(t testing.TB) string {
 	write(t, filepath.Join(dir, "20261116-torn", "run.json"), `{"lockbench_run": 1,`)
 	write(t, filepath.Join(dir, "20261116-newer", "bench.json"), `{"lockbench_bench": 99}`)
 	a := advice.Report{Version: advice.Version, Decision: advice.Decision{Outcome: advice.OneLock, Recommended: []string{"fenced"},
-		Sentence: "Take fenced, if what it guards checks tokens."}}
+		Sentence: "Take fenced, if what it guards checks tokens."},
+		Evidence: advice.Evidence{Sources: []advice.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "../20261117-bench-a"}, {ID: "B2", Kind: "bench", Dir: "../../elsewhere"}}}}
+	writeRun(t, filepath.Join(dir, "20261115-advice", "run"), theTime().Add(-120*time.Hour), "broken")
 	if err := reports.WriteJSON(filepath.Join(dir, "20261115-advice", adviceName), a); err != nil {
 		t.Fatal(err)
 	}

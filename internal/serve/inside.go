@@ -62,9 +62,9 @@ func (s *Server) contained(dir string) error {
 	})
 }
 
-// folderName tells whether a name is that of a folder directly in the one that is served.
+// folderName tells whether a name may be that of a folder: one in the folder that is served, or one in such a one.
 func folderName(name string) bool {
-	return name != "." && fs.ValidPath(name) && !strings.ContainsAny(name, `/\`)
+	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
 
 // missing tells whether something is not there, or lies where nothing is served from.
@@ -73,4 +73,6 @@ func missing(err error) bool {
 }
 
 // folderPath is a folder for readers of whole folders: what they read was looked at before, see place and contained.
-func (s *Server) folderPath(name string) string { return filepath.Join(s.dir, name) }
+func (s *Server) folderPath(name string) string {
+	return filepath.Join(s.dir, filepath.FromSlash(name))
+}

@@ -116,7 +116,7 @@ func (s *Server) runPage(f folder) (runPage, error) {
 		return p, err
 	}
 	p.Results = err == nil
-	if f.Progress != nil {
+	if f.Progress != nil && (f.Progress.Alive || !p.Results) {
 		return p, nil // its cells stand in Progress
 	}
 	found, gaps := map[cellKey][]reports.Observation{}, map[string]string{}
@@ -173,7 +173,7 @@ func (s *Server) others(f folder) (names []string) {
 		return nil
 	}
 	for _, other := range all {
-		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && other.Progress == nil {
+		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			names = append(names, other.Name)
 		}
 	}
@@ -205,8 +205,8 @@ func (s *Server) benchPage(f folder) (benchPage, error) {
 		return benchPage{}, err
 	}
 	p := benchPage{folder: f, Plan: plan, Reports: s.reportsOf(f.Name), Others: s.others(f)}
-	if f.Progress != nil {
-		return p, nil
+	if f.Running() {
+		return p, nil // its rows stand in Progress
 	}
 	var results benchmark.Results
 	if err := s.read(path.Join(f.Name, benchmark.ResultsName), &results); err != nil && !missing(err) {
@@ -232,11 +232,21 @@ type advicePage struct {
 	folder
 	Advice  *advice.Report
 	Reports []string
+	s       *Server
 }
 
 func (s *Server) advicePage(f folder) (advicePage, error) {
 	r, err := s.advice(f.Name)
-	return advicePage{folder: f, Advice: r, Reports: s.reportsOf(f.Name)}, err
+	return advicePage{folder: f, Advice: r, Reports: s.reportsOf(f.Name), s: s}, err
+}
+
+// Link is a source's folder as it can be shown here; empty where it lies elsewhere.
+func (p advicePage) Link(source string) string {
+	name := path.Join(p.Name, source)
+	if _, known := p.s.kindOf(name); folderName(name) && known {
+		return name
+	}
+	return ""
 }
 
 // gravest are the states of a cell's verdicts, each once, the gravest first.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockbench/histories"
+	"lockbench/reports"
 )
 
 // TestPages asks for each page, and looks for what a user would.
@@ -24,16 +25,21 @@ func TestPages(t *testing.T) {
 		status     int
 		has, lacks []string
 	}{
-		{"/", 200, []string{"10 folders", "✗", "broken", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
+		{"/", 200, []string{"11 folders", "✗", "broken", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
 			"It cannot be read: run.json: unexpected end of JSON input.", "99", "advised", "fenced", "latest", "data-every"}, nil},
-		{"/?q=bench+synthetic", 200, []string{"2 folders of 10", "20261117-bench-a"}, []string{"20261118-100000-first"}},
+		{"/?q=bench+synthetic", 200, []string{"2 folders of 11", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
 		{"/folder/20261118-100000-first", 200, []string{"sound", "broken", "/history/20261118-100000-first/lock1/contend+none/001",
 			"/files/20261118-100000-first/report/index.html", "mutual-exclusion", "1 violation", "Set beside"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
 		{"/folder/20261117-bench-a", 200, []string{"fenced", "goodput", "passed", "report/index.html"}, []string{"withheld"}},
-		{"/folder/20261115-advice", 200, []string{"Take fenced, if what it guards checks tokens.", "/files/20261115-advice/advice.html"}, nil},
+		{"/folder/20261115-advice", 200, []string{"Take fenced, if what it guards checks tokens.", "/files/20261115-advice/advice.html",
+			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
+		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
+		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"both inside 1"}, nil},
+		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/folder/20261115-advice%2F..%2F20261115-advice", 404, nil, nil},
 		{"/folder/20261116-torn", 422, []string{"cannot be read", "unexpected end"}, nil},
 		{"/folder/nowhere", 404, []string{"no such folder"}, nil},
 		{"/nowhere", 404, []string{"no such page"}, nil},
@@ -252,6 +258,11 @@ func TestInProgress(t *testing.T) {
 	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "In progress") {
 		t.Error("a run that ended is still in progress")
 	}
+	// One that was killed was reported: what was found stands there, and that it was killed does so too.
+	if _, err := reports.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "findings", "✗ broken"}, nil)
 	// The time goes on, and nothing else: it is taken for killed.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * quiet) }
