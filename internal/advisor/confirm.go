@@ -1,0 +1,151 @@
+// Package advisor finds out what an advice needs to know of this machine, and tries what an advice says: pauses are measured,
+// leases confirmed by processes that really stand still.
+package advisor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/faults"
+	"lockbench/internal/trial"
+	"lockbench/reports/advice"
+	"lockbench/workloads"
+)
+
+const (
+	// ConfirmTrials is how many trials each lease is tried in.
+	ConfirmTrials = 6
+	// pausesEach is how many pauses fall into holds in each of them.
+	pausesEach = 10
+
+	longerWork = "longer-work" // what the histories call work that stands still with its process
+)
+
+// ConfirmCells are the cells in which a lock's points are tried, one for each: its process stands still in one hold after
+// the other. Each is to be tried ConfirmTrials times, with servers of its own; many at once do each other no harm,
+// since they mostly wait. Nothing is claimed of what such a hold comes to.
+func ConfirmCells(lock impls.Impl, deployment string, points []advice.TrialPoint) []trial.Cell {
+	lock.Expect = nil
+	loads := workloads.All()
+	contend := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == "contend" })]
+	var cells []trial.Cell
+	for _, p := range points {
+		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: contend, Scenario: ConfirmScenario(p),
+			Fault:  pausing(p),
+			Partly: true, // a hold that was not to be had for long leaves fewer pauses, and those count
+		})
+	}
+	return cells
+}
+
+// ConfirmScenario is the scenario that a point's cell is part of.
+func ConfirmScenario(p advice.TrialPoint) string { return "lease-" + p.TTL.String() }
+
+// pausing is the fault of a point.
+func pausing(p advice.TrialPoint) faults.Fault {
+	return faults.Fault{
+		Name: advice.PauseFault, Kind: faults.Clients,
+		Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
+		Shape: func(of *workloads.Params, _ faults.Scene) {
+			seed := of.Seed
+			*of = workloads.Defaults()
+			of.Seed, of.TTL = seed, p.TTL
+			of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
+			of.Hold, of.Think = othersHold, othersThink
+			of.Duration = lasts(draw(p, seed))
+		},
+		Plan: func(s faults.Scene) faults.Plan { return plan(draw(p, s.Seed)) },
+	}
+}
+
+// How the others live: they are there to wait, and leave the key alone soon, so that the victim gets it again.
+const (
+	othersHold  = 2 * time.Millisecond
+	othersThink = 5 * time.Millisecond
+	between     = 150 * time.Millisecond // from one hold of the victim to the next, at most as a rule
+)
+
+// still is one time for which the victim's process stands still.
+type still struct {
+	after time.Duration // the grant
+	lasts time.Duration
+	work  time.Duration // of the hold, with the pause in it
+}
+
+// draw draws the pauses of a trial: each begins anywhere in its hold.
+func draw(p advice.TrialPoint, seed uint64) []still {
+	r := rand.New(rand.NewPCG(seed, uint64(p.TTL)))
+	var out []still
+	for range pausesEach {
+		pause := min(p.Pause.Quantile(1-r.Float64()), p.Cut)
+		out = append(out, still{after: time.Duration(r.Float64() * float64(p.Hold)), lasts: pause, work: p.Hold + pause})
+	}
+	return out
+}
+
+// plan stops the victim's process in one hold after the other. Its work is somebody's in this process, who would go on
+// meanwhile: so it is longer by the pause.
+func plan(pauses []still) faults.Plan {
+	const victim int32 = 0
+	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
+	for i, s := range pauses {
+		granted := workloads.Moment{Client: victim, Iteration: uint64(i), Point: workloads.Granted}
+		p.Steps = append(p.Steps,
+			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.work}},
+			faults.Step{Name: advice.PauseFault, When: faults.Trigger{At: granted, Later: max(s.after, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.lasts, 1),
+				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // at the latest, so that one is over before the next
+	}
+	return p
+}
+
+// lasts is how long a trial may take: until the victim has had its holds.
+func lasts(pauses []still) time.Duration {
+	d := between
+	for _, s := range pauses {
+		d += s.work + between
+	}
+	return d
+}
+
+// Confirm reads what became of the points that were tried in a run's folder. source is what the report calls that.
+func Confirm(lock impls.Impl, deployment string, points []advice.TrialPoint, folder, source string) ([]advice.Confirmed, error) {
+	out := []advice.Confirmed{}
+	for i, c := range ConfirmCells(lock, deployment, points) {
+		files, err := counted(folder, c.Dir())
+		if err != nil {
+			return nil, err
+		}
+		confirmed, err := points[i].ConfirmedBy(folder, source, files)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, confirmed)
+	}
+	return out, nil
+}
+
+// counted are the histories of a cell's trials, but for those of void ones.
+func counted(folder, dir string) ([]string, error) {
+	trials, err := os.ReadDir(filepath.Join(folder, filepath.FromSlash(dir)))
+	if err != nil {
+		return nil, fmt.Errorf("a lease that was to be tried: %w", err)
+	}
+	var files []string
+	for _, t := range trials {
+		file := path.Join(dir, t.Name(), "history.jsonl.zst")
+		has := func(file string) bool {
+			_, err := os.Stat(filepath.Join(folder, filepath.FromSlash(file)))
+			return err == nil
+		}
+		if has(file) && !has(path.Join(dir, t.Name(), "void.json")) {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
