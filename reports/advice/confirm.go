@@ -23,20 +23,24 @@ type TrialPoint struct {
 
 // What a trial can tell and has time for.
 const (
-	leastTried   = 500 * time.Millisecond // shorter leases are over before a machine has done a thing on time
-	longestCycle = 1500 * time.Millisecond
-	longestPause = 8 * time.Second // a process that says nothing for longer is given up
-	usualShare   = 0.5             // of the first point; the second is where it is rarer, the third where it is not to happen
-	rarerShare   = 0.15
+	leastTried    = 500 * time.Millisecond // shorter leases are over before a machine has done a thing on time
+	longestCycle  = 1500 * time.Millisecond
+	longestPause  = 8 * time.Second        // a process that says nothing for longer is given up
+	shortestPause = 100 * time.Microsecond // shorter ones would have to be made so much longer that the trial said nothing
+	usualShare    = 0.5                    // of the first point; the second is where it is rarer, the third where it is not to happen
+	rarerShare    = 0.15
 )
 
 // TrialPoints are three leases to be tried for a model: one that half of the pauses outlast, one that few do, and one that is
 // advised, or would be if others recovered in time. The work takes its median, or less where pauses are so short beside it
 // that the trial could not tell them from nothing; then all times are made longer, or shorter, by one factor, so that a
-// machine can keep to them and a person can wait for them.
+// machine can keep to them and a person can wait for them. There is none where pauses are too short to be made.
 func (m LeaseModel) TrialPoints(advised, shortest time.Duration) []TrialPoint {
 	if advised == 0 {
 		advised = m.Needed()
+	}
+	if m.Pause.quantile(0.5) < float64(shortestPause) {
+		return nil
 	}
 	hold := min(m.Hold.quantile(0.5), m.Pause.quantile(0.5))
 	scale := 1.0

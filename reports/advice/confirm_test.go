@@ -69,6 +69,15 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
+// TestNothingToTry: where nothing stands still there is no trial of it.
+func TestNothingToTry(t *testing.T) {
+	in := leaseInputs(Fixed)
+	in.Needs.Pauses = Pauses{}
+	if points := in.Model().TrialPoints(0, 0); len(points) != 0 {
+		t.Errorf("%+v", points)
+	}
+}
+
 // TestConfirmed: what is predicted agrees if it lies in the interval of what was seen.
 func TestConfirmed(t *testing.T) {
 	p := TrialPoint{TTL: time.Second, Hold: 300 * time.Millisecond, Scale: 0.1, Predicted: 0.15}
