@@ -35,7 +35,11 @@ const (
 // advised, or would be if others recovered in time. The work takes its median, or less where pauses are so short beside it
 // that the trial could not tell them from nothing; then all times are made longer, or shorter, by one factor, so that a
 // machine can keep to them and a person can wait for them. There is none where pauses are too short to be made.
-func (m LeaseModel) TrialPoints(advised, shortest time.Duration) []TrialPoint {
+//
+// Of a lock whose waiters ask again and again, the next is granted when one of the two that wait in a trial asks, which is so long
+// after the end of the lease as the longest time between two tries, backOff, makes likely. The curve takes no account of that:
+// where many wait, one asks at once.
+func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if advised == 0 {
 		advised = m.Needed()
 	}
@@ -48,12 +52,12 @@ func (m LeaseModel) TrialPoints(advised, shortest time.Duration) []TrialPoint {
 		scale = float64(longestCycle) / cycle
 	}
 	for range 4 { // round trips are what they are, so that the lease does not grow as the other times do
-		if half, least := m.tried(hold, scale).outlasted(usualShare), float64(max(leastTried, shortest)); half < least {
+		if half, least := m.tried(hold, scale, backOff).outlasted(usualShare), float64(max(leastTried, shortest)); half < least {
 			scale *= least / half
 		}
 	}
 	scale = digits2(scale)
-	t := m.tried(hold, scale)
+	t := m.tried(hold, scale, backOff)
 	ttls := []time.Duration{readable(t.outlasted(usualShare)), readable(t.outlasted(rarerShare)), readable(float64(advised) * scale)}
 	var points []TrialPoint
 	for _, ttl := range ttls {
@@ -64,17 +68,47 @@ func (m LeaseModel) TrialPoints(advised, shortest time.Duration) []TrialPoint {
 	return points
 }
 
-// tried is the model of a trial: the work takes the same time whenever, and round trips are what they are.
-func (m LeaseModel) tried(hold, scale float64) LeaseModel {
-	return LeaseModel{Lease: m.Lease, Acquire: m.Acquire, Hold: Always(time.Duration(hold * scale).Round(time.Millisecond)), Pause: m.Pause.scaled(scale)}
+// trialModel is the model of a trial.
+type trialModel struct {
+	LeaseModel
+	late []portion // from the end of a lease to the next grant
+}
+
+// tried has the work take the same time whenever. Round trips are what they are, and so are the times between tries.
+func (m LeaseModel) tried(hold, scale float64, backOff time.Duration) trialModel {
+	return trialModel{LeaseModel{Lease: m.Lease, Acquire: m.Acquire, Hold: Always(time.Duration(hold * scale).Round(time.Millisecond)),
+		Pause: m.Pause.scaled(scale)}, untilAsked(float64(backOff))}
+}
+
+// untilAsked is the time until the first of two waiters asks, each of which pauses for between half and all of a back-off.
+func untilAsked(backOff float64) []portion {
+	const n = 32
+	var out []portion
+	for i := range n {
+		left := math.Sqrt((float64(i) + 0.5) / n) // the share of times to the next try of one waiter that are longer
+		at := 0.75 * (1 - left)                   // what is left of a pause that is longer than half
+		if left < 1.0/3 {
+			at = 1 - math.Sqrt(0.75*left)
+		}
+		out = append(out, portion{at * backOff, 1.0 / n})
+	}
+	return out
+}
+
+// givenPause is the probability that a paused hold is doubled.
+func (t trialModel) givenPause(ttl float64) (p float64) {
+	for _, late := range t.late {
+		p += late.share * t.LeaseModel.givenPause(ttl, ttl+late.at)
+	}
+	return p
 }
 
 // outlasted is the lease that a share of the pauses outlasts.
-func (m LeaseModel) outlasted(share float64) float64 {
+func (t trialModel) outlasted(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
-	for most/least > 1.0001 {
+	for most/least > 1.001 {
 		ttl := math.Sqrt(least * most)
-		if m.givenPause(ttl) > share {
+		if t.givenPause(ttl) > share {
 			least = ttl
 		} else {
 			most = ttl

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestTrialPoints(t *testing.T) {
 			in := leaseInputs(l)
 			change(&in)
 			m := in.Model()
-			points := m.TrialPoints(time.Duration(AdviseLease(in).AdvisedNS), in.Shortest)
+			points := m.TrialPoints(time.Duration(AdviseLease(in).AdvisedNS), in.Shortest, 50*time.Millisecond)
 			if len(points) != 3 {
 				t.Fatalf("%s: %d points", name, len(points))
 			}
@@ -69,11 +70,57 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
+// TestUntilAsked: how late the first of two waiters asks, against what is drawn.
+func TestUntilAsked(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	next := func() float64 { // the time from any moment to the next try
+		at := -1000 * r.Float64()
+		for at < 0 {
+			at += 25 + 25*r.Float64()
+		}
+		return at
+	}
+	const n = 20_000
+	var mean, over20 float64
+	for range n {
+		late := min(next(), next())
+		mean += late / n
+		if late > 20 {
+			over20 += 1.0 / n
+		}
+	}
+	var mean2, over20b float64
+	for _, p := range untilAsked(50) {
+		mean2 += p.at * p.share
+		if p.at > 20 {
+			over20b += p.share
+		}
+	}
+	near(t, "mean", mean2, mean, 0.2)
+	near(t, "share over 20", over20b, over20, 0.03)
+	for _, p := range untilAsked(0) {
+		if p.at != 0 {
+			t.Errorf("whoever is told asks at once, and not %v later", p.at)
+		}
+	}
+}
+
+// TestLateWaitersAreFewer: where waiters ask now and then, fewer holds are doubled by the same pauses.
+func TestLateWaitersAreFewer(t *testing.T) {
+	for _, l := range []Lease{Fixed, Renewed} {
+		m := leaseInputs(l).Model()
+		at, later := m.tried(50e6, 10, 0).givenPause(600e6), m.tried(50e6, 10, 50*time.Millisecond).givenPause(600e6)
+		if later >= at || later < at*0.8 {
+			t.Errorf("%s: %v, and %v where waiters ask at once", l, later, at)
+		}
+	}
+}
+
 // TestNothingToTry: where nothing stands still there is no trial of it.
 func TestNothingToTry(t *testing.T) {
 	in := leaseInputs(Fixed)
 	in.Needs.Pauses = Pauses{}
-	if points := in.Model().TrialPoints(0, 0); len(points) != 0 {
+	if points := in.Model().TrialPoints(0, 0, 0); len(points) != 0 {
 		t.Errorf("%+v", points)
 	}
 }

@@ -54,7 +54,7 @@ func (m LeaseModel) Point(ttl time.Duration) LeasePoint {
 	if double < impossible {
 		double = 0
 	}
-	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t)),
+	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t, t)),
 		RecoveryMeanNS: int64(digits4(m.recovery(t) + float64(m.HandOffMean))), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
@@ -74,7 +74,9 @@ func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 // double is the probability that a hold is doubled.
 func (m LeaseModel) double(ttl float64) (p float64) {
 	if m.Lease == Renewed {
-		m.each(func(trip, length, share float64) { p += share * -math.Expm1(-m.rate()*m.deadly(ttl, trip, length)) })
+		m.each(func(trip, length, share float64) {
+			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
+		})
 		return p
 	}
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -90,28 +92,29 @@ func (m LeaseModel) double(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause is the probability that a hold is doubled into which a pause falls.
-func (m LeaseModel) givenPause(ttl float64) float64 {
+// givenPause is the probability that a hold is doubled into which a pause falls, where the next is granted so long after the
+// lease was set last: when it is over, or some time later.
+func (m LeaseModel) givenPause(ttl, granted float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
 		lengths += share * length
 		switch {
 		case m.Lease == Renewed:
-			struck += share * m.deadly(ttl, trip, length)
-		case length > ttl:
+			struck += share * m.deadly(ttl, granted, trip, length)
+		case length > granted:
 			struck += share * length
 		default:
-			struck += share * length * m.Pause.exceeds(ttl-length)
+			struck += share * length * m.Pause.exceeds(granted-length)
 		}
 	})
 	return struck / lengths
 }
 
 // deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
-func (m LeaseModel) deadly(ttl, trip, length float64) float64 {
+func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // the integral over the time since the last renewal
-		left := ttl - trip
+		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}
 	whole := math.Floor(length / period)
