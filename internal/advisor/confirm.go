@@ -1,13 +1,8 @@
-// Package advisor finds out what an advice needs to know of this machine, and tries what an advice says: pauses are measured,
-// leases confirmed by processes that really stand still.
 package advisor
 
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -27,6 +22,16 @@ const (
 	longerWork = "longer-work" // what the histories call work that stands still with its process
 )
 
+// Confirming are the cells in which an advised lease, and two that are too short, are tried; none where there is no lease to
+// choose.
+func Confirming(_ advice.Needs, l *advice.LeaseAdvice) []trial.Cell {
+	if l == nil || len(l.Points) == 0 {
+		return nil
+	}
+	lock, on := kept{lock: l.Option}.impl()
+	return ConfirmCells(lock, on, l.Points)
+}
+
 // ConfirmCells are the cells in which a lock's points are tried, one for each: its process stands still in one hold after
 // the other. Each is to be tried ConfirmTrials times, with servers of its own; many at once do each other no harm,
 // since they mostly wait. Nothing is claimed of what such a hold comes to.
@@ -45,7 +50,7 @@ func ConfirmCells(lock impls.Impl, deployment string, points []advice.TrialPoint
 }
 
 // ConfirmScenario is the scenario that a point's cell is part of.
-func ConfirmScenario(p advice.TrialPoint) string { return "lease-" + p.TTL.String() }
+func ConfirmScenario(p advice.TrialPoint) string { return advice.LeaseScenario(p.TTL) }
 
 // pausing is the fault of a point.
 func pausing(p advice.TrialPoint) faults.Fault {
@@ -60,7 +65,7 @@ func pausing(p advice.TrialPoint) faults.Fault {
 			of.Hold, of.Think = othersHold, othersThink
 			of.Duration = lasts(draw(p, seed))
 		},
-		Plan: func(s faults.Scene) faults.Plan { return plan(draw(p, s.Seed)) },
+		Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
 	}
 }
 
@@ -71,81 +76,36 @@ const (
 	between     = 150 * time.Millisecond // from one hold of the victim to the next, at most as a rule
 )
 
-// still is one time for which the victim's process stands still.
-type still struct {
-	after time.Duration // the grant
-	lasts time.Duration
-	work  time.Duration // of the hold, with the pause in it
-}
-
-// draw draws the pauses of a trial: each begins anywhere in its hold.
-func draw(p advice.TrialPoint, seed uint64) []still {
+// draw draws the pauses of a trial.
+func draw(p advice.TrialPoint, seed uint64) []advice.Struck {
 	r := rand.New(rand.NewPCG(seed, uint64(p.TTL)))
-	var out []still
+	var out []advice.Struck
 	for range pausesEach {
-		pause := min(p.Pause.Quantile(1-r.Float64()), p.Cut)
-		out = append(out, still{after: time.Duration(r.Float64() * float64(p.Hold)), lasts: pause, work: p.Hold + pause})
+		out = append(out, p.Draw(r))
 	}
 	return out
 }
 
-// plan stops the victim's process in one hold after the other. Its work is somebody's in this process, who would go on
+// standing stops the victim's process in one hold after the other. Its work is somebody's in this process, who would go on
 // meanwhile: so it is longer by the pause.
-func plan(pauses []still) faults.Plan {
+func standing(pauses []advice.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
 	for i, s := range pauses {
 		granted := workloads.Moment{Client: victim, Iteration: uint64(i), Point: workloads.Granted}
 		p.Steps = append(p.Steps,
-			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.work}},
-			faults.Step{Name: advice.PauseFault, When: faults.Trigger{At: granted, Later: max(s.after, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.lasts, 1),
+			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}},
+			faults.Step{Name: advice.PauseFault, When: faults.Trigger{At: granted, Later: max(s.After, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.Pause, 1),
 				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // at the latest, so that one is over before the next
 	}
 	return p
 }
 
 // lasts is how long a trial may take: until the victim has had its holds.
-func lasts(pauses []still) time.Duration {
+func lasts(pauses []advice.Struck) time.Duration {
 	d := between
 	for _, s := range pauses {
-		d += s.work + between
+		d += s.Hold + s.Pause + between
 	}
 	return d
-}
-
-// Confirm reads what became of the points that were tried in a run's folder. source is what the report calls that.
-func Confirm(lock impls.Impl, deployment string, points []advice.TrialPoint, folder, source string) ([]advice.Confirmed, error) {
-	out := []advice.Confirmed{}
-	for i, c := range ConfirmCells(lock, deployment, points) {
-		files, err := counted(folder, c.Dir())
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := points[i].ConfirmedBy(folder, source, files)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, confirmed)
-	}
-	return out, nil
-}
-
-// counted are the histories of a cell's trials, but for those of void ones.
-func counted(folder, dir string) ([]string, error) {
-	trials, err := os.ReadDir(filepath.Join(folder, filepath.FromSlash(dir)))
-	if err != nil {
-		return nil, fmt.Errorf("a lease that was to be tried: %w", err)
-	}
-	var files []string
-	for _, t := range trials {
-		file := path.Join(dir, t.Name(), "history.jsonl.zst")
-		has := func(file string) bool {
-			_, err := os.Stat(filepath.Join(folder, filepath.FromSlash(file)))
-			return err == nil
-		}
-		if has(file) && !has(path.Join(dir, t.Name(), "void.json")) {
-			files = append(files, file)
-		}
-	}
-	return files, nil
 }

@@ -32,6 +32,11 @@ const (
 	mostPauses = 1_000_000 // that are kept: more would not change a quantile
 )
 
+// MeasurePauses measures for so long how processes of this machine stand still.
+func MeasurePauses(ctx context.Context, d time.Duration) (advice.Pauses, error) {
+	return Meter{For: d}.Measure(ctx)
+}
+
 // Measure measures until the time is up or ctx ends, and says what it saw. A machine that never stood still is said to
 // have paused for no time; whether anything at all was measured is the error.
 func (m Meter) Measure(ctx context.Context) (advice.Pauses, error) {

@@ -3,7 +3,7 @@ package advice
 import (
 	"fmt"
 
-	"lockbench/histories"
+	record "lockbench/histories"
 )
 
 // Paused is what the pauses of one or several trials came to.
@@ -18,7 +18,7 @@ const PauseFault = "process-pause"
 // PausesIn reads a history for what became of the holds into which pauses fell. A hold is what its application lived through:
 // from the grant that it read until it called the release or was told of the loss.
 func PausesIn(file string) (Paused, error) {
-	r, err := histories.Open(file)
+	r, err := record.Open(file)
 	if err != nil {
 		return Paused{}, err
 	}
@@ -30,9 +30,9 @@ func PausesIn(file string) (Paused, error) {
 	return p, nil
 }
 
-func pausesIn(next func() (histories.Line, error)) (Paused, error) {
+func pausesIn(next func() (record.Line, error)) (Paused, error) {
 	l := lived{holds: map[int32]*livedHold{}}
-	_, err := histories.Replay(next, func(ev histories.Event) error {
+	_, err := record.Replay(next, func(ev record.Event) error {
 		l.event(ev)
 		return nil
 	})
@@ -51,24 +51,24 @@ type livedHold struct {
 	paused, doubled bool
 }
 
-func (l *lived) event(ev histories.Event) {
+func (l *lived) event(ev record.Event) {
 	op := ev.Op
 	h := l.holds[op.Client]
 	switch {
-	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.OK:
+	case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK:
 		l.granted(op)
-	case op.Kind == histories.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
+	case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
 		h.paused = true
 	case op.EndsClient() && !ev.Return:
 		delete(l.holds, op.Client) // it is not known what it would have done
 	case h == nil || op.Hold != h.number:
-	case op.Kind == histories.Release && !ev.Return, op.Kind == histories.Lost:
+	case op.Kind == record.Release && !ev.Return, op.Kind == record.Lost:
 		l.ended(op.Client, h)
 	}
 }
 
 // granted has every other hold of the key doubled that is not over. An owner who enters again holds on.
-func (l *lived) granted(op *histories.Op) {
+func (l *lived) granted(op *record.Op) {
 	for client, h := range l.holds {
 		if h.key == op.Key && client != op.Client {
 			h.doubled = true

@@ -54,7 +54,7 @@ func (m LeaseModel) Point(ttl time.Duration) LeasePoint {
 	if double < impossible {
 		double = 0
 	}
-	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t, t)),
+	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t)),
 		RecoveryMeanNS: int64(digits4(m.recovery(t) + float64(m.HandOffMean))), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
@@ -92,22 +92,26 @@ func (m LeaseModel) double(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause is the probability that a hold is doubled into which a pause falls, where the next is granted so long after the
-// lease was set last: when it is over, or some time later.
-func (m LeaseModel) givenPause(ttl, granted float64) float64 {
+// givenPause is the probability that a hold is doubled into which a pause falls.
+func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
 		lengths += share * length
-		switch {
-		case m.Lease == Renewed:
-			struck += share * m.deadly(ttl, granted, trip, length)
-		case length > granted:
-			struck += share * length
-		default:
-			struck += share * length * m.Pause.exceeds(granted-length)
-		}
+		struck += share * length * m.struck(ttl, ttl, trip, length)
 	})
 	return struck / lengths
+}
+
+// struck is the probability that a pause doubles a hold of a length, where the next is granted so long after the lease was set
+// last: when it is over, or some time later.
+func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
+	switch {
+	case m.Lease == Renewed:
+		return m.deadly(ttl, granted, trip, length) / length
+	case length > granted:
+		return 1
+	}
+	return m.Pause.exceeds(granted - length)
 }
 
 // deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
