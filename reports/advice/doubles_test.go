@@ -52,7 +52,7 @@ func TestPauses(t *testing.T) {
 		{"two pauses in one hold", []record.Op{grant(0, 1, 10), pause(0, 20), pause(0, 24), release(0, 1, 50)}, Paused{1, 0}},
 		{"two holds", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), release(1, 2, 40), release(0, 1, 50), grant(0, 3, 60), pause(0, 62), release(0, 3, 70)}, Paused{2, 1}},
 		{"a hold that never ended", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30)}, Paused{}},
-		{"nor one of who is gone", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), gone, release(1, 2, 50)}, Paused{}},
+		{"nor one of who is gone", []record.Op{grant(0, 1, 10), pause(0, 20), grant(1, 2, 30), gone, lost(0, 1, 50)}, Paused{}},
 	} {
 		got, err := pausesIn(record.Ops(c.ops))
 		if err != nil || got != c.want {

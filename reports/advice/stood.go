@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -58,7 +57,7 @@ func nameOf(options []Option, c reports.Measurement) string {
 func (d *deciding) confirm(a *LeaseAdvice) {
 	for _, p := range a.Points {
 		for _, s := range d.Stood {
-			if s.Lock == a.Option && s.TTLNS == int64(p.TTL) && path.Dir(path.Dir(s.Dir)) == LeaseScenario(p.TTL) {
+			if s.Lock == a.Option && s.TTLNS == int64(p.TTL) {
 				a.Confirmed = append(a.Confirmed, p.confirmed(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
 				break
 			}

@@ -36,7 +36,11 @@ func TestTrialPoints(t *testing.T) {
 					t.Errorf("%s, %s: %v %v %v %v", name, l, p.TTL, p.Scale, p.HoldCut, p.PauseCut)
 				}
 			}
-			if cycle := m.tried(half.Scale, 0).cycle(float64(half.TTL)); cycle > 2.2*float64(max(longestCycle, in.Shortest)) {
+			cycle := m.tried(half.Scale, 0).cycle(float64(half.TTL))
+			if half.Scale < 1 && cycle < 0.8*float64(longestCycle) {
+				t.Errorf("%s, %s: all is made shorter than it need be: a hold and its pause take %v", name, l, time.Duration(cycle))
+			}
+			if cycle > 2.2*float64(max(longestCycle, in.Shortest)) {
 				t.Errorf("%s, %s: a hold and its pause take %v", name, l, time.Duration(cycle))
 			}
 		}
