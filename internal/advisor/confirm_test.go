@@ -54,6 +54,9 @@ func TestConfirmCells(t *testing.T) {
 		if s.When.At != (workloads.Moment{Iteration: uint64(i / 2), Point: workloads.Granted}) {
 			t.Errorf("step %d is due at %+v", i, s.When.At)
 		}
+		if next := (workloads.Moment{Iteration: uint64(i/2) + 1, Point: workloads.Asking}); s.Do.Verb == faults.Pause && s.Until != next {
+			t.Errorf("pause %d may go on in the next hold: %+v", i, s)
+		}
 	}
 }
 

@@ -22,8 +22,7 @@ func (slow) Do(context.Context, faults.Action) (Effect, error) {
 	return Effect{Heal: func() error { return nil }}, nil
 }
 
-// TestPauseLasts: a process stands still for as long as it is to, however long it takes to see that it does; and the next
-// hold does not begin before it was seen to go on.
+// TestPauseLasts: a process stands still for as long as it is to, however long it takes to see that it does.
 func TestPauseLasts(t *testing.T) {
 	for _, c := range []struct {
 		verb faults.Verb
