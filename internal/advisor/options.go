@@ -99,7 +99,7 @@ func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 
 func (k kept) option(i impls.Impl, on string) advice.Option {
 	o := advice.Option{Name: k.lock, Kind: advice.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease, Peer: i.Peer,
-		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages}
+		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff)}
 	for _, e := range i.Expect {
 		if e.Verdict == impls.Breaks {
 			o.Claims = append(o.Claims, advice.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment,

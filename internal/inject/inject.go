@@ -212,15 +212,20 @@ func (s *step) do(ctx context.Context) {
 	}
 	s.due = true
 	told := s.begin()
+	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
 	if s.err == nil && s.For > 0 {
-		s.in.work.Go(s.healLater)
+		left := s.For
+		if s.Do.Verb == faults.Pause { // a process stands still at once, and is seen to only when all of its threads were looked at
+			left -= time.Since(began)
+		}
+		s.in.work.Go(func() { s.healAfter(left) })
 	}
 }
 
-func (s *step) healLater() {
-	timer := time.NewTimer(s.For)
+func (s *step) healAfter(d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -71,8 +71,8 @@ const attempts = 5
 // 002, ... in dir, those of repeated ones after all others. granted shows how far it is. A trial whose attempts
 // are all void is an error. When ctx ends it is cut short, judged as far as it got, and returned.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
+	s.Params.Seed += uint64(n) // first, for what a fault draws may say how long it takes
 	s.Params = s.params(c)
-	s.Params.Seed += uint64(n)
 	s.LockParams = s.lockParams(c)
 	var out Outcome
 	for attempt := range attempts {

@@ -100,7 +100,10 @@ func (d Distribution) exceeds(x float64) float64 {
 // steepness is the exponent of the power between two knots.
 func (a knot) steepness(b knot) float64 { return math.Log(a.over/b.over) / math.Log(b.at/a.at) }
 
-// quantile is the time that a share takes longer than.
+// Quantile is the time that a share takes longer than.
+func (d Distribution) Quantile(over float64) time.Duration { return time.Duration(d.quantile(over)) }
+
+// quantile is the same in nanoseconds.
 func (d Distribution) quantile(over float64) float64 {
 	for i := 1; i < len(d.knots); i++ {
 		a, b := d.knots[i-1], d.knots[i]

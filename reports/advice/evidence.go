@@ -14,6 +14,7 @@ type Evidence struct {
 	Findings []Finding      `json:"findings"`
 	Figures  []Figure       `json:"figures"`
 	Times    []RecordedTime `json:"times"`
+	Stood    []StoodStill   `json:"stood_still"`
 }
 
 // Source is one folder of results.

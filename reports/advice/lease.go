@@ -68,6 +68,7 @@ func AdviseLease(in LeaseInputs) *LeaseAdvice {
 			}
 		}
 		out.Sentence = in.sentence(m, needed, out)
+		out.Points = m.TrialPoints(time.Duration(out.AdvisedNS), time.Duration(in.Option.ShortestNS), time.Duration(in.Option.BackOffNS))
 	default:
 		out.Sentence = fmt.Sprintf("%s has no lease to choose: nothing ends a hold whose holder has died.", out.Option)
 	}

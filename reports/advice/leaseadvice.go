@@ -9,6 +9,8 @@ type LeaseAdvice struct {
 	Inputs    []Statement  `json:"inputs"` // what the curve is made from
 	Curve     []LeasePoint `json:"curve"`  // by rising lease
 	Confirmed []Confirmed  `json:"confirmed"`
+
+	Points []TrialPoint `json:"-"` // that are to be tried; they follow from the inputs
 }
 
 // LeasePoint is what a lease of one length comes to.

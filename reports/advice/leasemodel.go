@@ -50,14 +50,11 @@ const impossible = 1e-12
 // Point is what a lease of one length comes to.
 func (m LeaseModel) Point(ttl time.Duration) LeasePoint {
 	t := float64(ttl)
-	double, given := m.fixed(t)
-	if m.Lease == Renewed {
-		double, given = m.renewed(t)
-	}
+	double := m.double(t)
 	if double < impossible {
 		double = 0
 	}
-	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(given),
+	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t)),
 		RecoveryMeanNS: int64(digits4(m.recovery(t) + float64(m.HandOffMean))), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
@@ -74,47 +71,58 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 // rate is that of pauses, for each nanosecond.
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-// renewed is the probability that a hold is doubled, and the same where a pause falls into it.
-func (m LeaseModel) renewed(ttl float64) (double, given float64) {
+// double is the probability that a hold is doubled.
+func (m LeaseModel) double(ttl float64) (p float64) {
+	if m.Lease == Renewed {
+		m.each(func(trip, length, share float64) {
+			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
+		})
+		return p
+	}
+	for _, a := range m.Acquire.portions(acquirePortions) {
+		p += a.share * m.Hold.exceeds(ttl-a.at) // without any pause
+	}
+	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
+	sums := newSums(m.Pause, ttl, m.rate()*longest)
+	m.each(func(_, length, share float64) {
+		if length <= ttl {
+			p += share * sums.exceed(m.rate()*length, ttl-length)
+		}
+	})
+	return min(1, p)
+}
+
+// givenPause is the probability that a hold is doubled into which a pause falls.
+func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
-		deadly := m.deadly(ttl, trip, length)
-		double += share * -math.Expm1(-m.rate()*deadly)
-		struck += share * deadly
 		lengths += share * length
+		struck += share * length * m.struck(ttl, ttl, trip, length)
 	})
-	return double, struck / lengths
+	return struck / lengths
+}
+
+// struck is the probability that a pause doubles a hold of a length, where the next is granted so long after the lease was set
+// last: when it is over, or some time later.
+func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
+	switch {
+	case m.Lease == Renewed:
+		return m.deadly(ttl, granted, trip, length) / length
+	case length > granted:
+		return 1
+	}
+	return m.Pause.exceeds(granted - length)
 }
 
 // deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
-func (m LeaseModel) deadly(ttl, trip, length float64) float64 {
+func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // the integral over the time since the last renewal
-		left := ttl - trip
+		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
 	}
 	whole := math.Floor(length / period)
 	return whole*upTo(period) + upTo(length-whole*period)
-}
-
-// fixed is the probability that a hold is doubled, and the same where one pause falls into it.
-func (m LeaseModel) fixed(ttl float64) (double, given float64) {
-	var struck, lengths float64
-	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
-	sums := newSums(m.Pause, ttl, m.rate()*longest)
-	for _, a := range m.Acquire.portions(acquirePortions) {
-		double += a.share * m.Hold.exceeds(ttl-a.at) // without any pause
-	}
-	m.each(func(_, length, share float64) {
-		lengths += share * length
-		if length > ttl {
-			struck += share * length
-			return
-		}
-		struck += share * length * m.Pause.exceeds(ttl-length)
-		double += share * sums.exceed(m.rate()*length, ttl-length)
-	})
-	return min(1, double), struck / lengths
 }
 
 // recovery is the mean time from the death of a holder to the end of its lease: it dies anywhere in its hold.

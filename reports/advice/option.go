@@ -14,8 +14,10 @@ type Option struct {
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
 	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
-	Languages map[string]string `json:"languages,omitempty"`
-	Claims    []Claim           `json:"claims,omitempty"` // what its own table says that it does
+	Languages  map[string]string `json:"languages,omitempty"`
+	ShortestNS int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
+	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest pause between two tries of a waiter; 0: it is told
+	Claims     []Claim           `json:"claims,omitempty"`            // what its own table says that it does
 }
 
 // Kind is what an option is.

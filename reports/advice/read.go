@@ -21,7 +21,7 @@ import (
 // ReadEvidence reads folders of runs and benches, and says what they show of the options. base is the folder of the report,
 // which the sources are seen from. A folder that has such folders in it stands for them.
 func ReadEvidence(base string, options []Option, dirs ...string) (Evidence, error) {
-	e := Evidence{Sources: []Source{}, Findings: []Finding{}, Figures: []Figure{}, Times: []RecordedTime{}}
+	e := Evidence{Sources: []Source{}, Findings: []Finding{}, Figures: []Figure{}, Times: []RecordedTime{}, Stood: []StoodStill{}}
 	found, err := sourcesIn(dirs)
 	if err != nil {
 		return e, err
@@ -123,6 +123,9 @@ func (e *Evidence) readRun(dir, from string, options []Option) error {
 		if among(options, o.Lock) && counts(o) {
 			e.Findings = append(e.Findings, findingOf(s, o, cells))
 		}
+	}
+	if err := e.readStood(dir, s, r, options); err != nil {
+		return err
 	}
 	for _, c := range r.Measurements {
 		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && among(options, c.Lock) {
@@ -294,6 +297,9 @@ func (e Evidence) numbered() Evidence {
 	}
 	for i := range e.Times {
 		e.Times[i].ID = fmt.Sprintf("T%d", i+1)
+	}
+	for i := range e.Stood {
+		e.Stood[i].ID = fmt.Sprintf("S%d", i+1)
 	}
 	return e
 }

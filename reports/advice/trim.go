@@ -50,6 +50,12 @@ func Trim(n Needs, options []Option, e Evidence) Evidence {
 			left.Times = append(left.Times, t)
 		}
 	}
+	left.Stood = []StoodStill{}
+	for _, t := range e.Stood { // of the lock that is advised
+		if r.Lease != nil && t.Lock == r.Lease.Option {
+			left.Stood = append(left.Stood, t)
+		}
+	}
 	return left.numbered()
 }
 

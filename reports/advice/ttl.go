@@ -50,7 +50,9 @@ func (d *deciding) leaseAdvice(r *Report) *LeaseAdvice {
 		return nil
 	}
 	in := LeaseInputs{Needs: d.needs, Option: o, Shortest: max(leastAdvised, d.ttl[o.Lease]), Acquire: d.recorded(o, "acquire"), HandOff: d.handOff(o)}
-	return AdviseLease(in)
+	a := AdviseLease(in)
+	d.confirm(a)
+	return a
 }
 
 // recorded is what was recorded of an option's time.
