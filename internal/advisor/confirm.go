@@ -28,7 +28,7 @@ func Confirming(_ advice.Needs, l *advice.LeaseAdvice) []trial.Cell {
 	if l == nil || len(l.Points) == 0 {
 		return nil
 	}
-	lock, on := kept{lock: l.Option}.impl()
+	lock, on := kept{lock: l.Option}.in(impls.All())
 	return ConfirmCells(lock, on, l.Points)
 }
 
