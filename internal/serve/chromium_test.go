@@ -18,34 +18,44 @@ func liveServer(t *testing.T) (s *Server, address string) {
 	return s, live.URL
 }
 
-// TestChromium looks at each page as somebody does who sees it, and as somebody who does not.
+// TestChromium looks at each page of folders as somebody does who sees it, and as somebody who does not.
 func TestChromium(t *testing.T) {
+	lookAt(t, map[string]string{
+		"list":      "/",
+		"run":       "/folder/20261118-100000-first",
+		"stopped":   "/folder/20261120-100000-killed",
+		"going":     "/folder/20261120-115900-going",
+		"hostile":   "/folder/20261114-hostile",
+		"bench":     "/folder/20261117-bench-a",
+		"advice":    "/folder/20261115-advice",
+		"not there": "/folder/nowhere",
+	})
+}
+
+// TestChromiumMore looks at histories and comparisons in the same way, in a browser of their own: each has two minutes.
+func TestChromiumMore(t *testing.T) {
+	lookAt(t, map[string]string{
+		"runs":    "/compare?a=20261118-100000-first&b=20261119-100000-second",
+		"benches": "/compare?a=20261117-bench-a&b=20261117-bench-b",
+		"history": "/history/20261118-100000-first/lock1/contend+none/001",
+		"whole":   "/history/20261118-100000-first/lock0/contend+none/001?from=0&to=1000",
+		"hostile": "/history/20261114-hostile/lock0/contend+none/001",
+	})
+}
+
+func lookAt(t *testing.T, pages map[string]string) {
+	t.Helper()
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)
-	for name, path := range map[string]string{
-		"list":         "/",
-		"run":          "/folder/20261118-100000-first",
-		"stopped":      "/folder/20261120-100000-killed",
-		"bench":        "/folder/20261117-bench-a",
-		"runs":         "/compare?a=20261118-100000-first&b=20261119-100000-second",
-		"benches":      "/compare?a=20261117-bench-a&b=20261117-bench-b",
-		"history":      "/history/20261118-100000-first/lock1/contend+none/001",
-		"hostile":      "/history/20261114-hostile/lock0/contend+none/001",
-		"hostile run":  "/folder/20261114-hostile",
-		"whole":        "/history/20261118-100000-first/lock0/contend+none/001?from=0&to=1000",
-		"advice":       "/folder/20261115-advice",
-		"not there":    "/folder/nowhere",
-		"going ahead ": "/folder/20261120-115900-going",
-	} {
+	for name, path := range pages {
 		t.Run(name, func(t *testing.T) {
 			b := chromium.Visit(t, ctx, address+path)
 			b.Accessible()
 			b.Fits()
 			b.ContrastOf(8)
-			if name == "not there" {
-				return // the browser itself says on its console that there is nothing
+			if name != "not there" { // of that the browser itself says on its console that there is nothing
+				b.Quiet()
 			}
-			b.Quiet()
 		})
 	}
 }
