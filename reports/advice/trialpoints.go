@@ -69,10 +69,11 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 4 { // round trips are what they are, so that a lease does not grow as the other times do
+	for range 8 { // round trips are what they are, so that a lease does not grow as the other times do
 		t := m.tried(scale, backOff)
 		half := t.outlasted(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
+		least = min(least, 4) // step by step: beside pauses that are shorter than the times between tries no lease seems short enough
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}

@@ -47,6 +47,17 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
+// TestScaleBesideBackOff: pauses that are shorter than the times between tries are made longer, and no more than need be.
+func TestScaleBesideBackOff(t *testing.T) {
+	in := leaseInputs(Fixed)
+	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
+	in.Needs.Hold = Times{5 * time.Millisecond, 40 * time.Millisecond, 200 * time.Millisecond}
+	in.Needs.Pauses = Pauses{P50: 8 * time.Millisecond, P99: 60 * time.Millisecond, Longest: 400 * time.Millisecond}
+	if p := in.Model().TrialPoints(time.Second, 0, 50*time.Millisecond)[0]; p.TTL < leastTried*9/10 || p.TTL > 2*leastTried {
+		t.Errorf("a lease of %v is tried, all times %v times as long", p.TTL, p.Scale)
+	}
+}
+
 // TestDraw: what is drawn is doubled as often as predicted, where a hold is doubled as the model says.
 func TestDraw(t *testing.T) {
 	for _, l := range []Lease{Fixed, Renewed} {
