@@ -138,7 +138,11 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return environment(err, "lockbench advise without --measure-pauses takes what the needs say")
 		}
-		a.needs.Pauses = p
+		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
+			fmt.Fprintln(a.stderr, "note: no pause was seen in that time; those of the needs stand")
+		} else {
+			a.needs.Pauses = p
+		}
 	}
 	var failed error
 	if len(a.evidence) == 0 {

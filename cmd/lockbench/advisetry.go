@@ -72,7 +72,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	if err != nil {
 		return err
 	}
-	r.trials, r.setting.Trials = trials, trials
+	r.trials, r.setting.Trials, r.jobs = trials, trials, advisor.AtOnce
 	failed := r.drive(ctx)
 	r.manifest.Ended, r.manifest.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
@@ -101,7 +101,7 @@ func (a *advising) runner(ctx context.Context, cells []trial.Cell, notes []strin
 		a.tried.list()
 		return a.tried, a.tried.writeManifest()
 	}
-	f := &runFlags{name: "advice", servers: a.servers, remote: a.remote, out: filepath.Join(a.dir, "run"), trials: 1, jobs: 0, params: workloads.Defaults()}
+	f := &runFlags{name: "advice", servers: a.servers, remote: a.remote, out: filepath.Join(a.dir, "run"), trials: 1, params: workloads.Defaults()}
 	r := &runner{runFlags: f, stdout: a.stdout, stderr: a.stderr, cells: cells, notes: notes}
 	if err := r.checkServers(ctx); err != nil {
 		return nil, err

@@ -279,7 +279,7 @@ func (v *verifying) histories() {
 		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, len(v.report.Findings)+len(v.report.Figures))
 	}
 	if same+len(differs) > 0 {
-		v.say(fmt.Sprintf("%s, judged and measured again for %s", plural(len(files), "history file"), plural(same, "finding or figure")), differs)
+		v.say(fmt.Sprintf("%s, judged and measured again for %d findings and figures", plural(len(files), "history file"), same), differs)
 	}
 }
 

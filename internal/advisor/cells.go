@@ -21,6 +21,9 @@ type Stage struct {
 	cells  func(n advice.Needs, l impls.Impl, on string) []trial.Cell
 }
 
+// AtOnce is how many trials run side by side: none of their figures is compared with another, and most of the time they wait.
+const AtOnce = 8
+
 // Stages are all, in the order in which they are tried.
 func Stages() []Stage {
 	return []Stage{

@@ -2,10 +2,7 @@ package advice
 
 import (
 	"fmt"
-	"strings"
 	"time"
-
-	"lockbench/checker"
 )
 
 // What a lease is advised by before anything was recorded: that a grant takes no longer to be read than this, and that no
@@ -76,9 +73,4 @@ func (d *deciding) handOff(o Option) Recorded {
 		r.Sample = append(r.Sample, max(0, time.Duration((multiple-1)*float64(f.Point.TTLNS))))
 	}
 	return r
-}
-
-// confirmable tells whether a finding was made to confirm the curve of leases.
-func confirmable(f Finding) bool {
-	return strings.HasPrefix(f.Scenario, leaseScenario) && f.Observed != checker.NotApplicable
 }
