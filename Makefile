@@ -5,7 +5,7 @@
 # The heaviest do without the race detector: the judge, virtual time and the page run on one goroutine at a time, as good as, the
 # examples are other people's programs, and what the command puts together is raced in the packages beneath it; trials and
 # servers, in internal/bench, which runs some of the ones on some of the others.
-RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /internal/trial$$ -e /internal/servers$$ -e /examples -e /reports -e /cmd/)
+RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /internal/trial$$ -e /internal/servers$$ -e /internal/advisor$$ -e /examples -e /reports -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -32,6 +32,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/suites
 	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/needs
 	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/needs
+	$(FUZZ) -fuzz '^FuzzView$$' ./internal/serve
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt

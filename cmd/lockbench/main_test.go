@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CORPUS", corpus)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge},
 	})
 }
 
@@ -52,6 +53,19 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // appears FILE BYTES waits, within a bound, until a file has so many bytes.
+// forge copies a file with the first match of a pattern replaced: forge PATTERN TEXT FROM TO.
+func forge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: forge PATTERN TEXT FROM TO")
+	}
+	whole := ts.ReadFile(args[2])
+	at := regexp.MustCompile(args[0]).FindStringIndex(whole)
+	if at == nil {
+		ts.Fatalf("%s has no %s", args[2], args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(whole[:at[0]]+args[1]+whole[at[1]:]), 0o644))
+}
+
 func appears(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -165,7 +166,8 @@ func differing(at string, a, b any) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, brief(a), brief(b))}
+	x, y := parted(compact(a), compact(b))
+	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, x, y)}
 }
 
 func keysOf(a, b map[string]any) []string {
@@ -181,16 +183,33 @@ func keysOf(a, b map[string]any) []string {
 	return keys
 }
 
-// brief is a value of JSON, cut where it is long.
-func brief(value any) string {
+func compact(value any) []rune {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return "?"
+		return []rune("?")
 	}
-	if runes := []rune(string(text)); len(runes) > 120 {
-		return string(runes[:120]) + "..."
+	return []rune(string(text))
+}
+
+// parted are two texts around the place where they part.
+func parted(a, b []rune) (string, string) {
+	const before, after = 40, 80
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
 	}
-	return string(text)
+	cut := func(text []rune) string {
+		from, to := max(0, at-before), min(len(text), at+after)
+		s := string(text[from:to])
+		if from > 0 {
+			s = "..." + s
+		}
+		if to < len(text) {
+			s += "..."
+		}
+		return s
+	}
+	return cut(a), cut(b)
 }
 
 // drawn makes the forms of the report again, and holds the files to them that are there.
@@ -254,7 +273,8 @@ func (v *verifying) evidence() {
 
 // histories judges and measures again what is there.
 func (v *verifying) histories() {
-	if len(v.report.Findings)+len(v.report.Figures) == 0 {
+	observed := len(v.report.Findings) + len(v.report.Figures) + len(v.report.Stood) + len(v.report.Times)
+	if observed == 0 {
 		return
 	}
 	files := map[string]bool{}
@@ -276,7 +296,7 @@ func (v *verifying) histories() {
 	}
 	if absent > 0 {
 		v.found[exitUndecided] = true
-		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, len(v.report.Findings)+len(v.report.Figures))
+		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, observed)
 	}
 	if same+len(differs) > 0 {
 		v.say(fmt.Sprintf("%s, judged and measured again for %d findings and figures", plural(len(files), "history file"), same), differs)
@@ -310,6 +330,20 @@ func (v *verifying) describe(id string) bool {
 		if f.ID == id {
 			fmt.Fprintf(v.w, "%s  %s of %s: median %.4g %s of %s\n", id, f.Metric, f.Lock, f.Estimate.Median, f.Unit, plural(f.Estimate.N, "trial"))
 			v.describeSource(f.Source, f.Dir)
+			return true
+		}
+	}
+	for _, s := range v.report.Stood {
+		if s.ID == id {
+			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, advice.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
+			v.describeSource(s.Source, s.Dir)
+			return true
+		}
+	}
+	for _, t := range v.report.Times {
+		if t.ID == id {
+			fmt.Fprintf(v.w, "%s  %s of %s: %d recorded, %s\n", id, t.What, t.Lock, t.N, t.Where)
+			v.describeSource(t.Source, "")
 			return true
 		}
 	}

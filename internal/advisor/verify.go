@@ -9,8 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"lockbench/checker"
 	"lockbench/internal/bench"
@@ -61,7 +66,64 @@ func Verify(base string, r *advice.Report, only ...string) []Checked {
 			all = append(all, v.figure(f))
 		}
 	}
+	for _, s := range r.Stood {
+		if wanted(s.ID) {
+			all = append(all, v.stood(s))
+		}
+	}
+	for _, t := range r.Times {
+		if wanted(t.ID) {
+			all = append(all, v.time(t))
+		}
+	}
 	return all
+}
+
+// stood counts again what pauses of processes came to.
+func (v *verifying) stood(s advice.StoodStill) Checked {
+	c := Checked{ID: s.ID}
+	var seen advice.Paused
+	for _, h := range s.Histories {
+		file, ok := v.same(&c, s.Source, h)
+		if !ok {
+			continue
+		}
+		one, err := advice.PausesIn(file)
+		if err != nil {
+			c.Differs = append(c.Differs, fmt.Sprintf("%s cannot be read: %v", h.File, err))
+		}
+		seen.Holds, seen.Doubled = seen.Holds+one.Holds, seen.Doubled+one.Doubled
+	}
+	if !c.Absent && len(c.Differs) == 0 && (seen.Holds != s.Holds || seen.Doubled != s.Doubled) {
+		c.Differs = append(c.Differs, fmt.Sprintf("%s: the report says that %d of %d paused holds were doubled, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds))
+	}
+	return c
+}
+
+// time looks that the histories are those of which a time is told, and that as many acquires are in them.
+func (v *verifying) time(t advice.RecordedTime) Checked {
+	c := Checked{ID: t.ID}
+	all := hdrhistogram.New(1, int64(time.Hour), 3)
+	for _, h := range t.Histories {
+		if _, ok := v.same(&c, t.Source, h); !ok {
+			continue
+		}
+		dir := v.folder(t.Source)
+		trial, err := benchmark.ReadTrial(dir, path.Dir(h.File))
+		var one *hdrhistogram.Histogram
+		if err == nil {
+			one, err = bench.UncontendedAgain(dir, trial)
+		}
+		if err != nil {
+			c.Differs = append(c.Differs, fmt.Sprintf("%s: %v", h.File, err))
+			continue
+		}
+		all.Merge(one)
+	}
+	if again := advice.QuantilesOf(all); !c.Absent && len(c.Differs) == 0 && !slices.Equal(again, t.Quantiles) {
+		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s: the histories have other quantiles", t.What, t.Lock))
+	}
+	return c
 }
 
 // finding judges the histories of a property again.
@@ -212,8 +274,11 @@ func (v *verifying) figure(f advice.Figure) Checked {
 	return c.compare(f, values)
 }
 
-// compare holds values to those of a figure, which were rounded at the most.
+// compare holds values to those of a figure, and the figure to itself.
 func (c Checked) compare(f advice.Figure, values []float64) Checked {
+	if again := benchmark.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
+		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir))
+	}
 	if c.Absent || len(c.Differs) > 0 {
 		return c
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"lockbench/histories"
 	"lockbench/reports/benchmark"
 	"lockbench/reports/figures"
@@ -13,6 +15,23 @@ import (
 // Again works out once more what a trial's history alone tells: latencies, rates and shares, and nothing that was counted
 // beside it. dir is the folder of the bench.
 func Again(dir string, t *benchmark.Trial, point benchmark.Point) (benchmark.Figures, error) {
+	stats, err := statsAgain(dir, t)
+	if err != nil {
+		return nil, err
+	}
+	return ofHistory(stats, point, 0), nil
+}
+
+// UncontendedAgain are once more the times of a trial's acquires that nobody else was in the way of.
+func UncontendedAgain(dir string, t *benchmark.Trial) (*hdrhistogram.Histogram, error) {
+	stats, err := statsAgain(dir, t)
+	if err != nil {
+		return nil, err
+	}
+	return stats.Samples[figures.Uncontended], nil
+}
+
+func statsAgain(dir string, t *benchmark.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
 		return nil, errors.New("its history was not kept")
 	}
@@ -25,9 +44,5 @@ func Again(dir string, t *benchmark.Trial, point benchmark.Point) (benchmark.Fig
 	if t.FromNS > 0 {
 		window = figures.Window{From: time.Duration(t.FromNS), To: time.Duration(t.FromNS + t.MeasuredNS)}
 	}
-	stats, err := figures.Of(&r.Header, r.Next, window)
-	if err != nil {
-		return nil, err
-	}
-	return ofHistory(stats, point, 0), nil
+	return figures.Of(&r.Header, r.Next, window)
 }

@@ -243,12 +243,18 @@ func acquires(s Source, r *benchmark.Results, row benchmark.Row, point benchmark
 	if t.N = all.TotalCount(); t.N == 0 {
 		return nil, nil
 	}
-	const parts = 200
-	for i := range parts {
-		t.Quantiles = append(t.Quantiles, all.ValueAtQuantile(100*(float64(i)+0.5)/parts))
-	}
-	t.Quantiles = append(t.Quantiles, all.Max())
+	t.Quantiles = QuantilesOf(all)
 	return t, nil
+}
+
+// QuantilesOf are those that stand for a distribution of nanoseconds: the middles of as many equal parts, and the longest.
+func QuantilesOf(h *hdrhistogram.Histogram) []int64 {
+	const parts = 200
+	var all []int64
+	for i := range parts {
+		all = append(all, h.ValueAtQuantile(100*(float64(i)+0.5)/parts))
+	}
+	return append(all, h.Max())
 }
 
 // trialsOf are the trials of a row that count.

@@ -182,6 +182,9 @@ func (d *deciding) speaksAgainst(r *Report, o Option) []Statement {
 		list = append(list, Statement{text, Measured, []string{f.ID}})
 	}
 	list = append(list, d.documented(o)...)
+	if r.Lease != nil && r.Lease.Option == o.Name {
+		list = append(list, unconfirmed(r.Lease)...)
+	}
 	for _, c := range r.Criteria {
 		cell := d.cell(r, o.Name, c.Name)
 		s, ok := score(r.Decision, o.Name)
@@ -190,6 +193,17 @@ func (d *deciding) speaksAgainst(r *Report, o Option) []Statement {
 			list = append(list, Statement{fmt.Sprintf("%s of %s is %s", c.Title, o.Name, cell.Text), Unknown, nil})
 		case ok && s.Parts[c.Name] < 1 && c.Weight > 0:
 			list = append(list, Statement{fmt.Sprintf("%s is not best in %s: %s, %s of the best", o.Name, c.Title, cell.Text, percent(s.Parts[c.Name])), Measured, cell.Evidence})
+		}
+	}
+	return list
+}
+
+// unconfirmed are the points of the curve of leases that trials came out otherwise at.
+func unconfirmed(l *LeaseAdvice) []Statement {
+	var list []Statement
+	for _, c := range l.Confirmed {
+		if !c.Agrees {
+			list = append(list, Statement{"the curve of leases is not to be relied on for it: " + c.Text, Measured, nil})
 		}
 	}
 	return list

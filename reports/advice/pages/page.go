@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"html/template"
-	"math"
 	"strings"
 	"time"
 
@@ -240,7 +240,7 @@ func (v *view) tried() []tried {
 			t.Look = look{"✓", "agrees", "good"}
 		}
 		if c.Scale > 0 && c.Scale != 1 {
-			t.TTL += " for " + words.Setting(int64(math.Round(asNeeded(c))))
+			t.TTL = fmt.Sprintf("%s (as %s: all times %s as long)", words.Duration(asNeeded(c)), words.Duration(float64(c.TTLNS)), words.Times(c.Scale))
 		}
 		all = append(all, t)
 	}

@@ -205,7 +205,7 @@ func (v *view) textLease(t *words.Lines) {
 		t.Hang("  ", "No length of the lease does what is needed. "+l.Sentence)
 	}
 	for _, c := range v.tried() {
-		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried with %s: %d double holds in %s (%s %s), predicted %s: %s",
+		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried: a lease of %s: %d double holds in %s (%s %s), predicted %s: %s",
 			c.TTL, c.Doubles, words.Plural(c.Pauses, "pause"), c.Observed, c.Interval, c.Predicted, c.Look.Word))
 	}
 }
