@@ -75,6 +75,7 @@ type advising struct {
 	dir            string
 	tried          *runner  // nil: nothing is tried
 	from           []string // folders of evidence
+	told           []string // what was left out, and why
 	stdout, stderr io.Writer
 }
 

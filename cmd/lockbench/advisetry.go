@@ -64,6 +64,12 @@ func final(r *advice.Report, c advice.Cell) bool {
 // try drives cells as a run does, and reports the run as far as it has got.
 func (a *advising) try(ctx context.Context, doc string, trials int, cells []trial.Cell) error {
 	fits, notes := trial.Fitting(cells, a.servers, a.remote)
+	for _, n := range notes {
+		if !slices.Contains(a.told, n) {
+			a.told = append(a.told, n)
+			fmt.Fprintln(a.stderr, "note:", n)
+		}
+	}
 	if len(fits) == 0 {
 		return nil
 	}

@@ -89,7 +89,8 @@ func came(d Decision) string {
 		if n := unsure(d.Out); n > 0 {
 			return fmt.Sprintf("nothing is known to fit; of %s it is not known, for want of evidence", plural(n, "option"))
 		}
-		return "nothing fits"
+		best := leastOut(d)
+		return fmt.Sprintf("nothing fits; nearest is %s, which does not meet %s", best.Option, listed(best.Fails))
 	case ATie:
 		return listed(d.Recommended) + " cannot be told apart"
 	case NoLockNeeded:

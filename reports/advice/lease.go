@@ -69,10 +69,23 @@ func AdviseLease(in LeaseInputs) *LeaseAdvice {
 		}
 		out.Sentence = in.sentence(m, needed, out)
 		out.Points = m.TrialPoints(time.Duration(out.AdvisedNS), time.Duration(in.Option.ShortestNS), time.Duration(in.Option.BackOffNS))
+		out.Curve = m.through(out.Curve, out.Points)
 	default:
 		out.Sentence = fmt.Sprintf("%s has no lease to choose: nothing ends a hold whose holder has died.", out.Option)
 	}
 	return out
+}
+
+// through is a curve that has in it the leases that are to be tried, as they are in use.
+func (m LeaseModel) through(curve []LeasePoint, tried []TrialPoint) []LeasePoint {
+	for _, p := range tried {
+		ttl := time.Duration(digits4(float64(p.TTL) / p.Scale))
+		if !slices.ContainsFunc(curve, func(c LeasePoint) bool { return c.TTLNS == int64(ttl) }) {
+			curve = append(curve, m.Point(ttl))
+		}
+	}
+	slices.SortFunc(curve, func(a, b LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
+	return curve
 }
 
 // fits tells whether a lease is long enough.

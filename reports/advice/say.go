@@ -120,9 +120,7 @@ func (d *deciding) server(option string) string {
 
 // nearest is who fails the least, and by what.
 func (d *deciding) nearest(to Decision) string {
-	best := slices.MinFunc(to.Out, func(a, b Knockout) int {
-		return cmp.Or(cmp.Compare(len(a.Fails), len(b.Fails)), cmp.Compare(len(a.Unsure), len(b.Unsure)))
-	})
+	best := leastOut(to)
 	what := "does not meet " + listed(best.Fails)
 	if len(best.Fails) == 0 {
 		what = "is not known to meet " + listed(best.Unsure)
@@ -130,6 +128,13 @@ func (d *deciding) nearest(to Decision) string {
 		what += ", and is not known to meet " + listed(best.Unsure)
 	}
 	return fmt.Sprintf("Nearest is %s, which %s: %s.", best.Option, what, best.Text)
+}
+
+// leastOut is the option that fails the fewest requirements, of those there are.
+func leastOut(to Decision) Knockout {
+	return slices.MinFunc(to.Out, func(a, b Knockout) int {
+		return cmp.Or(cmp.Compare(len(a.Fails), len(b.Fails)), cmp.Compare(len(a.Unsure), len(b.Unsure)))
+	})
 }
 
 func (d *deciding) cell(r *Report, option, of string) Cell {
