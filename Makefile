@@ -33,6 +33,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/needs
 	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/needs
 	$(FUZZ) -fuzz '^FuzzView$$' ./internal/serve
+	$(FUZZ) -fuzz '^FuzzReport$$' ./reports/advice/pages
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt

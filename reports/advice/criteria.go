@@ -152,7 +152,7 @@ func (d *deciding) figureOf(o Option, c criterion) (best Figure, why string) {
 		}
 	}
 	switch {
-	case math.IsInf(distance, 1):
+	case math.IsInf(distance, 1), len(best.Estimate.Values) == 0:
 		return best, "it was not measured"
 	case best.Unsafe != "":
 		return best, "in a trial of it two held at once, so that its figures mean nothing: " + best.Unsafe

@@ -132,6 +132,9 @@ func (d *deciding) nearest(to Decision) string {
 
 // leastOut is the option that fails the fewest requirements, of those there are.
 func leastOut(to Decision) Knockout {
+	if len(to.Out) == 0 {
+		return Knockout{Option: "nothing"} // nothing was looked at
+	}
 	return slices.MinFunc(to.Out, func(a, b Knockout) int {
 		return cmp.Or(cmp.Compare(len(a.Fails), len(b.Fails)), cmp.Compare(len(a.Unsure), len(b.Unsure)))
 	})
