@@ -51,7 +51,7 @@ func TestTurns(t *testing.T) {
 		t.Fatalf("%s is ahead", ahead)
 	}
 	const at = 4.0 / 9
-	found := false
+	found, over := false, false
 	for _, turn := range s.turns("b") {
 		if turn.Weight != nil && turn.Of == "commands" {
 			found = true
@@ -59,13 +59,16 @@ func TestTurns(t *testing.T) {
 				t.Errorf("%+v, want %v", turn, at)
 			}
 		}
+		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
+			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
+		}
 		if turn.Value != nil && turn.Of == "goodput" { // 0.75 of a against half of b's goodput and half
 			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
 				t.Errorf("%+v, want 50", turn)
 			}
 		}
 	}
-	if !found {
+	if !found || !over {
 		t.Errorf("no weight turns it: %+v", s.turns("b"))
 	}
 	total, wins := s.weighings()

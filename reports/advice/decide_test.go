@@ -67,7 +67,12 @@ func TestOneThingMissing(t *testing.T) {
 		"another language": {func(n *Needs, o []Option, _ *Evidence) {
 			n.Language, o[0].Languages = []string{"java"}, map[string]string{"go": "x"}
 		}, "language"},
-		"re-entry":        {func(n *Needs, _ []Option, _ *Evidence) { n.Reenters = true }, "reentrancy"},
+		"re-entry": {func(n *Needs, _ []Option, _ *Evidence) { n.Reenters = true }, "reentrancy"},
+		"tokens that it does not have": {func(n *Needs, _ []Option, e *Evidence) {
+			n.Fence = OnAll
+			last := &e.Findings[len(e.Findings)-1]
+			last.Fault, last.Scenario, last.Property = "process-pause", "", "resource-integrity"
+		}, "pause"},
 		"store restarts":  {func(n *Needs, _ []Option, _ *Evidence) { n.Survives = []Trouble{Restart} }, "store-restart"},
 		"no figures":      {func(n *Needs, _ []Option, _ *Evidence) { n.Rate = 1 }, "rate"},
 		"nowhere as long": {func(n *Needs, o []Option, _ *Evidence) { o[0].Lease, n.Hold.Max = Fixed, time.Minute }, "work"},
