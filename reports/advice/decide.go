@@ -163,7 +163,7 @@ func gravity(c Cell, r rule) int {
 	if c.Tag == Measured {
 		g++
 	}
-	if r.Name == "available" && c.Answer == No { // nothing else was looked at
+	if !r.Tried && c.Answer == No { // nothing was tried of it
 		g = 8
 	}
 	return g

@@ -89,6 +89,9 @@ func (e *Evidence) read(base, dir string, options []Option) error {
 
 // relative is a folder with slashes, seen from another.
 func relative(base, dir string) (string, error) {
+	if real, err := filepath.EvalSymlinks(base); err == nil { // as sources are
+		base = real
+	}
 	base, err1 := filepath.Abs(base)
 	dir, err2 := filepath.Abs(dir)
 	if err := errors.Join(err1, err2); err != nil {
