@@ -130,12 +130,17 @@ func (d *deciding) nearest(to Decision) string {
 	return fmt.Sprintf("Nearest is %s, which %s: %s.", best.Option, what, best.Text)
 }
 
-// leastOut is the option that fails the fewest requirements, of those there are.
+// leastOut is the option that fails the fewest requirements: a lock, if there are any, since what takes the place of one either
+// applies or does not.
 func leastOut(to Decision) Knockout {
-	if len(to.Out) == 0 {
+	out := slices.DeleteFunc(slices.Clone(to.Out), func(k Knockout) bool { return slices.Contains(k.Fails, "applies") })
+	if len(out) == 0 {
+		out = to.Out
+	}
+	if len(out) == 0 {
 		return Knockout{Option: "nothing"} // nothing was looked at
 	}
-	return slices.MinFunc(to.Out, func(a, b Knockout) int {
+	return slices.MinFunc(out, func(a, b Knockout) int {
 		return cmp.Or(cmp.Compare(len(a.Fails), len(b.Fails)), cmp.Compare(len(a.Unsure), len(b.Unsure)))
 	})
 }
