@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,7 @@ import (
 type adviseFlags struct {
 	needs    string
 	evidence []string
+	recorded []string
 	pauses   time.Duration
 	trials   int
 	servers  string
@@ -57,6 +60,7 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 	fl.SortFlags = false
 	fl.StringVar(&f.needs, "needs", "", "file of what you need, in YAML (asked for in the terminal)")
 	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to decide by (made anew)")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/history-format.md), to read from them how long the work takes")
 	fl.DurationVar(&f.pauses, "measure-pauses", 0, "measure for so long how processes of this machine stand still, in place of what the needs say")
 	fl.IntVar(&f.trials, "trials", 1, "of each kind of trouble: more of them are stronger evidence, and take longer")
 	fl.StringVar(&f.servers, "servers", servers.Auto, "where locks run: auto, embedded, local, docker, external")
@@ -97,6 +101,12 @@ func (f *adviseFlags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(f.recorded) > 0 {
+		if n.Hold, n.HoldRecorded, err = advisor.RecordedHold(f.recorded...); err != nil {
+			return nil, usage(err, "--recorded takes histories as docs/history-format.md describes them")
+		}
+		n.Assumed = without(n.Assumed, "hold.")
+	}
 	a.needs, a.options = n, advisor.Options(n)
 	if len(f.evidence) > 0 { // before a folder is made
 		if _, err := advice.ReadEvidence(".", a.options, f.evidence...); err != nil {
@@ -131,6 +141,11 @@ func (f *adviseFlags) learn(cmd *cobra.Command) (advice.Needs, error) {
 	return n, nil
 }
 
+// without are the needs that are still assumed when those of a group are known.
+func without(assumed []string, group string) []string {
+	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
+}
+
 // run gathers evidence, decides, and reports. What was interrupted is reported as far as it got.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
@@ -142,7 +157,7 @@ func (a *advising) run(ctx context.Context) error {
 		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
 			fmt.Fprintln(a.stderr, "note: no pause was seen in that time; those of the needs stand")
 		} else {
-			a.needs.Pauses = p
+			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
 		}
 	}
 	var failed error

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/bench":        {"histories", "impls", "workloads", "checker", "internal/faults", "internal/servers", "internal/suites", "internal/trial", "reports/benchmark", "reports/figures"},
 	"internal/scenarios":    {"impls", "workloads", "internal/faults", "internal/trial"},
 	"cmd/lockbench":         {"histories", "impls", "impls/worker", "workloads", "checker", "reports", "internal/children", "internal/servers", "internal/faults", "internal/trial", "internal/workers", "internal/scenarios", "internal/sim", "internal/explore", "internal/builtin", "internal/shop", "internal/bench", "internal/suggest", "internal/suites", "internal/serve", "internal/advisor", "internal/needs", "reports/advice", "reports/advice/pages", "reports/benchmark"},
-	"internal/advisor":      {"checker", "histories", "impls", "workloads", "internal/bench", "internal/faults", "internal/suites", "internal/trial", "reports/advice", "reports/benchmark"},
+	"internal/advisor":      {"checker", "histories", "impls", "workloads", "internal/bench", "internal/faults", "internal/suites", "internal/trial", "reports/advice", "reports/benchmark", "reports/figures"},
 	"internal/keyed":        {"internal/suggest"},
 	"internal/suites":       {"reports/benchmark", "internal/keyed", "internal/suggest"},
 	"internal/needs":        {"reports/advice", "internal/keyed", "internal/suggest"},

@@ -168,6 +168,9 @@ func (in LeaseInputs) longest() time.Duration {
 func (in LeaseInputs) inputs() []Statement {
 	n := in.Needs
 	hold := Statement{Tag: Assumed, Text: fmt.Sprintf("The work under the lock takes %s, as %s.", quantiles(n.Hold), n.said("hold"))}
+	if n.HoldRecorded != "" {
+		hold = Statement{Tag: Measured, Text: fmt.Sprintf("The work under the lock took %s: %s.", quantiles(n.Hold), n.HoldRecorded)}
+	}
 	if s := in.Hold.Sample; len(s) > 0 {
 		hold = in.Hold.statement("The work under the lock took")
 	}

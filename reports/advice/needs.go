@@ -32,6 +32,9 @@ type Needs struct {
 
 	Weights map[string]float64 `json:"weights" yaml:"weights"` // of the criteria, by name; a criterion that is not named has 1
 
+	// HoldRecorded says where Hold comes from, if it was read from histories; empty: it was given.
+	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
+
 	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the needs that nobody stated, so that their defaults stand here
 }
 

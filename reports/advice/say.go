@@ -260,7 +260,7 @@ func (d *deciding) underWhich(r *Report) []Statement {
 	}
 	n := d.needs
 	list = append(list,
-		Statement{fmt.Sprintf("work under the lock takes %s (median), %s (99th percentile), %s at most%s", Lasting(n.Hold.P50), Lasting(n.Hold.P99), Lasting(n.Hold.Max), d.unstated("hold.p50", "hold.p99", "hold.max")), Assumed, nil})
+		d.work())
 	how := "it was given"
 	if n.Pauses.Measured != "" {
 		how = n.Pauses.Measured
@@ -272,6 +272,16 @@ func (d *deciding) underWhich(r *Report) []Statement {
 		}
 	}
 	return list
+}
+
+// work is how long it takes under the lock, and who says so.
+func (d *deciding) work() Statement {
+	n := d.needs
+	text := fmt.Sprintf("work under the lock takes %s (median), %s (99th percentile), %s at most", Lasting(n.Hold.P50), Lasting(n.Hold.P99), Lasting(n.Hold.Max))
+	if n.HoldRecorded != "" {
+		return Statement{text + ": " + n.HoldRecorded, Measured, nil}
+	}
+	return Statement{text + d.unstated("hold.p50", "hold.p99", "hold.max"), Assumed, nil}
 }
 
 // unstated marks what is a default and nobody's word.
