@@ -98,20 +98,23 @@ func confirmReal(t *testing.T, name string, points []advice.TrialPoint) {
 // confirmed is what the trials of a point come to.
 func confirmed(t *testing.T, dir string, lock impls.Impl, p advice.TrialPoint) advice.Confirmed {
 	t.Helper()
-	var files []string
+	var all advice.Paused
+	var of []advice.History
 	for _, c := range ConfirmCells(lock, "", []advice.TrialPoint{p}) {
 		trials, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(c.Dir())))
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := trials[len(trials)-1] // those before it were void
-		files = append(files, path.Join(c.Dir(), last.Name(), "history.jsonl.zst"))
+		file := path.Join(c.Dir(), last.Name(), "history.jsonl.zst")
+		seen, err := advice.PausesIn(filepath.Join(dir, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Holds, all.Doubled = all.Holds+seen.Holds, all.Doubled+seen.Doubled
+		of = append(of, advice.History{File: file})
 	}
-	got, err := p.ConfirmedBy(dir, "R1", files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return p.Confirm(all, "R1", of)
 }
 
 // try tries each cell once, and returns the seeds by which plans were drawn.

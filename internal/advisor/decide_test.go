@@ -11,6 +11,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/needs"
 	"lockbench/reports/advice"
+	"lockbench/workloads"
 )
 
 // expectation is what a file of needs says of itself, in comments: `# expect: lock redisson`, `# out: fenced pause`,
@@ -97,6 +98,15 @@ func outs(d advice.Decision) string {
 	}
 	fmt.Fprintf(&b, "  dominated %v\n", d.Dominated)
 	return b.String()
+}
+
+// TestSpecial: the decision sets aside the workloads that the table of workloads does.
+func TestSpecial(t *testing.T) {
+	for _, w := range workloads.All() {
+		if want := w.Special || w.Reentrant || w.Served; advice.Special(w.Name) != want {
+			t.Errorf("%s: special %v, want %v", w.Name, !want, want)
+		}
+	}
 }
 
 // TestChoices: each is a lock of the table, and what is kept of it beside that agrees with the table.

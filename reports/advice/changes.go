@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lockbench/reports/words"
 )
 
 // variation is another answer to one need.
@@ -90,13 +92,13 @@ func came(d Decision) string {
 			return fmt.Sprintf("nothing is known to fit; of %s it is not known, for want of evidence", plural(n, "option"))
 		}
 		best := leastOut(d)
-		return fmt.Sprintf("nothing fits; nearest is %s, which does not meet %s", best.Option, listed(best.Fails))
+		return fmt.Sprintf("nothing fits; nearest is %s, which does not meet %s", best.Option, words.Joined(best.Fails))
 	case ATie:
-		return listed(d.Recommended) + " cannot be told apart"
+		return words.Joined(d.Recommended) + " cannot be told apart"
 	case NoLockNeeded:
 		text := "no lock is needed: " + d.Recommended[0]
 		if len(d.Lock) > 0 {
-			text += ", or " + listed(d.Lock)
+			text += ", or " + words.Joined(d.Lock)
 		}
 		return text
 	}

@@ -1,50 +1,12 @@
 package advice
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"time"
 )
 
-// ConfirmedBy reads the histories in which a point was tried, files with slashes in a folder, and says what they show. source is
-// what the report calls the folder.
-func (p TrialPoint) ConfirmedBy(folder, source string, files []string) (Confirmed, error) {
-	var all Paused
-	of := []History{}
-	for _, file := range files {
-		name := filepath.Join(folder, filepath.FromSlash(file))
-		seen, err := PausesIn(name)
-		if err != nil {
-			return Confirmed{}, err
-		}
-		sum, err := sumOf(name)
-		if err != nil {
-			return Confirmed{}, err
-		}
-		all.Holds, all.Doubled = all.Holds+seen.Holds, all.Doubled+seen.Doubled
-		of = append(of, History{File: file, SHA256: sum})
-	}
-	return p.confirmed(all, source, of), nil
-}
-
-func sumOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func (p TrialPoint) confirmed(seen Paused, source string, of []History) Confirmed {
+// Confirm sets what was seen beside what was predicted. source is what the report calls the folder of the histories.
+func (p TrialPoint) Confirm(seen Paused, source string, of []History) Confirmed {
 	low, high := shareOf(seen.Doubled, seen.Holds)
 	c := Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Doubles: seen.Doubled,
 		Low: digits4(low), High: digits4(high), Source: source, Histories: of}

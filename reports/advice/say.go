@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"lockbench/checker"
+
+	"lockbench/reports/words"
 )
 
 // say puts the decision into sentences: each with its conditions, and with what it rests on.
@@ -39,11 +41,11 @@ func (d *deciding) verdict(r *Report) string {
 	case NoLockNeeded:
 		text := fmt.Sprintf("No lock is needed: %s. %s.", instead(Means(to.Recommended[0])), first(d.cell(r, to.Recommended[0], "applies").Text))
 		if len(to.Lock) > 0 {
-			return text + fmt.Sprintf(" Whoever wants a lock all the same takes %s. %s", listed(to.Lock), first(looked)+".")
+			return text + fmt.Sprintf(" Whoever wants a lock all the same takes %s. %s", words.Joined(to.Lock), first(looked)+".")
 		}
 		return text + fmt.Sprintf(" Of the locks none is known to do all that is required. %s.", first(looked))
 	case ATie:
-		return fmt.Sprintf("%s cannot be told apart by the weights and figures there are: %s. %s", listed(to.Recommended), looked, d.observed(r, to.Recommended[0]))
+		return fmt.Sprintf("%s cannot be told apart by the weights and figures there are: %s. %s", words.Joined(to.Recommended), looked, d.observed(r, to.Recommended[0]))
 	}
 	lead := "no other lock is left to compare it with"
 	if len(to.Scores) > 1 {
@@ -91,7 +93,7 @@ func (d *deciding) observed(r *Report, option string) string {
 	}
 	text := fmt.Sprintf("No violation of what is required was observed in %s of %s", plural(operations, "operation"), plural(trials, "trial"))
 	if len(faults) > 0 {
-		text += ", with and without " + listed(faults)
+		text += ", with and without " + words.Joined(faults)
 	}
 	return text + fmt.Sprintf(", on %s.", d.server(option))
 }
@@ -115,17 +117,17 @@ func (d *deciding) server(option string) string {
 			}
 		}
 	}
-	return cmp.Or(listed(on), "a server that the evidence does not name")
+	return cmp.Or(words.Joined(on), "a server that the evidence does not name")
 }
 
 // nearest is who fails the least, and by what.
 func (d *deciding) nearest(to Decision) string {
 	best := leastOut(to)
-	what := "does not meet " + listed(best.Fails)
+	what := "does not meet " + words.Joined(best.Fails)
 	if len(best.Fails) == 0 {
-		what = "is not known to meet " + listed(best.Unsure)
+		what = "is not known to meet " + words.Joined(best.Unsure)
 	} else if len(best.Unsure) > 0 {
-		what += ", and is not known to meet " + listed(best.Unsure)
+		what += ", and is not known to meet " + words.Joined(best.Unsure)
 	}
 	return fmt.Sprintf("Nearest is %s, which %s: %s.", best.Option, what, best.Text)
 }

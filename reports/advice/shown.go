@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"lockbench/checker"
+
+	"lockbench/reports/words"
 )
 
 // asked is what must have been seen of a lock: in cells of a fault, no violation of a property, nor of those that go with it.
@@ -20,8 +22,8 @@ type asked struct {
 	how      func(Finding) string // what to add to a condition
 }
 
-// special are workloads that show what they are made for and nothing else.
-func special(workload string) bool {
+// Special tells whether a workload shows what it is made for and nothing else: it takes a lock beyond what every use expects.
+func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
@@ -72,7 +74,7 @@ func (d *deciding) findings(o Option, fault string, a asked) []Finding {
 	}
 	var seen []Finding
 	for _, f := range d.Evidence.Findings {
-		load := a.workload == f.Workload || a.workload == "" && !special(f.Workload)
+		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
 		prop := f.Property == a.property || slices.Contains(a.with, f.Property)
 		if f.Lock == lock && f.Fault == fault && load && prop && at(f, o) && accept(f) && f.Observed != checker.NotApplicable {
 			seen = append(seen, f)
@@ -169,17 +171,17 @@ func conditions(list []Finding, a asked) string {
 		operations += f.Operations
 		trials += f.Trials
 	}
-	text := fmt.Sprintf("%s of %s of %s", plural(operations, "operation"), plural(trials, "trial"), listed(each(list, func(f Finding) string { return f.Workload })))
+	text := fmt.Sprintf("%s of %s of %s", plural(operations, "operation"), plural(trials, "trial"), words.Joined(each(list, func(f Finding) string { return f.Workload })))
 	if faults := each(list, func(f Finding) string { return f.Fault }); len(faults) == 1 && faults[0] == "none" {
 		text += " without a fault"
 	} else {
-		text += " under " + listed(faults)
+		text += " under " + words.Joined(faults)
 	}
-	text += ", at a lease of " + listed(each(list, func(f Finding) string { return Lasting(time.Duration(f.TTLNS)) }))
+	text += ", at a lease of " + words.Joined(each(list, func(f Finding) string { return Lasting(time.Duration(f.TTLNS)) }))
 	if a.how != nil {
 		text += a.how(list[0])
 	}
-	return fmt.Sprintf("%s (%s)", text, listed(each(list, func(f Finding) string { return f.Property })))
+	return fmt.Sprintf("%s (%s)", text, words.Joined(each(list, func(f Finding) string { return f.Property })))
 }
 
 // each is what is different in a list, in its order.
@@ -195,11 +197,4 @@ func each(list []Finding, of func(Finding) string) []string {
 
 func ids(list []Finding) []string {
 	return each(list, func(f Finding) string { return f.ID })
-}
-
-func listed(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

@@ -58,7 +58,7 @@ func (d *deciding) confirm(a *LeaseAdvice) {
 	for _, p := range a.Points {
 		for _, s := range d.Stood {
 			if s.Lock == a.Option && s.TTLNS == int64(p.TTL) {
-				a.Confirmed = append(a.Confirmed, p.confirmed(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
+				a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
 				break
 			}
 		}

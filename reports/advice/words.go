@@ -3,6 +3,8 @@ package advice
 import (
 	"strconv"
 	"strings"
+
+	"lockbench/reports"
 )
 
 // plural is a number and what it counts; more is what several are called, where it is not the same with an s.
@@ -11,18 +13,9 @@ func plural(n int, what string, more ...string) string {
 	case n == 1:
 		return "1 " + what
 	case len(more) > 0:
-		return count(n) + " " + more[0]
+		return reports.Count(n) + " " + more[0]
 	}
-	return count(n) + " " + what + "s"
-}
-
-// count writes a whole number with commas.
-func count(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return reports.Count(n) + " " + what + "s"
 }
 
 // figure writes three significant digits.
@@ -30,7 +23,7 @@ func figure(v float64) string {
 	s := strconv.FormatFloat(round(v, 3), 'f', -1, 64)
 	if whole, _, point := strings.Cut(s, "."); !point && len(whole) > 3 {
 		n, _ := strconv.Atoi(whole)
-		return count(n)
+		return reports.Count(n)
 	}
 	return s
 }
