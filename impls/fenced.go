@@ -68,12 +68,11 @@ type fencedLock struct {
 	*listener
 	env     Env
 	mint    string // what new fences follow: "clock" or "count"
-	running sync.WaitGroup
+	running background
 
-	mu     sync.Mutex // guards what follows; never held across a command
-	held   map[string]*lease
-	last   map[ownership]*lease // of those, the one that an owner was granted last
-	closed bool                 // nobody waits for running any more
+	mu   sync.Mutex // guards what follows; never held across a command
+	held map[string]*lease
+	last map[ownership]*lease // of those, the one that an owner was granted last
 }
 
 // ownership is of a key by an owner.
@@ -271,14 +270,8 @@ func (l *fencedLock) hold(r *request, g Grant) Hold {
 
 // lookAfter renews a hold from its first renewal on; most are over before.
 func (l *fencedLock) lookAfter(h *lease, next time.Time) {
-	l.mu.Lock()
-	if !l.closed { // else its life is over, and nothing is asked any more
-		l.running.Add(1)
-		defer l.running.Done()
-	}
-	l.mu.Unlock()
 	renew := func(ctx context.Context) error { return l.renew(ctx, h) }
-	h.lookAfter(l.env, next, renew, func() { l.forget(h) })
+	l.running.Do(func() { h.lookAfter(l.env, next, renew, func() { l.forget(h) }) })
 }
 
 func (l *fencedLock) renew(ctx context.Context, h *lease) error {
@@ -415,9 +408,6 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 
 func (l *fencedLock) Close() error {
 	err := l.listener.close() // with which the life of every lease ends
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	l.running.Wait()
+	l.running.Close()
 	return errors.Join(err, l.UniversalClient.Close())
 }

@@ -36,17 +36,21 @@ func newLease(life context.Context, g Grant, ttl time.Duration, start time.Time)
 func (h *lease) confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	until := sent.Add(lasts - min(drift(h.ttl), lasts/2))
-	switch {
-	case h.over:
+	if h.over {
 		return false
-	case until.Before(h.until):
+	}
+	until := sent.Add(lasts - min(drift(h.ttl), lasts/2))
+	if until.Before(h.until) {
+		return true
+	}
+	h.until = until
+	switch left := time.Until(until); {
+	case left <= 0: // told when it is over: lost before anybody asks to renew it
+		h.loseLocked()
 	case h.timer == nil:
-		h.until = until
-		h.timer = time.AfterFunc(time.Until(until), h.expire)
+		h.timer = time.AfterFunc(left, h.expire)
 	default:
-		h.until = until
-		h.timer.Reset(time.Until(until))
+		h.timer.Reset(left)
 	}
 	return true
 }
@@ -65,10 +69,20 @@ func (h *lease) lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
-		h.over = true
+		h.loseLocked()
+	}
+}
+
+func (h *lease) loseLocked() {
+	h.over = true
+	h.stopLocked()
+	h.cancel()
+	close(h.lost)
+}
+
+func (h *lease) stopLocked() {
+	if h.timer != nil { // else it was over from the first
 		h.timer.Stop()
-		h.cancel()
-		close(h.lost)
 	}
 }
 
@@ -82,7 +96,7 @@ func (h *lease) wake(at time.Time, lookAfter func()) {
 func (h *lease) end() {
 	h.mu.Lock()
 	h.over = true
-	h.timer.Stop()
+	h.stopLocked()
 	h.mu.Unlock()
 	h.cancel()
 	if h.first == nil || !h.first.Stop() {

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"sync"
 	"syscall"
 	"time"
 
@@ -45,7 +44,7 @@ type redLockLock struct {
 	polling
 	env   Env
 	nodes []node
-	rest  sync.WaitGroup // what goes on at slow servers after the caller has its answer
+	rest  background // what goes on at slow servers after the caller has its answer
 }
 
 var (
@@ -223,7 +222,7 @@ func probeMajority(ctx context.Context, nodes []node, key string) (string, time.
 
 // Close waits for what goes on at slow servers, which is bounded.
 func (l *redLockLock) Close() error {
-	l.rest.Wait()
+	l.rest.Close()
 	var errs []error
 	for _, n := range l.nodes {
 		errs = append(errs, n.UniversalClient.Close())

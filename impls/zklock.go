@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -49,7 +48,7 @@ type zkLocks struct {
 	holds     *objects[zkHeld]
 	life      context.Context
 	end       context.CancelFunc
-	running   sync.WaitGroup
+	running   background
 }
 
 // zkHeld is one hold, or one that is asked for.
@@ -201,6 +200,6 @@ func (l *zkLocks) Close() error {
 	for _, h := range l.holds.all() {
 		l.running.Go(h.client.Close)
 	}
-	l.running.Wait()
+	l.running.Close()
 	return nil
 }

@@ -53,14 +53,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// SetReadDeadline takes an instant of the pipe's own: t is often derived from the deadline of a context,
-// and must not share that one's instant.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	if !t.IsZero() {
-		t = c.in.own(t.Add(1))
-	}
-	return c.in.readUntil(t)
-}
+func (c *conn) SetReadDeadline(t time.Time) error { return c.in.readUntil(t) }
 
 func (c *conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
@@ -85,13 +78,9 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. What is sent arrives in order, each message after a delay that
-// depends on nothing but the pipe's key and the message's number. To send never blocks, so that no mutex
-// of a client is held while virtual time passes.
+// pipe is one direction of a connection. What is sent arrives in order, each message when the link's timetable says.
+// To send never blocks, so that no mutex of a client is held while virtual time passes.
 type pipe struct {
-	key            uint64
-	residue        time.Duration // it owns the instants that leave this when divided by the quantum
-	latency        time.Duration
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
@@ -101,14 +90,14 @@ type pipe struct {
 	rings          time.Time   // when the bell will; zero: not, or at once
 	waits          bool        // the reader does, for the bell
 	held           held
-	welcome        []byte // not yet read
-	void           bool   // what is sent from now on goes nowhere
-	sent           uint64
+	welcome        []byte    // not yet read
+	void           bool      // what is sent from now on goes nowhere
 	last           time.Time // the latest arrival
 	queue          []message // under way, or there and not yet read
 	ended          bool      // the writer has closed
 	abandoned      bool      // the reader has closed
 	readBy, sendBy time.Time // deadlines; zero: none
+	awake          time.Time // no read ends for its deadline before
 }
 
 // message is what one write sent. One without bytes is the end.
@@ -119,18 +108,23 @@ type message struct {
 
 var errUnread = errors.New("something is there to read")
 
-// own is the first instant from t on that belongs to this pipe.
-func (p *pipe) own(t time.Time) time.Time {
-	return t.Add((p.residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
+// turn is that of the next message.
+func (p *pipe) turn() turn {
+	t := p.pair.link.timetable.next(p.direction)
+	if p.direction == proxy.ToServer {
+		p.pair.used.Store(t.number)
+	}
+	return t
 }
 
 // put sends a message, or the end. It arrives after all that were sent before.
-func (p *pipe) put(b []byte) {
-	p.sent++
-	delay := p.latency/2 + time.Duration(draw(p.key, p.sent)%uint64(p.latency+1)) + time.Duration(p.pair.link.delay.Load())
-	at := p.own(time.Now().Add(delay))
+func (p *pipe) put(b []byte, turn turn) {
+	if p.abandoned {
+		return
+	}
+	at := own(time.Now().Add(turn.delay+time.Duration(p.pair.link.delay.Load())), turn.residue)
 	if !at.After(p.last) {
-		at = p.last.Add(quantum)
+		at = own(p.last.Add(1), turn.residue)
 	}
 	p.last = at
 	p.queue = append(p.queue, message{at, b})
@@ -177,11 +171,24 @@ func (p *pipe) next() time.Time {
 	if p.reader.still() {
 		return time.Time{}
 	}
-	next := p.readBy
+	next := p.deadline()
 	if len(p.queue) > 0 && (next.IsZero() || p.queue[0].at.Before(next)) {
 		next = p.queue[0].at
 	}
 	return next
+}
+
+// deadline is when a read ends: not at the instant that was asked for, which is often derived from the deadline of a
+// context and must not be that one's, but at one that belongs to what was asked last on the connection.
+func (p *pipe) deadline() time.Time {
+	by := p.readBy
+	if by.IsZero() {
+		return by
+	}
+	if by.Before(p.awake) {
+		by = p.awake
+	}
+	return own(by.Add(1), p.pair.link.timetable.residue(proxy.ToClient, p.pair.used.Load()))
 }
 
 func (p *pipe) send(b []byte) (int, error) {
@@ -193,36 +200,48 @@ func (p *pipe) send(b []byte) (int, error) {
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
 	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
-		p.offer(b)
+		p.pair.link.outbox.put(p, slices.Clone(b))
 	}
 	return len(b), nil
-}
-
-// offer sends bytes, or keeps a copy where they cannot go at once.
-func (p *pipe) offer(b []byte) {
-	if p.held.deciding || len(p.held.chunks)+len(p.held.parts) > 0 || p.writer.still() {
-		p.held.chunks = append(p.held.chunks, slices.Clone(b))
-		return
-	}
-	if part, ok := p.whole(b); ok {
-		p.meet(part)
-		return
-	}
-	p.held.parts = p.cut(b)
-	p.advance()
 }
 
 func (p *pipe) end() {
 	p.mu.Lock()
 	if !p.ended {
 		p.ended = true
-		p.held.chunks = append(p.held.chunks, nil)
-		p.advance()
+		p.pair.link.outbox.put(p, nil)
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
 		p.pair.sever() // nobody else would tell the other side
 	}
+}
+
+// leave is for what was written at one instant, when nobody writes any more.
+func (p *pipe) leave(chunks [][]byte) {
+	p.mu.Lock()
+	for _, chunk := range chunks {
+		p.offer(chunk)
+	}
+	p.mu.Unlock()
+	if p.direction == proxy.ToServer { // the deadline of the answer has moved
+		back := p.pair.toClient
+		back.mu.Lock()
+		back.look()
+		back.mu.Unlock()
+	}
+}
+
+// offer sends a chunk, or keeps it where it cannot go at once.
+func (p *pipe) offer(chunk []byte) {
+	if chunk != nil && !p.held.deciding && len(p.held.chunks)+len(p.held.parts) == 0 && !p.writer.still() {
+		if part, ok := p.whole(chunk); ok {
+			p.meet(part)
+			return
+		}
+	}
+	p.held.chunks = append(p.held.chunks, chunk)
+	p.advance()
 }
 
 func (p *pipe) abandon() {
@@ -279,7 +298,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		return n, next, nil
 	case !p.abandoned && p.reader.still():
 		return 0, next, nil // it does not even notice that its time is up
-	case !p.abandoned && passed(p.readBy): // even where there is something to read, as on a socket
+	case !p.abandoned && passed(p.deadline()): // even where there is something to read, as on a socket
 		return 0, next, os.ErrDeadlineExceeded
 	case found == errUnread:
 		first := &p.queue[0]

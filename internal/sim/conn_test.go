@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lockbench/internal/proxy"
 )
 
 // inPair runs f in virtual time with the two ends of a connection.
@@ -95,7 +97,7 @@ func alike(a, b []time.Duration) bool {
 }
 
 func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
-	links := []wire{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 1}}
+	links := []wire{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 1, 1, 0}}
 	for i, l := range links {
 		there, back := delays(t, l, 0)
 		if alike(there, back) {
@@ -103,6 +105,10 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 		}
 		if again, _ := delays(t, l, 7); !alike(there, again) {
 			t.Errorf("%+v: the delays depend on what others do", l)
+		}
+		l.dial = 3
+		if again, _ := delays(t, l, 0); !slices.Equal(there, again) {
+			t.Errorf("%+v: the delays depend on the connection", l)
 		}
 		for _, other := range links[:i] {
 			if same, _ := delays(t, other, 0); alike(there, same) {
@@ -114,9 +120,9 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 
 func TestEachDirectionOwnsItsInstants(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
-		total := time.Duration(0)
+		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
-		for range messages {
+		for i := range uint64(messages) {
 			time.Sleep(10*latency + 7*time.Nanosecond) // so that no message waits for the one before
 			sent := time.Now()
 			client.Write([]byte("x"))
@@ -127,16 +133,14 @@ func TestEachDirectionOwnsItsInstants(t *testing.T) {
 			if took < latency/2 || took > latency*3/2+quantum {
 				t.Errorf("it took %v", took)
 			}
-			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != server.in.residue {
-				t.Errorf("it arrived at %v, the residue is %v", residue, server.in.residue)
+			want, back := table.residue(proxy.ToServer, i+1), table.residue(proxy.ToClient, i+1)
+			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != want || residue == back || min(residue, back) < Reserved {
+				t.Errorf("it arrived at %v, what is its own is %v, and of the way back %v", residue, want, back)
 			}
 			total += took
 		}
 		if mean := total / messages; mean < latency*9/10 || mean > latency*11/10 {
 			t.Errorf("mean latency %v", mean)
-		}
-		if there, back := server.in.residue, client.in.residue; there == back || min(there, back) < Reserved {
-			t.Errorf("residues %v and %v", there, back)
 		}
 	})
 }

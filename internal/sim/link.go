@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -14,9 +15,12 @@ import (
 // link is the way between a process and a server, with all its connections. What goes wrong on it does so where a
 // proxy would stand: what has been sent and met no rule and no cut arrives.
 type link struct {
-	rules proxy.Rules
-	delay atomic.Int64
-	cut   atomic.Uint32 // a proxy.Direction
+	timetable timetable
+	outbox    *outbox
+	rulings   *queue
+	rules     proxy.Rules
+	delay     atomic.Int64
+	cut       atomic.Uint32 // a proxy.Direction
 
 	commands, roundTrips, sent, received atomic.Int64
 
@@ -48,10 +52,14 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load(), Sent: l.sent.Load(), Received: l.received.Load()}
 }
 
+// all are the connections in the order in which they were used last. Which of them a client took that ran beside
+// another must not matter.
 func (l *link) all() []*pair {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.pairs)
+	all := slices.Clone(l.pairs)
+	slices.SortStableFunc(all, func(a, b *pair) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	return all
 }
 
 // add makes a connection known and gives it its number.
@@ -66,6 +74,7 @@ func (l *link) add(c *pair) {
 type pair struct {
 	link     *link
 	number   int
+	used     atomic.Uint64 // the number of the last message to the server
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
@@ -83,7 +92,7 @@ func (c *pair) sever() {
 		p.held = held{deciding: p.held.deciding}
 		if !p.void {
 			p.void = true
-			p.put(nil)
+			p.put(nil, p.turn())
 		}
 		p.mu.Unlock()
 	}
@@ -156,16 +165,16 @@ func (p *pipe) whole(chunk []byte) (proxy.Part, bool) {
 	part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer)
 	if ok {
 		count.Add(int64(len(chunk)))
-		part.Bytes = slices.Clone(chunk)
 	}
 	return part, ok
 }
 
-// meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide.
+// meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
+// an instant of its own: several servers may be asked at once, and the first command decides for all.
 func (p *pipe) meet(part proxy.Part) {
-	link := p.pair.link
+	link, turn := p.pair.link, p.turn()
 	if !part.Met {
-		p.pass(part.Bytes)
+		p.pass(part.Bytes, turn)
 		return
 	}
 	part.Command.Conn, part.Command.Nth = p.pair.number, int(link.commands.Load())
@@ -177,15 +186,19 @@ func (p *pipe) meet(part proxy.Part) {
 	}
 	rules := link.rules.Matching(part.At, part.Command)
 	if len(rules) == 0 {
-		p.pass(part.Bytes)
+		p.pass(part.Bytes, turn)
 		return
 	}
 	p.held.deciding = true
-	go p.decide(part, rules)
+	begin := link.rulings.next()
+	go func() {
+		time.Sleep(begin)
+		p.decide(part, turn, rules)
+	}()
 }
 
 // decide does what the first rule says that does not let the part pass.
-func (p *pipe) decide(part proxy.Part, rules []func(context.Context, proxy.Command) proxy.Fate) {
+func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
 		if fate = rule(p.pair.ctx, part.Command); fate != proxy.Pass {
@@ -201,7 +214,7 @@ func (p *pipe) decide(part proxy.Part, rules []func(context.Context, proxy.Comma
 	p.held.deciding = false
 	switch fate {
 	case proxy.Pass:
-		p.pass(part.Bytes)
+		p.pass(part.Bytes, turn)
 	case proxy.Silent:
 		p.pair.mute.Store(true)
 	}
@@ -209,28 +222,30 @@ func (p *pipe) decide(part proxy.Part, rules []func(context.Context, proxy.Comma
 }
 
 // pass sends bytes, or the end, unless the connection or a cut swallows them.
-func (p *pipe) pass(b []byte) {
+func (p *pipe) pass(b []byte, turn turn) {
 	switch {
 	case p.void || p.pair.mute.Load():
 	case proxy.Direction(p.pair.link.cut.Load())&p.direction != 0:
 		p.pair.torn.Or(uint32(p.direction))
 	default:
-		p.put(b)
+		p.put(b, turn)
 	}
 }
 
 // resume sends what its writer did not get to send, and has its reader find what came meanwhile, each at an instant
-// of the pipe's own.
+// of its own.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := p.own(time.Now().Add(1))
+	at := time.Now().Add(1)
+	p.awake = at
 	for i := range p.queue {
-		if p.queue[i].at.Before(at) {
-			p.queue[i].at = at
+		m := &p.queue[i]
+		if m.at.Before(at) {
+			m.at = own(at, time.Duration(m.at.UnixNano())%quantum)
 		}
-		at = p.queue[i].at.Add(quantum)
-		p.last = p.queue[i].at
+		at = m.at.Add(1)
+		p.last = m.at
 	}
 	p.advance()
 	p.look()

@@ -66,14 +66,11 @@ func TestRenewalInVirtualTime(t *testing.T) {
 	}
 }
 
-// driveTwice drives a lock twice and checks that the same seed records the same history. The race detector
-// shuffles goroutines that become ready at one instant, as those of a lock do: under it a lock is driven once.
+// driveTwice drives a lock twice and checks that the same seed records the same history. The race detector shuffles
+// goroutines that become ready at one instant, as a busy machine does once in a while: under it this is the sharper test.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)
-	if raced {
-		return first
-	}
 	if second := driveVirtually(t, impl, p); first != second {
 		t.Errorf("the same seed recorded two histories, of %d and %d bytes", len(first), len(second))
 	}
@@ -110,7 +107,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		}
 		start := time.Now()
 		d.Run(t.Context())
-		late := time.Second
+		late := time.Second + 4*impl.BackOff // whoever waits at the end asks each so often
 		if impl.Name == "shared-token" {
 			late += p.TTL + time.Second // a key that was left behind is waited for until it expires, or cut off
 		}

@@ -32,6 +32,8 @@ type Net struct {
 	seed    uint64
 	latency time.Duration
 	nodes   []*node
+	outbox  *outbox
+	rulings queue
 
 	mu        sync.Mutex // guards what follows; never held across a wait
 	closed    bool
@@ -47,7 +49,7 @@ type route struct{ process, node int }
 // half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
 // what runs in the background of a client notices only then that it is over.
 func New(nodes int, latency time.Duration, seed uint64) *Net {
-	n := &Net{seed: seed, latency: latency, links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
+	n := &Net{seed: seed, latency: latency, outbox: newOutbox(), links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
 	for range nodes {
 		node := &node{}
 		node.server = node.begin()
@@ -93,36 +95,22 @@ func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string
 	}
 }
 
-// connect returns both ends of a new connection. What instants it owns depends on who connects where, and on how
-// often they did before, since the order in which goroutines come that run at one instant must not matter.
+// connect returns both ends of a new connection.
 func (n *Net) connect(process, node int) (client, server *conn) {
 	l := n.linkLocked(route{process, node})
 	c := &pair{link: l, talk: proxy.Begin()}
 	l.add(c)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	key := draw(n.seed, uint64(process), uint64(node), uint64(c.number-1))
-	own := 2 * (((c.number-1)*often+process)*len(n.nodes) + node)
-	c.toServer = n.pipe(c, proxy.ToServer, draw(key, 0), own)
-	c.toClient = n.pipe(c, proxy.ToClient, draw(key, 1), own+1)
 	here, there := n.processLocked(process), &n.nodes[node].place
-	c.toServer.writer, c.toServer.reader = here, there
-	c.toClient.writer, c.toClient.reader = there, here
+	c.toServer = &pipe{pair: c, direction: proxy.ToServer, writer: here, reader: there, bell: silent()}
+	c.toClient = &pipe{pair: c, direction: proxy.ToClient, writer: there, reader: here, bell: silent()}
 	from, to := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
 	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
 }
 
-// often is how many processes have instants of their own at once; the connections of more share some with later
-// connections of others. After 909 directions they come round in any case.
-const often = 8
-
-func (n *Net) pipe(c *pair, d proxy.Direction, key uint64, own int) *pipe {
-	residue := time.Duration(Reserved + own%(int(quantum)-Reserved))
-	return &pipe{key: key, residue: residue, latency: n.latency, bell: silent(), pair: c, direction: d}
-}
-
 func (n *Net) linkLocked(r route) *link {
 	if n.links[r] == nil {
-		n.links[r] = &link{}
+		n.links[r] = &link{timetable: n.timetable(r), outbox: n.outbox, rulings: &n.rulings}
 	}
 	return n.links[r]
 }

@@ -4,14 +4,32 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// queue gives each who comes an instant of its own.
+type queue struct {
+	mu   sync.Mutex
+	last time.Time // that was given
+}
+
+// next is how long to sleep until the next instant.
+func (q *queue) next() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if q.last = q.last.Add(1); q.last.Before(now) {
+		q.last = now
+	}
+	return q.last.Sub(now)
+}
 
 // place is a process or a server, as far as it can stand still.
 type place struct {
-	stands atomic.Bool // it stands still: each message asks
+	stands atomic.Bool // it stands still: each message asks; set with the mutex
 
-	mu     sync.Mutex
-	goesOn chan struct{} // closed when it goes on; nil: it runs
+	mu    sync.Mutex
+	queue []chan struct{} // of those who wait for it to go on, in the order in which they came; closed one by one
 }
 
 func (p *place) still() bool { return p.stands.Load() }
@@ -19,22 +37,25 @@ func (p *place) still() bool { return p.stands.Load() }
 func (p *place) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.goesOn == nil {
-		p.goesOn = make(chan struct{})
-		p.stands.Store(true)
-	}
+	p.stands.Store(true)
 }
 
-// start has it go on; false where it runs.
+// start has it go on; false where it runs. Those who wait do so at an instant each, so that they come in their order.
 func (p *place) start() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.goesOn == nil {
+	if !p.still() {
 		return false
 	}
 	p.stands.Store(false)
-	close(p.goesOn)
-	p.goesOn = nil
+	queue := p.queue
+	p.queue = nil
+	go func() {
+		for _, next := range queue {
+			close(next)
+			time.Sleep(1)
+		}
+	}()
 	return true
 }
 
@@ -42,11 +63,13 @@ func (p *place) start() bool {
 func (p *place) await(ctx context.Context) error {
 	for {
 		p.mu.Lock()
-		goesOn := p.goesOn
-		p.mu.Unlock()
-		if goesOn == nil {
+		if !p.still() {
+			p.mu.Unlock()
 			return nil
 		}
+		goesOn := make(chan struct{})
+		p.queue = append(p.queue, goesOn)
+		p.mu.Unlock()
 		select {
 		case <-goesOn:
 		case <-ctx.Done():

@@ -108,6 +108,11 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
 	}
+	select {
+	case <-lost: // before the grant was told, and the process runs: its client sees that at once
+		return lost
+	default:
+	}
 	told := make(chan struct{})
 	p.work.Go(func() {
 		select {
