@@ -2,7 +2,8 @@
 
 .PHONY: check test skipped fuzz differential scenarios soak explore bench run clean
 
-# The heaviest do without the race detector: the judge, virtual time, decisions and pages run on one goroutine at a time, as good as, the
+# The heaviest do without the race detector, but for the tests of virtual time in which it is wanted to shuffle goroutines: the
+# judge, virtual time, decisions and pages run on one goroutine at a time, as good as, the
 # examples are other people's programs, and what the command puts together is raced in the packages beneath it; trials and
 # servers, in internal/bench, which runs some of the ones on some of the others.
 RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /internal/trial$$ -e /internal/servers$$ -e /internal/advisor$$ -e /internal/serve$$ -e /examples -e /reports -e /cmd/)
@@ -12,6 +13,7 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 	go vet ./...
 	go tool staticcheck ./...
 	go test -race -short -timeout 10m $(RACED)
+	go test -race -timeout 5m -run '^(TestRecordIsRun|TestTwinsRecordTheSame|TestFaultsInVirtualTime)$$' ./internal/sim
 
 test: ## the tests, as the README has it
 	go test ./...

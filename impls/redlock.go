@@ -84,12 +84,21 @@ func perNode(ttl time.Duration) time.Duration {
 type votes struct {
 	yes, no, unknown int
 	left             []node // those that did not say no
-	err              error  // of one that did not answer
+	err              error  // of the first in their row that did not answer
+	first            int    // that one's place in the row
+}
+
+// missed keeps the error of a server that did not answer. Of several at one instant any may be heard first.
+func (v *votes) missed(a answer) {
+	if v.err == nil || a.at < v.first {
+		v.err, v.first = a.err, a.at
+	}
 }
 
 // answer is what one server said.
 type answer struct {
 	from node
+	at   int // in the row of those that were asked
 	err  error
 }
 
@@ -97,11 +106,11 @@ type answer struct {
 // answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
 func (l *redLockLock) ask(ctx context.Context, of []node, within time.Duration, do func(context.Context, node) error, enough func(votes) bool) votes {
 	answers := make(chan answer, len(of))
-	for _, n := range of {
+	for i, n := range of {
 		l.rest.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
-			answers <- answer{n, do(ctx, n)}
+			answers <- answer{n, i, do(ctx, n)}
 		})
 	}
 	var v votes
@@ -112,9 +121,11 @@ func (l *redLockLock) ask(ctx context.Context, of []node, within time.Duration, 
 		case errors.Is(a.err, ErrBusy), errors.Is(a.err, ErrNotHeld):
 			v.no++
 		case errors.Is(a.err, syscall.ECONNREFUSED):
-			v.no, v.err = v.no+1, a.err
+			v.no++
+			v.missed(a)
 		default:
-			v.unknown, v.left, v.err = v.unknown+1, append(v.left, a.from), a.err
+			v.unknown, v.left = v.unknown+1, append(v.left, a.from)
+			v.missed(a)
 		}
 		if enough(v) {
 			break

@@ -2,4 +2,4 @@
 
 package explore
 
-const raced = true // the race detector shuffles the goroutines that could run at one instant
+const raced = true // the race detector shuffles the goroutines that could run at one instant, and is slow

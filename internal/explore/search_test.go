@@ -44,15 +44,15 @@ func explorable() []Subject {
 
 // TestSameInTwoProcesses: a seed records the same in another process, whichever lock it is.
 func TestSameInTwoProcesses(t *testing.T) {
+	seeds := 50
 	if raced {
-		t.Skip("the race detector shuffles")
+		seeds = 10
 	}
-	const seeds = 50
 	one, two := newPool(t, "explorer", 1), newPool(t, "explorer", 1)
 	for _, s := range explorable() {
 		var digests [2][]string
 		for i, p := range []*Pool{one, two} {
-			all, err := p.Search(t.Context(), s, 0, seeds)
+			all, err := p.Search(t.Context(), s, 0, uint64(seeds))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,8 +66,8 @@ func TestSameInTwoProcesses(t *testing.T) {
 		if len(digests[0]) != seeds || len(digests[1]) != seeds {
 			t.Fatalf("%s: %d and %d digests", s.Lock, len(digests[0]), len(digests[1]))
 		}
-		for seed := range uint64(seeds) {
-			if digests[0][seed] != digests[1][seed] && differsAgain(t, one, two, s, seed) {
+		for seed := range seeds {
+			if digests[0][seed] != digests[1][seed] {
 				t.Errorf("%s, seed %d: two processes recorded %s and %s", s.Lock, seed, digests[0][seed], digests[1][seed])
 			}
 		}
@@ -76,21 +76,6 @@ func TestSameInTwoProcesses(t *testing.T) {
 			t.Errorf("%s: %d seeds recorded only %d different histories", s.Lock, seeds, n)
 		}
 	}
-}
-
-// differsAgain tells whether a seed that differed once does so in four more pairs of runs: a process that the machine
-// stops in the middle of an instant may come out of it in another order, which is rare, and nothing of the seed's.
-func differsAgain(t *testing.T, one, two *Pool, s Subject, seed uint64) bool {
-	t.Helper()
-	for range 4 {
-		a, err := one.Search(t.Context(), s, seed, 1)
-		b, err2 := two.Search(t.Context(), s, seed, 1)
-		if err != nil || err2 != nil || len(a) != 1 || len(b) != 1 || a[0].Digest != b[0].Digest {
-			return true
-		}
-	}
-	t.Logf("%s, seed %d differed once, and not again", s.Lock, seed)
-	return false
 }
 
 // TestDefectsAreFound: what each of these locks is known for is found, made small and told.
@@ -139,7 +124,11 @@ func TestDefectsAreFound(t *testing.T) {
 						t.Errorf("it shows without %s too", s.Case.Plan.Steps[i].Name)
 					}
 				}
-				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 16 || s.To.compare(s.From) > 0 || len(s.Told) == 0 || s.Picture == "" {
+				most := 16
+				if c.subject.Lock == "shared-token" {
+					most = 40 // a release that comes late must meet another's hold, and others take turns until then
+				}
+				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > most || s.To.compare(s.From) > 0 || len(s.Told) == 0 || s.Picture == "" {
 					t.Errorf("%+v", s)
 				}
 				return
@@ -151,9 +140,6 @@ func TestDefectsAreFound(t *testing.T) {
 
 // TestCampaign: what is found depends on the seeds alone, not on how many processes search.
 func TestCampaign(t *testing.T) {
-	if raced {
-		t.Skip("the race detector shuffles")
-	}
 	var found [2]bytes.Buffer
 	for i := range found {
 		progress := 0

@@ -47,12 +47,13 @@ func (r *Run) Shrink(property string) *Shrunk {
 		s.shortenTurns()
 		s.dropClients()
 		s.simplify()
+		s.plainTimes()
 		if s.size() == before || s.spent() {
 			break
 		}
 	}
-	s.plainTimes()
 	s.inTurn()
+	s.dropSteps() // what had clients come in turn is not needed where they are told to
 	return &s.Shrunk
 }
 
@@ -116,7 +117,7 @@ func (s *shrinker) dropSteps() {
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have && n <= 8; n++ {
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) {
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}

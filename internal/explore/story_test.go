@@ -49,10 +49,6 @@ func TestStories(t *testing.T) {
 		name := c.lock + "." + c.fault + "." + c.property
 		t.Run(name, func(t *testing.T) {
 			r := acted(t, c.lock, c.fault)
-			if raced {
-				checkStory(t, r, c.property)
-				return
-			}
 			got := r.Picture(c.property, 100) + "\n"
 			for i, line := range r.Story(c.property) {
 				got += fmt.Sprintf("%2d. %s\n", i+1, line)

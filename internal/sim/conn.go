@@ -86,6 +86,7 @@ type pipe struct {
 	reader, writer *place
 
 	mu             sync.Mutex  // guards what follows; never held across a wait
+	alone          bool        // nobody else writes when its writer does: what is sent need not wait in the outbox
 	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
 	rings          time.Time   // when the bell will; zero: not, or at once
 	waits          bool        // the reader does, for the bell
@@ -200,16 +201,24 @@ func (p *pipe) send(b []byte) (int, error) {
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
 	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
-		p.pair.link.outbox.put(p, slices.Clone(b))
+		p.write(slices.Clone(b))
 	}
 	return len(b), nil
+}
+
+func (p *pipe) write(chunk []byte) {
+	if p.alone {
+		p.offer(chunk)
+		return
+	}
+	p.pair.link.outbox.put(p, chunk)
 }
 
 func (p *pipe) end() {
 	p.mu.Lock()
 	if !p.ended {
 		p.ended = true
-		p.pair.link.outbox.put(p, nil)
+		p.write(nil)
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {

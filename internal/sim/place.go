@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// apart is what lies between those who go on one after the other: what one writes leaves before the next comes.
+const apart = 2 * time.Nanosecond
+
 // queue gives each who comes an instant of its own.
 type queue struct {
 	mu   sync.Mutex
@@ -18,7 +21,7 @@ func (q *queue) next() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	if q.last = q.last.Add(1); q.last.Before(now) {
+	if q.last = q.last.Add(apart); q.last.Before(now) {
 		q.last = now
 	}
 	return q.last.Sub(now)
@@ -53,7 +56,7 @@ func (p *place) start() bool {
 	go func() {
 		for _, next := range queue {
 			close(next)
-			time.Sleep(1)
+			time.Sleep(apart)
 		}
 	}()
 	return true

@@ -30,7 +30,8 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
-	c.in.waits = true // all the time
+	c.in.waits = true  // all the time
+	c.out.alone = true // each answer has the instant of its question
 	return s
 }
 
@@ -96,6 +97,9 @@ func (s *served) handOver() {
 	p.bell.Stop()
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
+	s.out.mu.Lock()
+	s.out.alone = false // several subscribers are told at once
+	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
 

@@ -263,9 +263,6 @@ func nameOf(t twin) string {
 
 // TestTwinsRecordTheSame runs trials of every lock with scripts and with their twins: not a byte differs.
 func TestTwinsRecordTheSame(t *testing.T) {
-	if raced {
-		t.Skip("the race detector shuffles")
-	}
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	for _, l := range impls.OnRedis() {
