@@ -17,6 +17,7 @@ func TestChromium(t *testing.T) {
 		"drawings": func(t *testing.T, b *chromium.Page) { checkDrawings(t, b, r) },
 		"fits":     func(_ *testing.T, b *chromium.Page) { b.Fits() },
 		"contrast": func(_ *testing.T, b *chromium.Page) { b.Contrast() },
+		"access":   func(_ *testing.T, b *chromium.Page) { b.Accessible() },
 		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.matrix") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -178,12 +178,13 @@ func (b *Page) Quiet() {
 	}
 }
 
-// Fits looks that no width makes the page scroll sideways, with everything unfolded.
+// Fits looks that no width makes the page scroll sideways, and that what scrolls within it does so with keys too, with
+// everything unfolded.
 func (b *Page) Fits() {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 	for _, width := range []int64{500, 800, 1280} {
 		b.Emulate("screen", "light", width)
-		for _, c := range b.Complaints("sideways()") {
+		for _, c := range append(b.Complaints("sideways()"), b.Complaints("unscrollable()")...) {
 			b.t.Errorf("at %d px: %s", width, c)
 		}
 	}
