@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -113,6 +114,44 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 		for _, other := range links[:i] {
 			if same, _ := delays(t, other, 0); alike(there, same) {
 				t.Errorf("%+v has the delays of %+v", l, other)
+			}
+		}
+	}
+}
+
+// TestOneInstant: when what is written at one instant arrives depends neither on who writes first nor on which connection.
+func TestOneInstant(t *testing.T) {
+	arrivals := func(order []string, conns []int) map[string]time.Duration {
+		at := map[string]time.Duration{}
+		synctest.Test(t, func(*testing.T) {
+			n := New(1, latency, 1)
+			defer n.Close()
+			var clients, servers [3]*conn
+			for i := range clients {
+				clients[i], servers[i] = n.connect(0, 0)
+			}
+			start := time.Now()
+			for i, said := range order {
+				clients[conns[i]].Write([]byte(said))
+			}
+			time.Sleep(apart)
+			for _, s := range servers {
+				for _, m := range s.in.queue {
+					at[string(m.bytes)] = m.at.Sub(start)
+				}
+			}
+		})
+		return at
+	}
+	all := []string{"a", "b", "c"}
+	want := arrivals(all, []int{0, 1, 2})
+	if len(want) != 3 || want["a"] == want["b"] || want["b"] == want["c"] {
+		t.Errorf("they arrive at %v", want)
+	}
+	for _, order := range [][]string{all, {"c", "b", "a"}, {"b", "c", "a"}} {
+		for _, conns := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 0, 2}} {
+			if got := arrivals(order, conns); !maps.Equal(got, want) {
+				t.Errorf("%v by %v: they arrive at %v, and else at %v", order, conns, got, want)
 			}
 		}
 	}

@@ -3,10 +3,10 @@
 // inside a testing/synctest bubble.
 //
 // The same seed gives the same run. For that, no delay may depend on which goroutine happened to run
-// first, and no two events may share an instant, because the runtime wakes those in any order. Hence each
-// direction of each connection owns every 1009th nanosecond, and things arrive there only at those. The
-// number is prime so that two clients which used one connection after the other, and then sleep for
-// different round times, do not wake together either. One processor (GOMAXPROCS=1) is needed too.
+// first, and no two events may share an instant, because the runtime wakes those in any order. Hence what is written at
+// one instant leaves in an order of its own (outbox), and each message of a link owns every 1009th nanosecond, and arrives
+// at one of those (timetable). The number is prime so that two clients which were answered at such instants, and then sleep
+// for different round times, do not wake together either. One processor (GOMAXPROCS=1) is needed too.
 package sim
 
 import (
@@ -21,11 +21,11 @@ import (
 	"lockbench/internal/proxy"
 )
 
-// Reserved is how many instants of each 1009 no connection owns: those who start goroutines inside the
+// Reserved is how many instants of each 1009 no message owns: those who start goroutines inside the
 // bubble start the i-th at i nanoseconds, so that these share no instant either.
 const Reserved = 100
 
-const quantum = 1009 * time.Nanosecond // from one instant that a connection owns to its next
+const quantum = 1009 * time.Nanosecond // from one instant that a message owns to its next
 
 // Net is a network with emulated Redis servers behind it, all of it in memory.
 type Net struct {

@@ -13,19 +13,19 @@ import (
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // of the link's instants in each quantum
+	first   int // of the link's instants in each quantum, by which links are told apart
 	step    int // from those of a message to those of the next
 	counts  [2]atomic.Uint64
 }
 
 // often is how many processes have instants of their own at once; the messages of more share some with later
-// messages of others. After 909 of either direction they come round in any case.
+// messages of others. They come round in any case: there are 909 instants for all.
 const often = 8
 
 func (n *Net) timetable(r route) timetable {
 	key := draw(n.seed, uint64(r.process), uint64(r.node))
 	return timetable{latency: n.latency, keys: [2]uint64{draw(key, 0), draw(key, 1)},
-		first: 2 * (r.process%often*len(n.nodes) + r.node), step: 2 * often * len(n.nodes)}
+		first: 2 * (r.process*len(n.nodes) + r.node), step: 2 * often * len(n.nodes)}
 }
 
 // turn is what the timetable says of one message.
