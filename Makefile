@@ -2,10 +2,10 @@
 
 .PHONY: check test skipped fuzz differential scenarios soak explore bench run clean
 
-# The heaviest do without the race detector, but for the tests of virtual time in which it is wanted to shuffle goroutines: the
-# judge, virtual time, decisions and pages run on one goroutine at a time, as good as, the
-# examples are other people's programs, and what the command puts together is raced in the packages beneath it; trials and
-# servers, in internal/bench, which runs some of the ones on some of the others.
+# The heaviest do without the race detector: the judge, decisions and pages run on one goroutine at a time, as good as, the examples
+# are other people's programs, and what the command puts together is raced in the packages beneath it; trials and servers, in
+# internal/bench, which runs some of the ones on some of the others. Of virtual time two tests are enough: the detector
+# shuffles goroutines, and histories must not show it.
 RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /internal/trial$$ -e /internal/servers$$ -e /internal/advisor$$ -e /internal/serve$$ -e /examples -e /reports -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
