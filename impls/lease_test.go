@@ -56,3 +56,44 @@ func TestRenewalsThatAreCutOffAreTold(t *testing.T) {
 		})
 	}
 }
+
+// TestGrantedTooLate: what is over when it is granted is lost before anybody can ask for its renewal; ending it is no news.
+func TestGrantedTooLate(t *testing.T) {
+	const ttl = time.Second
+	for late, lost := range map[time.Duration]bool{0: false, ttl / 2: false, ttl: true, 2 * ttl: true} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := time.Now()
+			h := newLease(t.Context(), Grant{Key: "k"}, ttl, asked)
+			time.Sleep(late)
+			if !h.confirm(asked, ttl) {
+				t.Errorf("%v late: it was over already", late)
+			}
+			select {
+			case <-h.lost:
+				if !lost {
+					t.Errorf("%v late: it is lost", late)
+				}
+			default:
+				if lost {
+					t.Errorf("%v late: it is not lost", late)
+				}
+			}
+			close(h.done) // nobody looks after it
+			h.end()
+		})
+	}
+}
+
+// TestFirstInTheRow: of servers that do not answer, the first in the row is named, whoever is heard of first.
+func TestFirstInTheRow(t *testing.T) {
+	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
+		var v votes
+		errs := []error{errors.New("a"), errors.New("b"), errors.New("c")}
+		for _, at := range order {
+			v.missed(answer{at: at, err: errs[at]})
+		}
+		if v.err != errs[0] {
+			t.Errorf("%v: %v", order, v.err)
+		}
+	}
+}
