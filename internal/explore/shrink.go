@@ -117,7 +117,7 @@ func (s *shrinker) dropSteps() {
 func (s *shrinker) shortenTurns() {
 	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
 		have := s.turns(c)
-		for n := uint64(0); n < have; n = max(n+1, n*5/4) {
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // the more there are, the less one counts
 			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
 				break
 			}
@@ -242,7 +242,11 @@ func (s *shrinker) plainTimes() {
 			}
 		}
 	}
-	s.try(func(c *Case) { c.Params.Hold = ttl * 7 / 10 })
+	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // the longer each holds, the fewer do
+		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
+			break
+		}
+	}
 	s.try(func(c *Case) { c.Params.Think = time.Millisecond })
 }
 
