@@ -17,7 +17,7 @@ import (
 type link struct {
 	timetable timetable
 	outbox    *outbox
-	rulings   *queue
+	rulings   *turnstile
 	rules     proxy.Rules
 	delay     atomic.Int64
 	cut       atomic.Uint32 // a proxy.Direction

@@ -33,7 +33,7 @@ type Net struct {
 	latency time.Duration
 	nodes   []*node
 	outbox  *outbox
-	rulings queue
+	rulings turnstile
 
 	mu        sync.Mutex // guards what follows; never held across a wait
 	closed    bool

@@ -10,21 +10,21 @@ import (
 // apart is what lies between those who go on one after the other: what one writes leaves before the next comes.
 const apart = 2 * time.Nanosecond
 
-// queue gives each who comes an instant of its own.
-type queue struct {
+// turnstile gives each who comes an instant of its own.
+type turnstile struct {
 	mu   sync.Mutex
 	last time.Time // that was given
 }
 
 // next is how long to sleep until the next instant.
-func (q *queue) next() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+func (t *turnstile) next() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	now := time.Now()
-	if q.last = q.last.Add(apart); q.last.Before(now) {
-		q.last = now
+	if t.last = t.last.Add(apart); t.last.Before(now) {
+		t.last = now
 	}
-	return q.last.Sub(now)
+	return t.last.Sub(now)
 }
 
 // place is a process or a server, as far as it can stand still.
