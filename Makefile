@@ -4,16 +4,16 @@
 
 # The heaviest do without the race detector: the judge, decisions and pages run on one goroutine at a time, as good as, the examples
 # are other people's programs, and what the command puts together is raced in the packages beneath it; trials and servers, in
-# internal/bench, which runs some of the ones on some of the others. Of virtual time two tests are enough: the detector
+# internal/measure, which runs some of the ones on some of the others. Of virtual time two tests are enough: the detector
 # shuffles goroutines, and histories must not show it.
-RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/sim$$ -e /internal/explore$$ -e /internal/trial$$ -e /internal/servers$$ -e /internal/advisor$$ -e /internal/serve$$ -e /examples -e /reports -e /cmd/)
+RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/world/servers$$ -e /internal/choose/advisor$$ -e /internal/web/serve$$ -e /examples -e /reports -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
 	go test -race -short -timeout 10m $(RACED)
-	go test -race -timeout 5m -run '^(TestRecordIsRun|TestTwinsRecordTheSame)$$' ./internal/sim
+	go test -race -timeout 5m -run '^(TestRecordIsRun|TestTwinsRecordTheSame)$$' ./internal/simulate/sim
 
 test: ## the tests, as the README has it
 	go test ./...
@@ -29,13 +29,13 @@ fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzReader$$' ./histories
 	$(FUZZ) -fuzz '^FuzzEDN$$' ./histories
 	$(FUZZ) -fuzz '^FuzzLine$$' ./impls/worker
-	$(FUZZ) -fuzz '^FuzzFrames$$' ./internal/proxy
-	$(FUZZ) -fuzz '^FuzzCase$$' ./internal/explore
-	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/suites
-	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/needs
-	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/needs
-	$(FUZZ) -fuzz '^FuzzView$$' ./internal/serve
-	$(FUZZ) -fuzz '^FuzzReport$$' ./reports/advice/pages
+	$(FUZZ) -fuzz '^FuzzFrames$$' ./internal/world/proxy
+	$(FUZZ) -fuzz '^FuzzCase$$' ./internal/simulate/explore
+	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/measure/suites
+	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/choose/requirements
+	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/choose/requirements
+	$(FUZZ) -fuzz '^FuzzView$$' ./internal/web/serve
+	$(FUZZ) -fuzz '^FuzzReport$$' ./reports/selection
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
@@ -52,14 +52,14 @@ SEEDS ?= 430000
 SOAK ?= 500
 
 soak: ## claims kept and controls caught, again and again, for an hour; runs that are killed, 50 times
-	LOCKBENCH_SOAK=$(SOAK) go test ./internal/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/soak.md
+	LOCKBENCH_SOAK=$(SOAK) go test ./internal/drive/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/soak.md
 	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled$$' -v
 
 explore: ## what the best locks claim to survive, in virtual time, for hours: docs/explored.md has the latest
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
-	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/trial ./internal/explore
+	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/drive/trial ./internal/simulate/explore
 
 run: ## the quick comparison
 	go run ./cmd/lockbench run

@@ -16,11 +16,11 @@ import (
 	"lockbench/checker"
 	"lockbench/impls"
 	"lockbench/impls/worker"
-	"lockbench/internal/children"
-	"lockbench/internal/faults"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/internal/workers"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/drive/workers"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 

@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"testing"
 
-	"lockbench/internal/needs"
-	"lockbench/reports/advice"
-	"lockbench/reports/advice/pages"
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/choose/requirements"
+	"lockbench/reports/selection"
 )
 
 // TestReports: the report beside each file of needs is of these needs, and is what its evidence makes.
@@ -22,18 +22,18 @@ func TestReports(t *testing.T) {
 			}
 			return text
 		}
-		r, err := pages.ReadData(read(name + "/" + pages.DataName))
+		r, err := selection.ReadData(read(name + "/" + selection.DataName))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := needs.Parse(name+".yaml", read(name+".yaml"), needs.Known{})
+		n, err := requirements.Parse(name+".yaml", read(name+".yaml"), requirements.Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(n, r.Needs) {
 			t.Errorf("%s: the report is of other needs:\n%+v\n%+v", name, r.Needs, n)
 		}
-		forms, err := pages.Forms(advice.Decide(r.Needs, r.Options, r.Evidence))
+		forms, err := selection.Forms(decision.Decide(r.Needs, r.Options, r.Evidence))
 		if err != nil {
 			t.Fatal(err)
 		}

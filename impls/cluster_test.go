@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // beside gives every server a second address, which it knows nothing of, and a network on which no other is reached.

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // bench is a server and one lock of the table that can be opened on it.

@@ -17,7 +17,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/fakemongo"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // deployFerret starts a FerretDB that stops with the test.

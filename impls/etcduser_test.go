@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // secretOfEtcd has in it what a URL must write in another way.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 const shortTTL = 300 * time.Millisecond

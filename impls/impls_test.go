@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // needRedis skips where there is no redis-server, and fails where one is required.

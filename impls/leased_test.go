@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // TestLeasedClosedWhileItWaits: who waits when its lock is closed does not wait on, and is not in the queue any more.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"lockbench/internal/builtin"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
 )
 
 // TestMain is also a server of the stores that are Go modules.

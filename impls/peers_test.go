@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // eachPeer runs a test on each lock of other libraries, on a real server of its own.

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // open opens one lock of the table by name.

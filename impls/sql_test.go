@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // eachOnDatabase runs a test on some locks of the table, all on one server of each store that is installed. The server

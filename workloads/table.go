@@ -12,7 +12,7 @@ type Workload struct {
 	Special   bool          // takes the lock beyond what every use of it expects: expectations name it
 	Waits     bool          // its clients mostly wait, and its figures are no measure: trials of it may run side by side
 	Paired    bool          // even clients play the odd ones too
-	Served    bool          // clients are buyers of a shop over HTTP, and the lock is its services': internal/shop drives them, and Iterate is nil
+	Served    bool          // clients are buyers of a shop over HTTP, and the lock is its services': internal/drive/shop drives them, and Iterate is nil
 	Gated     bool          // the shop has a gate in front
 	Usual     []string      // the locks that it is driven with unless both are named; nil: all that apply
 	Check     Check         // of fencing tokens, by what is guarded; "": Checking

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/advisor"
-	"lockbench/internal/needs"
-	"lockbench/internal/servers"
-	"lockbench/reports/advice"
-	"lockbench/reports/advice/pages"
+	"lockbench/internal/choose/advisor"
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/choose/requirements"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/selection"
 )
 
 // adviseFlags are what advise was asked to do.
@@ -74,8 +74,8 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 type advising struct {
 	*adviseFlags
 	cmd            *cobra.Command
-	needs          advice.Needs
-	options        []advice.Option
+	needs          decision.Needs
+	options        []decision.Option
 	dir            string
 	tried          *runner  // nil: nothing is tried
 	from           []string // folders of evidence
@@ -109,7 +109,7 @@ func (f *adviseFlags) prepare(cmd *cobra.Command) (*advising, error) {
 	}
 	a.needs, a.options = n, advisor.Options(n)
 	if len(f.evidence) > 0 { // before a folder is made
-		if _, err := advice.ReadEvidence(".", a.options, f.evidence...); err != nil {
+		if _, err := decision.ReadEvidence(".", a.options, f.evidence...); err != nil {
 			return nil, usage(err, "--evidence takes folders that lockbench run, bench or advise left in runs/")
 		}
 	}
@@ -117,14 +117,14 @@ func (f *adviseFlags) prepare(cmd *cobra.Command) (*advising, error) {
 		return nil, err
 	}
 	linkLatest(a.dir, f.out == "", "latest-advice")
-	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), needs.Write(n), 0o644)
+	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
 }
 
 // learn reads the needs, or asks for them.
-func (f *adviseFlags) learn(cmd *cobra.Command) (advice.Needs, error) {
-	known := needs.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
+func (f *adviseFlags) learn(cmd *cobra.Command) (decision.Needs, error) {
+	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
 	if f.needs == "" {
-		n, err := needs.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
+		n, err := requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
 		if err != nil {
 			return n, usage(err, "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one")
 		}
@@ -132,9 +132,9 @@ func (f *adviseFlags) learn(cmd *cobra.Command) (advice.Needs, error) {
 	}
 	text, err := os.ReadFile(f.needs)
 	if err != nil {
-		return advice.Needs{}, usage(err, "examples/inventory.yaml is a file of needs")
+		return decision.Needs{}, usage(err, "examples/inventory.yaml is a file of needs")
 	}
-	n, err := needs.Parse(f.needs, text, known)
+	n, err := requirements.Parse(f.needs, text, known)
 	if err != nil {
 		return n, usage(err, "docs/needs.md has all that may stand there")
 	}
@@ -174,7 +174,7 @@ func (a *advising) run(ctx context.Context) error {
 	if err := a.print(r); err != nil {
 		return err
 	}
-	found := codes{exitInterrupted: ctx.Err() != nil, exitUndecided: r.Decision.Outcome == advice.NothingFits}
+	found := codes{exitInterrupted: ctx.Err() != nil, exitUndecided: r.Decision.Outcome == decision.NothingFits}
 	if failed != nil && ctx.Err() == nil {
 		return failed
 	}
@@ -182,17 +182,17 @@ func (a *advising) run(ctx context.Context) error {
 }
 
 // decide works the recommendation out from what there is by now.
-func (a *advising) decide() (*advice.Report, error) {
-	e, err := advice.ReadEvidence(a.dir, a.options, a.from...)
+func (a *advising) decide() (*decision.Report, error) {
+	e, err := decision.ReadEvidence(a.dir, a.options, a.from...)
 	if err != nil {
 		return nil, err
 	}
-	return advice.Decide(a.needs, a.options, advice.Trim(a.needs, a.options, e)), nil
+	return decision.Decide(a.needs, a.options, decision.Trim(a.needs, a.options, e)), nil
 }
 
 // write leaves the report in its three forms.
-func (a *advising) write(r *advice.Report) error {
-	forms, err := pages.Forms(r)
+func (a *advising) write(r *decision.Report) error {
+	forms, err := selection.Forms(r)
 	if err != nil {
 		return err
 	}
@@ -204,15 +204,15 @@ func (a *advising) write(r *advice.Report) error {
 	return nil
 }
 
-func (a *advising) print(r *advice.Report) error {
+func (a *advising) print(r *decision.Report) error {
 	if a.asJSON {
 		return printJSON(a.stdout, r)
 	}
 	fmt.Fprintln(a.stdout)
-	if err := pages.Text(a.stdout, r); err != nil {
+	if err := selection.Text(a.stdout, r); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\npage: %s\nrecord: %s\nall of it worked out again: lockbench verify-report %s\n",
-		filepath.Join(a.dir, pages.PageName), filepath.Join(a.dir, pages.RecordName), filepath.Join(a.dir, pages.PageName))
+		filepath.Join(a.dir, selection.PageName), filepath.Join(a.dir, selection.RecordName), filepath.Join(a.dir, selection.PageName))
 	return err
 }

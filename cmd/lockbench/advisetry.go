@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"lockbench/internal/advisor"
-	"lockbench/internal/bench"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/reports"
-	"lockbench/reports/advice"
+	"lockbench/internal/choose/advisor"
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -43,22 +43,22 @@ func (a *advising) gather(ctx context.Context) error {
 
 // left are the locks that are not out for good: by what was seen of them, or by what they are. What is only known of one from
 // its table is tried all the same.
-func (a *advising) left() ([]advice.Option, error) {
+func (a *advising) left() ([]decision.Option, error) {
 	r, err := a.decide()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(a.options), func(o advice.Option) bool {
-		return o.Kind != advice.ALock || slices.ContainsFunc(r.Cells, func(c advice.Cell) bool { return c.Option == o.Name && final(r, c) })
+	return slices.DeleteFunc(slices.Clone(a.options), func(o decision.Option) bool {
+		return o.Kind != decision.ALock || slices.ContainsFunc(r.Cells, func(c decision.Cell) bool { return c.Option == o.Name && final(r, c) })
 	}), nil
 }
 
 // final tells whether a cell rules its option out whatever else may be seen.
-func final(r *advice.Report, c advice.Cell) bool {
-	if c.Answer != advice.No {
+func final(r *decision.Report, c decision.Cell) bool {
+	if c.Answer != decision.No {
 		return false
 	}
-	return c.Tag == advice.Measured || slices.ContainsFunc(r.Requirements, func(q advice.Requirement) bool { return q.Name == c.Of && !q.Tried })
+	return c.Tag == decision.Measured || slices.ContainsFunc(r.Requirements, func(q decision.Requirement) bool { return q.Name == c.Of && !q.Tried })
 }
 
 // try drives cells as a run does, and reports the run as far as it has got.
@@ -88,7 +88,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	if err := r.writeManifest(); err != nil {
 		return err
 	}
-	results, err := reports.Build(r.dir)
+	results, err := run.Build(r.dir)
 	if err != nil {
 		return environment(err, "the histories are kept; when the cause is mended: lockbench report "+r.dir)
 	}
@@ -123,9 +123,9 @@ func (a *advising) runner(ctx context.Context, cells []trial.Cell, notes []strin
 // addScenarios names the scenarios of the cells that are about to be tried: a part of the report is made of each.
 func (r *runner) addScenarios() {
 	for _, c := range r.cells {
-		known := func(s reports.Scenario) bool { return s.Name == c.Scenario }
+		known := func(s run.Scenario) bool { return s.Name == c.Scenario }
 		if c.Scenario != "" && !slices.ContainsFunc(r.manifest.Scenarios, known) {
-			r.manifest.Scenarios = append(r.manifest.Scenarios, reports.Scenario{Name: c.Scenario, Warning: advisor.Warning(c.Scenario)})
+			r.manifest.Scenarios = append(r.manifest.Scenarios, run.Scenario{Name: c.Scenario, Warning: advisor.Warning(c.Scenario)})
 		}
 	}
 }
@@ -140,8 +140,8 @@ func (r *runner) addNotes(notes []string) {
 }
 
 // measure benches what is left, at the point of the needs.
-func (a *advising) measure(ctx context.Context, left []advice.Option) error {
-	plan, notes, _, err := bench.NewPlan(advisor.Suite(a.needs, left), a.servers, a.remote)
+func (a *advising) measure(ctx context.Context, left []decision.Option) error {
+	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers, a.remote)
 	if err != nil || len(plan.Pairs) == 0 || servers.Resolve(a.servers, servers.Redis) == servers.Embedded {
 		return err // an emulator's figures compare with nothing
 	}
@@ -150,7 +150,7 @@ func (a *advising) measure(ctx context.Context, left []advice.Option) error {
 	if _, err := makeFolder(dir, time.Now(), ""); err != nil {
 		return err
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = reproduce(a.cmd), time.Now().UTC(), reports.Collect(), notes
+	plan.Command, plan.Started, plan.Environment, plan.Notes = reproduce(a.cmd), time.Now().UTC(), run.Collect(), notes
 	f := &benchFlags{servers: a.servers, remote: a.remote}
 	b, err := f.over(a.cmd, plan, dir)
 	if err != nil {

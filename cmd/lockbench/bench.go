@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure"
+	"lockbench/internal/measure/suites"
+	"lockbench/internal/world/servers"
+	benchreport "lockbench/reports/bench"
+	"lockbench/reports/run"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/spf13/cobra"
-
-	"lockbench/internal/bench"
-	"lockbench/internal/servers"
-	"lockbench/internal/suites"
-	"lockbench/internal/trial"
-	"lockbench/reports"
-	"lockbench/reports/benchmark"
 )
 
 // benchFlags are what bench was asked to do.
@@ -70,7 +68,7 @@ A bench that was cut short goes on with --resume DIR, and loses no trial that ha
 // benching is a bench about to start.
 type benching struct {
 	*benchFlags
-	bench          *bench.Bench
+	bench          *measure.Bench
 	show           *benchProgress
 	stdout, stderr io.Writer
 }
@@ -84,7 +82,7 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 	if err := f.chooseServers(cmd.Flags().Changed("servers")); err != nil {
 		return nil, err
 	}
-	plan, notes, absent, err := bench.NewPlan(*suite, f.servers, f.remote)
+	plan, notes, absent, err := measure.NewPlan(*suite, f.servers, f.remote)
 	if err != nil {
 		return nil, usage(err, "see lockbench bench --help")
 	}
@@ -102,7 +100,7 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 		return nil, usage(err, "lockbench list locks")
 	}
 	now := time.Now()
-	plan.Command, plan.Started, plan.Environment, plan.Notes = reproduce(cmd), now.UTC(), reports.Collect(), notes
+	plan.Command, plan.Started, plan.Environment, plan.Notes = reproduce(cmd), now.UTC(), run.Collect(), notes
 	dir := f.resume
 	if earlier != nil {
 		err = sameBench(earlier, &plan.Plan)
@@ -120,14 +118,14 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 }
 
 // over is a bench of a plan, about to start in its folder.
-func (f *benchFlags) over(cmd *cobra.Command, plan *bench.Plan, dir string) (*benching, error) {
+func (f *benchFlags) over(cmd *cobra.Command, plan *measure.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, environment(err, "clients in processes of their own need to find this program")
 	}
 	b := &benching{benchFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newBenchProgress(b.stderr)
-	b.bench = &bench.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
+	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
 		Setting: trial.Setting{Run: runID(time.Now()), Servers: f.servers, Remote: f.remote, Worker: own, Self: own[0]}}
 	return b, nil
 }
@@ -143,14 +141,14 @@ func (f *benchFlags) chooseServers(chosen bool) error {
 }
 
 // chooseSuite is the suite that was named, or made up of flags, or the one of the bench that is to go on.
-func (f *benchFlags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchmark.Plan, error) {
-	var earlier *benchmark.Plan
+func (f *benchFlags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
+	var earlier *benchreport.Plan
 	if f.resume != "" {
 		if f.out != "" {
 			return nil, nil, usage(errors.New("--resume goes on in the folder of the bench, so that --out has no meaning"), "leave out --out")
 		}
 		var err error
-		if earlier, err = benchmark.ReadPlan(f.resume); err != nil {
+		if earlier, err = benchreport.ReadPlan(f.resume); err != nil {
 			return nil, nil, usage(err, "a bench's folder has a bench.json in it: lockbench bench leaves it in runs/")
 		}
 	}
@@ -190,7 +188,7 @@ func (f *benchFlags) suiteOf(cmd *cobra.Command) (*suites.Suite, error) {
 }
 
 // sameBench refuses to mix trials that were made otherwise.
-func sameBench(earlier, now *benchmark.Plan) error {
+func sameBench(earlier, now *benchreport.Plan) error {
 	same := len(earlier.Subjects) == len(now.Subjects) && len(earlier.Points) == len(now.Points) && earlier.Name == now.Name
 	for i := 0; same && i < len(now.Points); i++ {
 		same = earlier.Points[i] == now.Points[i]
@@ -241,7 +239,7 @@ func (b *benching) run(ctx context.Context) error {
 
 // measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says
 // why.
-func (b *benching) measure(ctx context.Context) (*benchmark.Results, error) {
+func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)
 	b.show.close()
@@ -249,7 +247,7 @@ func (b *benching) measure(ctx context.Context) (*benchmark.Results, error) {
 	if err != nil && ctx.Err() == nil {
 		plan.Warnings = append(plan.Warnings, "it ended early: "+scrub(err.Error()))
 	}
-	if e := benchmark.WritePlan(b.bench.Dir, plan); e != nil {
+	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, environment(errors.Join(err, e), "the folder of the bench must be writable")
 	}
 	r, e := reportBench(b.bench.Dir)
@@ -262,7 +260,7 @@ func (b *benching) measure(ctx context.Context) (*benchmark.Results, error) {
 	return r, nil
 }
 
-func (b *benching) print(r *benchmark.Results) error {
+func (b *benching) print(r *benchreport.Results) error {
 	if b.asJSON {
 		return printJSON(b.stdout, r)
 	}
@@ -271,8 +269,8 @@ func (b *benching) print(r *benchmark.Results) error {
 }
 
 // sayBench is what a bench comes to, on a terminal.
-func sayBench(w io.Writer, dir string, r *benchmark.Results) error {
-	if err := benchmark.Text(w, r); err != nil {
+func sayBench(w io.Writer, dir string, r *benchreport.Results) error {
+	if err := benchreport.Text(w, r); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\npage: %s\n", filepath.Join(dir, "report", "index.html"))
@@ -280,16 +278,16 @@ func sayBench(w io.Writer, dir string, r *benchmark.Results) error {
 }
 
 // reportBench makes all that is shown of a bench anew from its folder.
-func reportBench(dir string) (*benchmark.Results, error) {
-	r, err := benchmark.Read(dir)
+func reportBench(dir string) (*benchreport.Results, error) {
+	r, err := benchreport.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	page, err := benchmark.Page(r)
+	page, err := benchreport.Page(r)
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
-	text, err := benchmark.Markdown(r)
+	text, err := benchreport.Markdown(r)
 	if err != nil {
 		return nil, fmt.Errorf("report.md: %w", err)
 	}
@@ -297,6 +295,6 @@ func reportBench(dir string) (*benchmark.Results, error) {
 	if err := os.MkdirAll(report, 0o755); err != nil {
 		return nil, err
 	}
-	return r, errors.Join(benchmark.WriteResults(dir, r), os.WriteFile(filepath.Join(report, "index.html"), page, 0o644),
+	return r, errors.Join(benchreport.WriteResults(dir, r), os.WriteFile(filepath.Join(report, "index.html"), page, 0o644),
 		os.WriteFile(filepath.Join(report, "report.md"), text, 0o644))
 }

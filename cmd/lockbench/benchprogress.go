@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"lockbench/internal/bench"
-	"lockbench/reports/benchmark"
+	"lockbench/internal/measure"
+	"lockbench/reports/bench"
 )
 
 // benchProgress tells on stderr how far a bench is: a line that moves on a terminal, a line for each block elsewhere.
@@ -19,7 +19,7 @@ type benchProgress struct {
 	ended sync.WaitGroup
 
 	mu    sync.Mutex
-	now   bench.Progress
+	now   measure.Progress
 	since time.Time
 	block int
 }
@@ -62,7 +62,7 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("about %d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-func (p *benchProgress) begin(n bench.Progress) {
+func (p *benchProgress) begin(n measure.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now, p.since = n, time.Now()
@@ -74,7 +74,7 @@ func (p *benchProgress) begin(n bench.Progress) {
 	}
 }
 
-func (p *benchProgress) end(n bench.Progress, t *benchmark.Trial) {
+func (p *benchProgress) end(n measure.Progress, t *bench.Trial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := ""

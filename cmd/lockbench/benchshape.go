@@ -13,10 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
-	"lockbench/internal/suites"
-	"lockbench/internal/trial"
-	"lockbench/reports/benchmark"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure/suites"
+	"lockbench/reports/bench"
 	"lockbench/workloads"
 )
 
@@ -82,9 +82,9 @@ func (s *benchShape) suite() (*suites.Suite, error) {
 		Wait: s.wait, TTL: s.ttl, Duration: s.duration, Floors: []string{"none", "bare"}}
 	switch {
 	case s.arrivals != "":
-		section.Arrivals = benchmark.Arrivals(s.arrivals)
+		section.Arrivals = bench.Arrivals(s.arrivals)
 	case len(s.rate) > 0:
-		section.Arrivals = benchmark.Poisson
+		section.Arrivals = bench.Poisson
 	}
 	locks := s.locks
 	if len(locks) == 0 {

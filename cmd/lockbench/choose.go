@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
-	"lockbench/internal/scenarios"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/reports"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/scenarios"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -152,7 +152,7 @@ func chosenScenarios(names []string) ([]scenarios.Scenario, error) {
 }
 
 // scenarioDocs are what a report says of scenarios.
-func scenarioDocs(names []string) []reports.Scenario {
+func scenarioDocs(names []string) []run.Scenario {
 	if len(names) == 0 {
 		return nil
 	}
@@ -160,9 +160,9 @@ func scenarioDocs(names []string) []reports.Scenario {
 	if err != nil {
 		return nil // it was checked before
 	}
-	var docs []reports.Scenario
+	var docs []run.Scenario
 	for _, s := range chosen {
-		docs = append(docs, reports.Scenario{Name: s.Name, Warning: s.Warning, Doc: s.Doc})
+		docs = append(docs, run.Scenario{Name: s.Name, Warning: s.Warning, Doc: s.Doc})
 	}
 	return docs
 }

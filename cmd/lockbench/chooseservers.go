@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // credentials finds what stands before the @ of a URL, and rather too much than too little.

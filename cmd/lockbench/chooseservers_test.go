@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
 )
 
 // TestOnlyTheControlIsLeft: where the servers given fit none of the locks, nothing is run.
@@ -68,7 +68,7 @@ func TestInterruptedExternal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(700*time.Millisecond, cancel)
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, &stdout, &stderr, []string{"run", "--redis", g.URLs()[0], "--locks", "setnx", "--workloads", "contend", "--no-controls",
+	code := lockbench(ctx, &stdout, &stderr, []string{"run", "--redis", g.URLs()[0], "--locks", "setnx", "--workloads", "contend", "--no-controls",
 		"--hold", "100ms", "--duration", "1m", "--out", filepath.Join(t.TempDir(), "run")})
 	swept := strings.Contains(c.Info(t.Context(), "commandstats").Val(), "cmdstat_scan:") // most locks leave nothing
 	keys, err := c.Keys(t.Context(), "*").Result()

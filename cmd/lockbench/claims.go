@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"lockbench/impls"
-	"lockbench/internal/faults"
+	"lockbench/internal/drive/faults"
 )
 
 const hintClaims = "docs/claims.schema.json has the shape of a file of claims, and examples/ci one"

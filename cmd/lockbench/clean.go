@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/children"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
 )
 
 // cleaner removes what runs left that were killed.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/reports/benchmark"
+	"lockbench/reports/bench"
 )
 
 // latestBench is where two locks are looked for if no folder is named.
@@ -60,14 +60,14 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 		},
 	}
 	cmd.Flags().StringVar(&f.in, "in", "", "the bench folder that two locks are looked for in (default "+filepath.ToSlash(latestBench)+")")
-	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "the metrics to compare (default "+strings.Join(metricNames(benchmark.DefaultMetrics()), ",")+")")
+	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "the metrics to compare (default "+strings.Join(metricNames(bench.DefaultMetrics()), ",")+")")
 	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(compareFormats(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and of two benches floors and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
 	return cmd
 }
 
-func metricNames(metrics []benchmark.Metric) []string {
+func metricNames(metrics []bench.Metric) []string {
 	var names []string
 	for _, m := range metrics {
 		names = append(names, m.Name)
@@ -76,14 +76,14 @@ func metricNames(metrics []benchmark.Metric) []string {
 }
 
 // chosen are the metrics to compare.
-func (f compareFlags) chosen() ([]benchmark.Metric, error) {
+func (f compareFlags) chosen() ([]bench.Metric, error) {
 	switch {
 	case f.all:
-		return benchmark.Metrics(), nil
+		return bench.Metrics(), nil
 	case len(f.metrics) == 0:
-		return benchmark.DefaultMetrics(), nil
+		return bench.DefaultMetrics(), nil
 	}
-	return choose("metric", benchmark.Metrics(), func(m benchmark.Metric) string { return m.Name }, f.metrics)
+	return choose("metric", bench.Metrics(), func(m bench.Metric) string { return m.Name }, f.metrics)
 }
 
 func oneOf(what, name string, known []string) error {
@@ -92,10 +92,10 @@ func oneOf(what, name string, known []string) error {
 }
 
 // compare finds out which of the forms was meant: what has a bench.json in it is a bench folder, the rest are locks.
-func (f compareFlags) compare(args []string, metrics []benchmark.Metric) (*benchmark.Comparisons, error) {
+func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
-		if _, err := os.Stat(filepath.Join(arg, benchmark.PlanName)); err == nil {
+		if _, err := os.Stat(filepath.Join(arg, bench.PlanName)); err == nil {
 			folders = append(folders, arg)
 		} else {
 			locks = append(locks, arg)
@@ -116,14 +116,14 @@ func (f compareFlags) compare(args []string, metrics []benchmark.Metric) (*bench
 		}
 		return compareLocks(in, locks, metrics)
 	case len(folders) == 1 && len(locks) == 1:
-		return nil, usage(fmt.Errorf("%s is a bench folder and %s is none: there is no %s in it", folders[0], locks[0], benchmark.PlanName),
+		return nil, usage(fmt.Errorf("%s is a bench folder and %s is none: there is no %s in it", folders[0], locks[0], bench.PlanName),
 			"compare two benches, or two locks: lockbench compare DIR LOCK LOCK")
 	}
 	return nil, usage(fmt.Errorf("compare needs two benches, or two locks of one, got %s", plural(len(args), "argument")),
 		"lockbench compare fenced redsync --in runs/latest-bench")
 }
 
-func (f compareFlags) compareRuns(base, new string, metrics []benchmark.Metric) (*benchmark.Comparisons, error) {
+func (f compareFlags) compareRuns(base, new string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	b, err := readBench(base)
 	if err != nil {
 		return nil, err
@@ -132,14 +132,14 @@ func (f compareFlags) compareRuns(base, new string, metrics []benchmark.Metric) 
 	if err != nil {
 		return nil, err
 	}
-	c := benchmark.CompareRuns(b, n, metrics, f.all)
+	c := bench.CompareRuns(b, n, metrics, f.all)
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, usage(errors.New("the two benches measured no lock under the same conditions"), "compare two runs of one suite")
 	}
 	return c, nil
 }
 
-func compareLocks(dir string, locks []string, metrics []benchmark.Metric) (*benchmark.Comparisons, error) {
+func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	r, err := readBench(dir)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func compareLocks(dir string, locks []string, metrics []benchmark.Metric) (*benc
 	if locks[0] == locks[1] {
 		return nil, usage(fmt.Errorf("%s would be compared with itself", locks[0]), "name two locks of "+dir)
 	}
-	c := benchmark.CompareSubjects(r, locks[0], locks[1], metrics)
+	c := bench.CompareSubjects(r, locks[0], locks[1], metrics)
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, usage(fmt.Errorf("%s and %s were measured at no point together", locks[0], locks[1]), "lockbench report "+dir+" shows what was measured where")
 	}
@@ -164,15 +164,15 @@ func compareLocks(dir string, locks []string, metrics []benchmark.Metric) (*benc
 }
 
 // readBench reads a bench folder.
-func readBench(dir string) (*benchmark.Results, error) {
-	r, err := benchmark.Read(dir)
+func readBench(dir string) (*bench.Results, error) {
+	r, err := bench.Read(dir)
 	if err != nil {
-		return nil, usage(err, "a bench folder is what lockbench bench left, with a "+benchmark.PlanName+" in it")
+		return nil, usage(err, "a bench folder is what lockbench bench left, with a "+bench.PlanName+" in it")
 	}
 	return r, nil
 }
 
-func (f compareFlags) print(w io.Writer, c *benchmark.Comparisons, metrics []benchmark.Metric) error {
+func (f compareFlags) print(w io.Writer, c *bench.Comparisons, metrics []bench.Metric) error {
 	switch f.format {
 	case "json":
 		return printJSON(w, c)
@@ -185,7 +185,7 @@ func (f compareFlags) print(w io.Writer, c *benchmark.Comparisons, metrics []ben
 }
 
 // withheld says why no figures were shown: nothing can be concluded from them.
-func withheld(stderr io.Writer, c *benchmark.Comparisons) error {
+func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lockbench/reports/benchmark/benchmarktest"
+	"lockbench/reports/bench/benchtest"
 )
 
 // makeBench DIR [OPTION...] makes a synthetic bench folder: seed=2, blocks=3, factor=fenced:0.8, unsafe=redsync, blind,
 // thresholds=FILE.
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
-	o := benchmarktest.Options{OnlyFigures: true}
+	o := benchtest.Options{OnlyFigures: true}
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
 		var err error
@@ -37,5 +37,5 @@ func makeBench(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Check(err)
 	}
-	ts.Check(benchmarktest.Folder(ts.MkAbs(args[0]), o))
+	ts.Check(benchtest.Folder(ts.MkAbs(args[0]), o))
 }

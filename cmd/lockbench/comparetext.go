@@ -9,12 +9,12 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"lockbench/reports/benchmark"
+	"lockbench/reports/bench"
 )
 
 // comparedTable is one metric's rows, as text.
 type comparedTable struct {
-	metric benchmark.Metric
+	metric bench.Metric
 	head   []string
 	rows   []comparedRow
 }
@@ -29,7 +29,7 @@ type comparedRow struct {
 type comparedCell struct{ figure, violated string }
 
 // printCompared prints a table for each metric, each in the way of the format.
-func printCompared(w io.Writer, c *benchmark.Comparisons, metrics []benchmark.Metric, table func(io.Writer, comparedTable) error) error {
+func printCompared(w io.Writer, c *bench.Comparisons, metrics []bench.Metric, table func(io.Writer, comparedTable) error) error {
 	base, new := sideNames(c)
 	if len(c.Rows) > 0 {
 		fmt.Fprintf(w, "base: %s\nnew:  %s\n", base, new)
@@ -55,8 +55,8 @@ func printCompared(w io.Writer, c *benchmark.Comparisons, metrics []benchmark.Me
 }
 
 // sideNames say what is compared with what.
-func sideNames(c *benchmark.Comparisons) (base, new string) {
-	name := func(s benchmark.Side) string {
+func sideNames(c *bench.Comparisons) (base, new string) {
+	name := func(s bench.Side) string {
 		if s.Subject != "" {
 			return fmt.Sprintf("%s in %s", printable(s.Subject), s.Dir)
 		}
@@ -65,7 +65,7 @@ func sideNames(c *benchmark.Comparisons) (base, new string) {
 	return name(c.Base), name(c.New)
 }
 
-func comparedRowOf(c *benchmark.Comparisons, row benchmark.Compared) comparedRow {
+func comparedRowOf(c *bench.Comparisons, row bench.Compared) comparedRow {
 	base, new := row.Estimates()
 	r := comparedRow{
 		point: printable(row.Point), subject: printable(row.A),
@@ -85,7 +85,7 @@ func comparedRowOf(c *benchmark.Comparisons, row benchmark.Compared) comparedRow
 }
 
 // estimate is a median, and how far its interval reaches to the farther side.
-func estimate(e benchmark.Estimate) string {
+func estimate(e bench.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return short(e.Median) + " ± ∞"
 	}
@@ -101,7 +101,7 @@ func short(v float64) string {
 }
 
 // verdict is the comparison of a row: ~ where it may be noise.
-func verdict(row benchmark.Compared) string {
+func verdict(row bench.Compared) string {
 	if row.Unsafe() {
 		return "no comparison: an unsafe lock's figures mean nothing"
 	}
@@ -126,7 +126,7 @@ func change(ratio float64) string {
 }
 
 // title names a metric and which way is better.
-func title(m benchmark.Metric) string {
+func title(m bench.Metric) string {
 	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
 	unit := m.Unit
 	if unit != "" && better != "" {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/reports"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
 )
 
 // work is one trial to be done.
@@ -109,7 +109,7 @@ func (d *driver) try(ctx context.Context, w work) error {
 	d.show.end(shown, out, err)
 	if out.Server != "" { // known only once one ran
 		d.mu.Lock()
-		r.manifest.Environment.Saw(reports.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
+		r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
 		d.mu.Unlock()
 	}
 	return err
@@ -196,7 +196,7 @@ func (r *runner) stores() []string {
 	return names
 }
 
-func (r *runner) print(results *reports.Results) error {
+func (r *runner) print(results *run.Results) error {
 	if r.asJSON {
 		return printJSON(r.stdout, results)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/explore"
-	"lockbench/internal/sim"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/simulate/sim"
 )
 
 // exploreFlags are what explore was asked to do.

@@ -16,8 +16,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"lockbench/internal/explore"
-	"lockbench/reports"
+	"lockbench/internal/simulate/explore"
+	"lockbench/reports/run"
 )
 
 // exploring tells on stderr how far an exploration is: a counter that runs on a terminal, a line now and then elsewhere.
@@ -51,7 +51,7 @@ func (e *exploring) progress(p explore.Progress) {
 		return
 	}
 	e.shown = time.Now()
-	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", reports.Count(p.Seeds), p.Virtual.Hours(), reports.Count(p.Violating), time.Since(e.start).Seconds())
+	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", run.Count(p.Seeds), p.Virtual.Hours(), run.Count(p.Violating), time.Since(e.start).Seconds())
 	if p.Telling != "" {
 		line += "; making small what was found of " + p.Telling
 	}
@@ -128,7 +128,7 @@ func keepStory(path string, s explore.Story) error {
 		return err
 	}
 	var svg bytes.Buffer
-	if err := reports.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
+	if err := run.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
 		return err
 	}
 	return os.WriteFile(path+".svg", svg.Bytes(), 0o644)
@@ -185,12 +185,12 @@ func printRates(w io.Writer, result *explore.Result) {
 				first = fmt.Sprint(p.First)
 			}
 			if p.Claimed > 0 {
-				claimed = reports.Rate(p.Broken, p.Claimed)
+				claimed = run.Rate(p.Broken, p.Claimed)
 			}
 			if p.Broken > 0 {
 				claimed += fmt.Sprintf("  BROKEN, first in seed %d", p.FirstBroken)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", subjectName(l), p.Property, reports.Rate(p.Violated, p.Judged), first, claimed)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, claimed)
 		}
 	}
 	t.Flush()
@@ -254,7 +254,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		fmt.Fprint(t, fault)
 		for _, state := range explore.States() {
-			fmt.Fprintf(t, "\t%s", reports.Count(met[fault][state]))
+			fmt.Fprintf(t, "\t%s", run.Count(met[fault][state]))
 		}
 		fmt.Fprintln(t, "\t")
 	}

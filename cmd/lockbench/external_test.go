@@ -26,7 +26,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // password has a character in it that a URL must write otherwise; every test looks for its beginning.

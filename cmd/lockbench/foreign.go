@@ -11,11 +11,11 @@ import (
 	"lockbench/checker"
 	"lockbench/impls"
 	"lockbench/impls/worker"
-	"lockbench/internal/children"
-	"lockbench/internal/faults"
-	"lockbench/internal/servers"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/workers"
 	"lockbench/internal/suggest"
-	"lockbench/internal/workers"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-
 	"github.com/spf13/cobra"
-
-	"lockbench/internal/servers"
-	"lockbench/internal/suites"
-	"lockbench/reports/benchmark"
+	"io"
+	"lockbench/internal/measure/suites"
+	"lockbench/internal/world/servers"
+	benchreport "lockbench/reports/bench"
+	"os"
 )
 
 // gateFlags are what gate was asked to do.
@@ -63,7 +61,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	var baseline *benchmark.Results
+	var baseline *benchreport.Results
 	if f.baseline != "" {
 		if baseline, err = readBench(f.baseline); err != nil {
 			return err
@@ -88,7 +86,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if len(thresholds) == 0 {
 		return noThresholds(f.run)
 	}
-	gated, err := benchmark.Gate(run, baseline, thresholds)
+	gated, err := benchreport.Gate(run, baseline, thresholds)
 	if err != nil {
 		return usage(err, "lockbench compare --help names the metrics")
 	}
@@ -118,27 +116,27 @@ func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	return b.bench.Dir, err
 }
 
-func (f *gateFlags) writeJUnit(run *benchmark.Results, gated []benchmark.Gated) error {
+func (f *gateFlags) writeJUnit(run *benchreport.Results, gated []benchreport.Gated) error {
 	if f.junit == "" {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := benchmark.WriteJUnit(&text, run, gated); err != nil {
+	if err := benchreport.WriteJUnit(&text, run, gated); err != nil {
 		return err
 	}
 	return os.WriteFile(f.junit, text.Bytes(), 0o644)
 }
 
 // printGated prints what became of each threshold, and returns the exit code's error.
-func printGated(w io.Writer, gated []benchmark.Gated) error {
-	count := map[benchmark.Outcome]int{}
+func printGated(w io.Writer, gated []benchreport.Gated) error {
+	count := map[benchreport.Outcome]int{}
 	found := codes{}
 	for _, g := range gated {
 		count[g.Outcome]++
 		switch g.Outcome {
-		case benchmark.Breach:
+		case benchreport.Breach:
 			found[exitBreach] = true
-		case benchmark.Pass:
+		case benchreport.Pass:
 		default:
 			found[exitUndecided] = true
 		}
@@ -148,6 +146,6 @@ func printGated(w io.Writer, gated []benchmark.Gated) error {
 		}
 	}
 	fmt.Fprintf(w, "\n%s: %d pass, %d breached, %d too noisy to tell, %d not measured\n", plural(len(gated), "threshold"),
-		count[benchmark.Pass], count[benchmark.Breach], count[benchmark.Noisy], count[benchmark.Unknown])
+		count[benchreport.Pass], count[benchreport.Breach], count[benchreport.Noisy], count[benchreport.Unknown])
 	return found.exit()
 }

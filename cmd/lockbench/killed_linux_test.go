@@ -198,12 +198,12 @@ func (r *started) judged() int {
 	}
 	for _, f := range files {
 		var stdout, stderr bytes.Buffer
-		if code := run(r.Context(), &stdout, &stderr, []string{"check", f}); code == exitInternal || code == exitUsage {
+		if code := lockbench(r.Context(), &stdout, &stderr, []string{"check", f}); code == exitInternal || code == exitUsage {
 			r.Errorf("check %s: exit code %d\n%s%s", f, code, &stdout, &stderr)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run(r.Context(), &stdout, &stderr, []string{"report", r.out}); code != 0 {
+	if code := lockbench(r.Context(), &stdout, &stderr, []string{"report", r.out}); code != 0 {
 		r.Errorf("report: exit code %d\n%s", code, &stderr)
 	}
 	return len(files)

@@ -12,9 +12,9 @@ import (
 
 	"lockbench/checker"
 	"lockbench/impls"
-	"lockbench/internal/faults"
-	"lockbench/internal/scenarios"
-	"lockbench/internal/suites"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/scenarios"
+	"lockbench/internal/measure/suites"
 	"lockbench/workloads"
 )
 

@@ -83,7 +83,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(1500*time.Millisecond, cancel)
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, &stdout, &stderr, []string{"run", "--locks", "set-px-lua", "--workloads", "contend", "--no-controls",
+	code := lockbench(ctx, &stdout, &stderr, []string{"run", "--locks", "set-px-lua", "--workloads", "contend", "--no-controls",
 		"--servers", "embedded", "--duration", "1m", "--out", dir})
 	if code != exitInterrupted {
 		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
@@ -121,7 +121,7 @@ func TestNewFolder(t *testing.T) {
 func TestNoServerIsEnvironment(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), &stdout, &stderr, []string{"run", "--locks", "setnx", "--no-controls", "--workloads", "contend",
+	code := lockbench(t.Context(), &stdout, &stderr, []string{"run", "--locks", "setnx", "--no-controls", "--workloads", "contend",
 		"--servers", "local", "--out", filepath.Join(t.TempDir(), "run")})
 	if code != exitEnvironment || !strings.Contains(stderr.String(), "redis-server") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"time"
 
-	"lockbench/internal/children"
+	"lockbench/internal/world/children"
 )
 
 // endsWithin is how long a run that was interrupted may take to put its things in order.

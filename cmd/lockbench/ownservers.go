@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 const hintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in " + servers.PasswordVariable +

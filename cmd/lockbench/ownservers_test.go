@@ -9,7 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lockbench/internal/servers"
+	"lockbench/internal/world/servers"
 )
 
 // startMariaDB starts a server with a user who has a password and a database, and sets ADDR.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"lockbench/impls"
-	"lockbench/internal/trial"
+	"lockbench/internal/drive/trial"
 )
 
 // placed is locks and what they are deployed on; "": each on its usual one.

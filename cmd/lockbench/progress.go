@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"lockbench/checker"
-	"lockbench/internal/trial"
+	"lockbench/internal/drive/trial"
 )
 
 // progress tells on stderr how far a run is: a line that moves on a terminal, a line per trial elsewhere.

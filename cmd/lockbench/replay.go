@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"lockbench/internal/explore"
-	"lockbench/internal/servers"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/simulate/explore"
 	"lockbench/internal/suggest"
-	"lockbench/internal/trial"
+	"lockbench/internal/world/servers"
 )
 
 // replayFlags are what replay was asked to do.

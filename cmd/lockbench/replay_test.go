@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/internal/children"
-	"lockbench/internal/explore"
-	"lockbench/internal/faults"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/world/children"
 	"lockbench/workloads"
 )
 
@@ -59,7 +59,7 @@ func TestReplayWithoutServers(t *testing.T) {
 	path, out := stalledCase(t), t.TempDir()
 	t.Setenv("PATH", t.TempDir())
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), &stdout, &stderr, []string{"replay", "--servers", "local", "--out", out, path})
+	code := lockbench(t.Context(), &stdout, &stderr, []string{"replay", "--servers", "local", "--out", out, path})
 	if code != exitEnvironment || !strings.Contains(stderr.String(), "redis-server") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
@@ -74,7 +74,7 @@ func TestReplayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	if code := run(ctx, &stdout, &stderr, []string{"replay", "--servers", "local", "--out", t.TempDir(), stalledCase(t)}); code != exitInterrupted {
+	if code := lockbench(ctx, &stdout, &stderr, []string{"replay", "--servers", "local", "--out", t.TempDir(), stalledCase(t)}); code != exitInterrupted {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
-	"lockbench/internal/explore"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 

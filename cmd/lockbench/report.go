@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/reports"
-	"lockbench/reports/benchmark"
+	"lockbench/reports/bench"
+	"lockbench/reports/run"
 )
 
 func reportCommand() *cobra.Command {
@@ -23,10 +23,10 @@ nothing anew: verdicts are those of the run; lockbench check judges a history ag
 			if len(args) != 1 {
 				return usage(fmt.Errorf("report needs one run folder, got %d arguments", len(args)), "lockbench report runs/latest")
 			}
-			if _, err := os.Stat(filepath.Join(args[0], benchmark.PlanName)); err == nil {
+			if _, err := os.Stat(filepath.Join(args[0], bench.PlanName)); err == nil {
 				return reportBenchAgain(cmd.OutOrStdout(), args[0])
 			}
-			results, err := reports.Build(args[0])
+			results, err := run.Build(args[0])
 			if err != nil {
 				return usage(err, "a run folder is what lockbench run left in runs/, with a run.json in it")
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// run is the whole command: arguments go in, an exit code comes out.
-func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+// lockbench is the whole command: arguments go in, an exit code comes out.
+func lockbench(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root := rootCommand()
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/reports"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -108,7 +108,7 @@ type runner struct {
 	missing        []string // stores that were asked for and are not here
 	dir            string
 	setting        trial.Setting
-	manifest       reports.Manifest
+	manifest       run.Manifest
 }
 
 // plan turns flags into cells, and finds out what is wrong with them before anything starts.
@@ -186,8 +186,8 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	}
 	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, FaultTTL: r.faultTTL,
 		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
-	r.manifest = reports.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers, servers.Redis),
-		Environment: reports.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
+	r.manifest = run.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers, servers.Redis),
+		Environment: run.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
 	r.manifest.Scenarios = scenarioDocs(r.scenarios)
 	r.list()
 	return r.writeManifest()
@@ -197,16 +197,16 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 func (r *runner) list() {
 	m := &r.manifest
 	for _, c := range r.cells {
-		if !slices.ContainsFunc(m.Locks, func(l reports.LockDoc) bool { return l.Name == c.Lock.Name }) {
-			m.Locks = append(m.Locks, reports.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
+		if !slices.ContainsFunc(m.Locks, func(l run.LockDoc) bool { return l.Name == c.Lock.Name }) {
+			m.Locks = append(m.Locks, run.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
 		}
-		m.Plan = append(m.Plan, reports.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
+		m.Plan = append(m.Plan, run.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
 			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})
 	}
 }
 
 func (r *runner) writeManifest() error {
-	if err := reports.WriteManifest(r.dir, r.manifest); err != nil {
+	if err := run.WriteManifest(r.dir, r.manifest); err != nil {
 		return environment(err, "the folder of the run must be writable: choose another with --out")
 	}
 	return nil
@@ -232,7 +232,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.writeManifest(); err != nil {
 		return err
 	}
-	results, err := reports.Build(r.dir)
+	results, err := run.Build(r.dir)
 	if err != nil {
 		return environment(err, "the histories are kept; when the cause is mended: lockbench report "+r.dir)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/serve"
-	"lockbench/reports"
-	"lockbench/reports/benchmark"
+	"lockbench/internal/web/serve"
+	"lockbench/reports/bench"
+	"lockbench/reports/run"
 )
 
 func serveCommand() *cobra.Command {
@@ -45,7 +45,7 @@ says, and whoever reaches that address can read all that lies in DIR.`,
 }
 
 func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
-	for _, name := range []string{reports.ManifestName, benchmark.PlanName, "advice.json"} {
+	for _, name := range []string{run.ManifestName, bench.PlanName, "advice.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return usage(fmt.Errorf("%s is one folder: there is a %s in it", dir, name), "serve shows the folder in which such folders lie: lockbench serve runs")
 		}

@@ -27,7 +27,7 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, in, &stderr, []string{"serve", dir, "--addr", "127.0.0.1:0"})
+		code <- lockbench(ctx, in, &stderr, []string{"serve", dir, "--addr", "127.0.0.1:0"})
 		in.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')

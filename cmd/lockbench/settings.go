@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"lockbench/reports"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -23,12 +23,12 @@ func reproduce(cmd *cobra.Command) string {
 }
 
 // parameters are the settings of a run, for people.
-func parameters(p workloads.Params) []reports.Parameter {
+func parameters(p workloads.Params) []run.Parameter {
 	wait := "until granted"
 	if p.Wait > 0 {
 		wait = p.Wait.String()
 	}
-	return []reports.Parameter{
+	return []run.Parameter{
 		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, asks, works, releases"},
 		{Name: "processes", Value: fmt.Sprint(p.Processes), Text: "locks that the clients are spread over"},
 		{Name: "duration", Value: p.Duration.String(), Text: "of each trial; what is under way then is finished"},

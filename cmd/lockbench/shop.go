@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/internal/shop"
+	"lockbench/internal/drive/shop"
 )
 
 func shopCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/builtin"
-	"lockbench/internal/servers"
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
 )
 
 // storeCommand is for lockbench itself: a server that is a Go module, in a process of its own.

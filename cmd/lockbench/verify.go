@@ -13,10 +13,10 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
-	"lockbench/internal/faults"
-	"lockbench/internal/servers"
-	"lockbench/internal/trial"
-	"lockbench/reports"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -126,7 +126,7 @@ func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
 
 // unsettled finds claims to which nothing that was observed applies: they were not shown to be kept.
 func (r *runner) unsettled() error {
-	var results reports.Results
+	var results run.Results
 	text, err := os.ReadFile(filepath.Join(r.dir, "results.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &results)

@@ -172,7 +172,7 @@ func TestExampleOfCI(t *testing.T) {
 	}
 	t.Chdir("../..")
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), &stdout, &stderr, []string{"verify", "--worker", python + " examples/redis-py/worker.py",
+	code := lockbench(t.Context(), &stdout, &stderr, []string{"verify", "--worker", python + " examples/redis-py/worker.py",
 		"--claims", "examples/ci/claims.json", "--servers", "embedded", "--out", filepath.Join(t.TempDir(), "run")})
 	if code != 0 {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)

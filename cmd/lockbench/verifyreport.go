@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/internal/advisor"
-	"lockbench/reports/advice"
-	"lockbench/reports/advice/pages"
+	"lockbench/internal/choose/advisor"
+	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 func verifyReportCommand() *cobra.Command {
@@ -58,7 +58,7 @@ type verifying struct {
 	w      io.Writer
 	file   string
 	text   []byte
-	report *advice.Report
+	report *decision.Report
 	found  codes
 }
 
@@ -70,23 +70,23 @@ func readReport(file string) (*verifying, error) {
 		return nil, err
 	}
 	if strings.EqualFold(filepath.Ext(file), ".html") {
-		v.report, err = pages.ReadPage(v.text)
+		v.report, err = selection.ReadPage(v.text)
 		return v, err
 	}
 	data := v.text
 	if strings.EqualFold(filepath.Ext(file), ".md") {
-		if data, err = os.ReadFile(filepath.Join(filepath.Dir(file), pages.DataName)); err != nil {
+		if data, err = os.ReadFile(filepath.Join(filepath.Dir(file), selection.DataName)); err != nil {
 			return nil, fmt.Errorf("a record has no data in it, and %w", err)
 		}
 	}
-	v.report, err = pages.ReadData(data)
+	v.report, err = selection.ReadData(data)
 	return v, err
 }
 
 // all works everything out again.
 func (v *verifying) all(dataOnly bool) error {
 	r := v.report
-	again := advice.Decide(r.Needs, r.Options, r.Evidence)
+	again := decision.Decide(r.Needs, r.Options, r.Evidence)
 	v.say("the decision and its sentences", v.differences(again))
 	if err := v.drawn(again); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (v *verifying) say(what string, differs []string) {
 }
 
 // differences are the places in which the report is not what it was worked out to be.
-func (v *verifying) differences(again *advice.Report) []string {
+func (v *verifying) differences(again *decision.Report) []string {
 	return differing("", generic(v.report), generic(again))
 }
 
@@ -213,13 +213,13 @@ func parted(a, b []rune) (string, string) {
 }
 
 // drawn makes the forms of the report again, and holds the files to them that are there.
-func (v *verifying) drawn(again *advice.Report) error {
-	forms, err := pages.Forms(again)
+func (v *verifying) drawn(again *decision.Report) error {
+	forms, err := selection.Forms(again)
 	if err != nil {
 		return err
 	}
 	name := filepath.Base(v.file)
-	for _, form := range []string{pages.PageName, pages.RecordName, pages.DataName} {
+	for _, form := range []string{selection.PageName, selection.RecordName, selection.DataName} {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(name)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
@@ -262,12 +262,12 @@ func (v *verifying) evidence() {
 	if len(dirs) < len(v.report.Sources) || len(dirs) == 0 {
 		return
 	}
-	e, err := advice.ReadEvidence(base, v.report.Options, dirs...)
+	e, err := decision.ReadEvidence(base, v.report.Options, dirs...)
 	if err != nil {
 		v.say("what was read from the folders", []string{scrub(err.Error())})
 		return
 	}
-	again := advice.Decide(v.report.Needs, v.report.Options, advice.Trim(v.report.Needs, v.report.Options, e))
+	again := decision.Decide(v.report.Needs, v.report.Options, decision.Trim(v.report.Needs, v.report.Options, e))
 	v.say("what was read from the folders", differing("", generic(v.report.Evidence), generic(again.Evidence)))
 }
 
@@ -335,7 +335,7 @@ func (v *verifying) describe(id string) bool {
 	}
 	for _, s := range v.report.Stood {
 		if s.ID == id {
-			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, advice.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
+			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, decision.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
 			v.describeSource(s.Source, s.Dir)
 			return true
 		}

@@ -1,0 +1,160 @@
+package advisor
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/workloads"
+)
+
+func point(ttl, pause time.Duration) decision.TrialPoint {
+	return decision.TrialPoint{TTL: ttl, Hold: decision.Always(50 * time.Millisecond), Pause: decision.Always(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
+}
+
+// TestPausesAreDrawn: the same seed draws the same, another one another.
+func TestPausesAreDrawn(t *testing.T) {
+	p := point(time.Second, 0)
+	p.Pause = decision.FromTimes(decision.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
+	if !reflect.DeepEqual(draw(p, 1), draw(p, 1)) || reflect.DeepEqual(draw(p, 1), draw(p, 2)) {
+		t.Error("the seed does not decide what is drawn")
+	}
+}
+
+// TestConfirmCells: each lease has a folder of its own; the plan stops the victim in each of its holds, and nothing is claimed.
+func TestConfirmCells(t *testing.T) {
+	lock, err := findLock("set-px-lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := ConfirmCells(lock, "", []decision.TrialPoint{point(time.Second, time.Second), point(500*time.Millisecond, time.Second)})
+	if len(cells) != 2 || cells[0].Dir() != "lease-1s/set-px-lua/contend+process-pause" || cells[1].Dir() != "lease-500ms/set-px-lua/contend+process-pause" {
+		t.Fatalf("%v", cells)
+	}
+	c := cells[0]
+	if len(c.Lock.Expect) != 0 || !c.Partly {
+		t.Errorf("%+v claims something, or does not count where a hold was not to be had", c)
+	}
+	p := c.Fault.Params(workloads.Defaults(), 0, "single")
+	plan := c.Fault.Plan(faults.Scene{Seed: p.Seed})
+	if p.TTL != time.Second || p.Duration < pausesEach*(time.Second+50*time.Millisecond) || len(plan.Steps) != 2*pausesEach {
+		t.Errorf("%+v: %d steps", p, len(plan.Steps))
+	}
+	for i, s := range plan.Steps {
+		if s.When.At != (workloads.Moment{Iteration: uint64(i / 2), Point: workloads.Granted}) {
+			t.Errorf("step %d is due at %+v", i, s.When.At)
+		}
+		if next := (workloads.Moment{Iteration: uint64(i/2) + 1, Point: workloads.Asking}); s.Do.Verb == faults.Pause && s.Until != next {
+			t.Errorf("pause %d may go on in the next hold: %+v", i, s)
+		}
+	}
+}
+
+// TestConfirmReal: processes that stand still for longer than their lease are doubled, others are not; each trial draws by
+// its own seed.
+func TestConfirmReal(t *testing.T) {
+	needRedis(t)
+	points := []decision.TrialPoint{point(400*time.Millisecond, 600*time.Millisecond), point(5*time.Second, 30*time.Millisecond)}
+	points[0].Predicted = 1
+	for _, name := range []string{"set-px-lua", "redisson"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits, mostly
+			confirmReal(t, name, points)
+		})
+	}
+}
+
+func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
+	lock, err := findLock(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	tried := try(t, dir, ConfirmCells(lock, "", points))
+	doubled, none := confirmed(t, dir, lock, points[0]), confirmed(t, dir, lock, points[1])
+	if doubled.Doubles < doubled.Pauses-1 || doubled.Pauses < pausesEach/2 || !strings.HasPrefix(doubled.Histories[0].File, "lease-400ms/"+name) {
+		t.Errorf("%s: each pause outlasts the lease by far: %+v", name, doubled)
+	}
+	if none.Doubles != 0 || none.Pauses < pausesEach/2 || !none.Agrees {
+		t.Errorf("%s: no pause comes near the lease: %+v", name, none)
+	}
+	for _, seed := range tried {
+		if seed != 18 { // the run's is 17, and this is the second trial
+			t.Errorf("a plan was drawn by seed %d", seed)
+		}
+	}
+}
+
+// confirmed is what the trials of a point come to.
+func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) decision.Confirmed {
+	t.Helper()
+	var all decision.Paused
+	var of []decision.History
+	for _, c := range ConfirmCells(lock, "", []decision.TrialPoint{p}) {
+		trials, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(c.Dir())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := trials[len(trials)-1] // those before it were void
+		file := path.Join(c.Dir(), last.Name(), "history.jsonl.zst")
+		seen, err := decision.PausesIn(filepath.Join(dir, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Holds, all.Doubled = all.Holds+seen.Holds, all.Doubled+seen.Doubled
+		of = append(of, decision.History{File: file})
+	}
+	return p.Confirm(all, "R1", of)
+}
+
+// try tries each cell once, and returns the seeds by which plans were drawn.
+func try(t *testing.T, dir string, cells []trial.Cell) (seeds []uint64) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := trial.Setting{Run: "advisor-" + cells[0].Lock.Name, Servers: "local", Params: workloads.Defaults(), Worker: []string{self, "worker"}, Trials: 2}
+	s.Params.Seed = 17
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for _, c := range cells {
+		drawn, shaped := c.Fault.Plan, c.Fault.Shape
+		note := func(seed uint64) {
+			mu.Lock()
+			defer mu.Unlock()
+			seeds = append(seeds, seed)
+		}
+		c.Fault.Plan = func(s faults.Scene) faults.Plan {
+			if s.Seed != 0 { // it is also asked what it would be, of no trial
+				note(s.Seed)
+			}
+			return drawn(s)
+		}
+		c.Fault.Shape = func(p *workloads.Params, s faults.Scene) {
+			note(p.Seed)
+			shaped(p, s)
+		}
+		all.Go(func() {
+			var granted atomic.Int64
+			if _, err := s.Try(t.Context(), c, filepath.Join(dir, filepath.FromSlash(c.Dir())), 1, &granted); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(seeds) < 2*len(cells) {
+		t.Errorf("of %d cells, %d times something was drawn", len(cells), len(seeds))
+	}
+	return seeds
+}

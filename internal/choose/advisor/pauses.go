@@ -1,0 +1,96 @@
+package advisor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/internal/choose/decision"
+)
+
+// Meter measures how a process of this machine stands still, by one that only sleeps: what it oversleeps it stood still for.
+// It sees what befalls every process (a busy host, a machine that is moved), and of what a program does to itself only what
+// this one does: its own collections, and not those of another program.
+type Meter struct {
+	For   time.Duration // at most: what is longer than MeterAtMost is cut
+	Floor time.Duration // shorter ones are no pauses; 0: PauseFloor
+
+	// Of a test; nil: those of the system.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) // returns early where the context ends
+}
+
+const (
+	// PauseFloor is how long a process must stand still for it to count: what is shorter is the machine's usual way of
+	// taking turns, and no lease is so short that it mattered.
+	PauseFloor = 5 * time.Millisecond
+	// MeterAtMost is the longest that is measured for.
+	MeterAtMost = time.Hour
+
+	nap        = time.Millisecond
+	mostPauses = 1_000_000 // that are kept: more would not change a quantile
+)
+
+// MeasurePauses measures for so long how processes of this machine stand still.
+func MeasurePauses(ctx context.Context, d time.Duration) (decision.Pauses, error) {
+	return Meter{For: d}.Measure(ctx)
+}
+
+// Measure measures until the time is up or ctx ends, and says what it saw. A machine that never stood still is said to
+// have paused for no time; whether anything at all was measured is the error.
+func (m Meter) Measure(ctx context.Context) (decision.Pauses, error) {
+	now, sleep := m.Now, m.Sleep
+	if now == nil {
+		now = time.Now
+	}
+	if sleep == nil {
+		sleep = sleepFor
+	}
+	floor := m.Floor
+	if floor == 0 {
+		floor = PauseFloor
+	}
+	var pauses []time.Duration
+	start := now()
+	last := start
+	for end := start.Add(min(m.For, MeterAtMost)); last.Before(end) && ctx.Err() == nil; {
+		sleep(ctx, nap)
+		woke := now()
+		if over := woke.Sub(last) - nap; over >= floor && len(pauses) < mostPauses {
+			pauses = append(pauses, over)
+		}
+		last = woke
+	}
+	took := last.Sub(start)
+	if took <= 0 {
+		return decision.Pauses{}, fmt.Errorf("pauses were to be measured for %s, which is no time: give a longer one", m.For)
+	}
+	return summed(pauses, took, floor), nil
+}
+
+// summed are quantiles of what was seen.
+func summed(pauses []time.Duration, took, floor time.Duration) decision.Pauses {
+	p := decision.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
+	if len(pauses) == 0 {
+		p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and never stood still for %s or longer: that says little of what is rare.",
+			decision.Lasting(took), decision.Lasting(floor))
+		return p
+	}
+	slices.Sort(pauses)
+	at := func(percent int) time.Duration { return pauses[(len(pauses)-1)*percent/100] }
+	p.P50, p.P99, p.Longest = at(50), at(99), at(100)
+	p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and stood still %d times for %s or longer, %s at most. What is rarer than that it could not see, nor what another program does to itself, such as its collections.",
+		decision.Lasting(took), len(pauses), decision.Lasting(floor), decision.Lasting(p.Longest))
+	return p
+}
+
+// sleepFor sleeps, or less where the context ends.
+func sleepFor(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

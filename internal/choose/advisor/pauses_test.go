@@ -1,0 +1,110 @@
+package advisor
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/internal/choose/decision"
+)
+
+// machine is a clock of a machine that oversleeps, by the number of the nap.
+type machine struct {
+	now   time.Time
+	naps  int
+	over  map[int]time.Duration
+	every time.Duration // that each nap is too long
+	then  func(naps int)
+}
+
+func (m *machine) sleep(_ context.Context, d time.Duration) {
+	m.naps++
+	m.now = m.now.Add(d + m.every + m.over[m.naps])
+	if m.then != nil {
+		m.then(m.naps)
+	}
+}
+
+func (m *machine) meter(d time.Duration) Meter {
+	m.now = time.Unix(1_700_000_000, 0)
+	return Meter{For: d, Now: func() time.Time { return m.now }, Sleep: m.sleep}
+}
+
+// TestMeter: what is overslept and not under the floor are the pauses.
+func TestMeter(t *testing.T) {
+	over := map[int]time.Duration{}
+	for i := range 100 {
+		over[10*i+5] = time.Duration(10+i) * time.Millisecond // 10 to 109 ms
+		over[10*i+6] = 4 * time.Millisecond
+	}
+	m := &machine{over: over}
+	got, err := m.meter(time.Minute).Measure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := decision.Pauses{PerHour: 6000, P50: 59 * time.Millisecond, P99: 108 * time.Millisecond, Longest: 109 * time.Millisecond, Measured: got.Measured}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, s := range []string{"for 60 s on this machine", "100 times for 5 ms or longer", "109 ms at most", "could not see"} {
+		if !strings.Contains(got.Measured, s) {
+			t.Errorf("%q does not say %q", got.Measured, s)
+		}
+	}
+}
+
+// TestMeterFloor: a machine whose sleeps are all a little long does not stand still.
+func TestMeterFloor(t *testing.T) {
+	m := &machine{every: PauseFloor - 1}
+	got, err := m.meter(time.Second).Measure(t.Context())
+	if err != nil || got.PerHour != 0 || got.Longest != 0 || !strings.Contains(got.Measured, "never stood still for 5 ms") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	low := m.meter(time.Second)
+	low.Floor = time.Millisecond
+	if got, err = low.Measure(t.Context()); err != nil || got.PerHour < 1000 || got.P50 != PauseFloor-1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestMeterEnds: when its time is up, or its context is over, with what it has seen by then; and never later than it may.
+func TestMeterEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &machine{over: map[int]time.Duration{3: time.Second}, then: func(naps int) {
+		if naps == 10 {
+			cancel()
+		}
+	}}
+	got, err := m.meter(time.Minute).Measure(ctx)
+	if err != nil || m.naps != 10 || got.Longest != time.Second {
+		t.Errorf("after %d naps: %+v, %v", m.naps, got, err)
+	}
+	if _, err := m.meter(time.Minute).Measure(ctx); err == nil {
+		t.Error("it was over before it began, and something was measured")
+	}
+	if _, err := m.meter(0).Measure(t.Context()); err == nil {
+		t.Error("no time was to be measured, and something was")
+	}
+	long := &machine{every: time.Minute}
+	if _, err := long.meter(1000 * time.Hour).Measure(t.Context()); err != nil || long.naps > 61 {
+		t.Errorf("%d minutes were measured: %v", long.naps, err)
+	}
+}
+
+// TestMeterByTheClock: with the system's clock and timers, here virtual ones, which never oversleep.
+func TestMeterByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		got, err := Meter{For: time.Second}.Measure(t.Context())
+		if err != nil || got.PerHour != 0 || time.Since(start) != time.Second {
+			t.Errorf("%+v, %v, after %v", got, err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond+time.Microsecond)
+		defer cancel()
+		if _, err := (Meter{For: time.Hour}).Measure(ctx); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("%v, after %v", err, time.Since(start))
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package advisor
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/internal/choose/decision"
+)
+
+// drawn are needs that somebody might have.
+func drawn(r *rand.Rand) decision.Needs {
+	pick := func(n int) int { return r.IntN(n) }
+	n := decision.Needs{Name: "drawn", TwoHold: []decision.Harm{decision.Corruption, decision.WastedWork}[pick(2)],
+		Fence:    []decision.Check{decision.NoCheck, decision.OnWrites, decision.OnAll}[pick(3)],
+		Hold:     decision.Times{P50: time.Millisecond, P99: 10 * time.Millisecond, Max: time.Duration(1+pick(200)) * 10 * time.Millisecond},
+		Pauses:   decision.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: time.Duration(1+pick(20)) * 100 * time.Millisecond},
+		Recovery: time.Duration(pick(4)) * 5 * time.Second, Clients: 16, Reenters: pick(4) == 0, Fair: pick(4) == 0,
+		Stores: []string{"redis", "redis@five", "postgres", "zookeeper"}[:1+pick(4)], Weights: map[string]float64{}}
+	for _, m := range []decision.Means{decision.Idempotent, decision.Compare, decision.Row} {
+		if pick(8) == 0 {
+			n.Instead = append(n.Instead, m)
+		}
+	}
+	for _, t := range []decision.Trouble{decision.Restart, decision.Failover, decision.Clock, decision.Eviction} {
+		if pick(6) == 0 {
+			n.Survives = append(n.Survives, t)
+		}
+	}
+	for _, c := range decision.Criteria() {
+		n.Weights[c] = float64(pick(11))
+	}
+	return n
+}
+
+// shaken is evidence of a world in which some things come out otherwise than expected.
+func shaken(r *rand.Rand, n decision.Needs, options []decision.Option) decision.Evidence {
+	e := world(n, options)
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		switch r.IntN(25) {
+		case 0:
+			f.Observed, f.ViolatedIn, f.Violations = checker.Violated, 1, 1
+		case 1:
+			f.Observed, f.ViolatedIn, f.Violations = checker.Undecided, 0, 0
+		case 2, 3, 4, 5, 6:
+			f.Observed, f.ViolatedIn, f.Violations = checker.Held, 0, 0
+		}
+	}
+	return e
+}
+
+// harm says, apart from the rules of the decision, whether a finding is of two let in where these needs do not allow it, or of
+// nobody knowing whether they were.
+func harm(n decision.Needs, f decision.Finding) bool {
+	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
+		return false
+	}
+	exclusion := slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity"}, f.Property)
+	usual := slices.Contains([]string{"counter", "contend"}, f.Workload)
+	if f.Fault == "none" && exclusion && usual {
+		return true
+	}
+	if n.TwoHold != decision.Corruption {
+		return false
+	}
+	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
+	if n.Fence == decision.NoCheck { // else what is guarded may refuse who comes late
+		needed = append(needed, decision.LongestPause)
+		for t, faults := range map[decision.Trouble][]string{decision.Restart: {"server-restart"}, decision.Clock: {"clock-forward", "clock-back"}, decision.Eviction: {"eviction"}} {
+			if slices.Contains(n.Survives, t) {
+				needed = append(needed, faults...)
+			}
+		}
+	}
+	return exclusion && usual && slices.Contains(needed, f.Fault) || f.Property == "owner-release" && f.Workload == "misuse"
+}
+
+// TestNeverRecommended: a lock of which it was seen that it breaks what is needed is never recommended, nor the best lock where
+// none is needed, whatever the weights.
+func TestNeverRecommended(t *testing.T) {
+	recommended, kept := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		n := drawn(r)
+		options := Options(n)
+		e := shaken(r, n, options)
+		d := decision.Decide(n, options, e).Decision
+		for _, name := range append(slices.Clone(d.Recommended), d.Lock...) {
+			recommended++
+			for _, f := range e.Findings {
+				lock, _, _ := strings.Cut(name, "@")
+				pauseKept := f.Fault == decision.LongestPause && outlivesPauses(e, lock)
+				if f.Lock == lock && harm(n, f) && !pauseKept {
+					t.Errorf("seed %d: %s is recommended, and %s in %s under %s is %s", seed, name, f.Property, f.Workload, f.Fault, f.Observed)
+				}
+				if f.Lock == lock {
+					kept++
+				}
+			}
+		}
+	}
+	if recommended < 10 || kept < 100 {
+		t.Errorf("%d recommendations, %d findings: too few to show anything", recommended, kept)
+	}
+}
+
+// outlivesPauses: where a pause longer than any lease does no harm, one that a lease outlasts need not be looked at.
+func outlivesPauses(e decision.Evidence, lock string) bool {
+	held := false
+	for _, f := range e.Findings {
+		if f.Lock == lock && f.Fault == "process-pause" && f.Workload == "counter" {
+			if f.Observed != checker.Held {
+				return false
+			}
+			held = held || f.Property == "mutual-exclusion"
+		}
+	}
+	return held
+}
+
+// TestSame: the same needs and evidence give the same bytes, and what is left out of the evidence changes nothing.
+func TestSame(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		n := drawn(r)
+		options := Options(n)
+		e := shaken(r, n, options)
+		once, again := decision.Decide(n, options, e), decision.Decide(n, options, e)
+		if !bytes.Equal(encoded(t, once), encoded(t, again)) {
+			t.Errorf("seed %d: two reports of the same differ", seed)
+		}
+		left := decision.Trim(n, options, e)
+		trimmed := decision.Decide(n, options, left)
+		if twice := decision.Trim(n, options, left); !bytes.Equal(encoded(t, decision.Decide(n, options, twice)), encoded(t, trimmed)) {
+			t.Errorf("seed %d: trimmed twice it is another report", seed)
+		}
+		if a, b := unnumbered(once), unnumbered(trimmed); !bytes.Equal(encoded(t, a), encoded(t, b)) {
+			t.Errorf("seed %d: what was left out has changed the decision:\n%s\n%s", seed, encoded(t, a), encoded(t, b))
+		}
+	}
+}
+
+// unnumbered is a decision without the ids, which are given anew.
+func unnumbered(r *decision.Report) decision.Decision {
+	d := r.Decision
+	d.For, d.Against, d.Conditions = slices.Clone(d.For), slices.Clone(d.Against), slices.Clone(d.Conditions)
+	for i := range d.For {
+		d.For[i].Evidence = nil
+	}
+	for i := range d.Against {
+		d.Against[i].Evidence = nil
+	}
+	return d
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package advisor
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/impls"
+	"lockbench/internal/choose/decision"
+	"lockbench/reports/bench"
+)
+
+// measuredOf are figures of locks as they were measured once, about: goodput and minimal share of 16 clients with a hold of
+// 1 ms, commands for each grant, and the median of an acquire that nobody else wants, in ms.
+var measuredOf = map[string][4]float64{
+	"set-px-lua": {568, 0.15, 60, 0.15}, "redisson": {658, 0.4, 13, 0.16}, "fenced": {733, 0.96, 9, 0.2}, "redlock": {300, 0.3, 90, 0.5},
+	"redsync": {716, 0, 4.4, 0.2}, "redsync-tuned": {603, 0.38, 16, 0.2}, "redislock": {759, 0, 6.1, 0.17}, "redislock-tuned": {710, 0.12, 17, 0.17},
+	"rueidislock": {606, 0.46, 33, 0.3}, "rueidislock-tuned": {702, 0.48, 12, 0.2}, "set-px-wait": {400, 0.2, 60, 0.3},
+	"set-px-lua@cluster": {500, 0.15, 60, 0.2}, "redisson@cluster": {600, 0.4, 13, 0.2},
+	"mysql-getlock": {831, 0.9, 2, 0.1}, "mysql-row-ttl": {300, 0.2, 20, 0.4}, "postgres-advisory": {800, 0.95, 2, 0.1},
+	"zookeeper": {329, 0.97, 6, 1.4}, "zk-lock": {310, 0.95, 7, 1.5}, "etcd": {295, 0.96, 9, 0.6}, "etcd-concurrency": {280, 0.9, 10, 0.7},
+}
+
+// world is evidence in which everything came out as the table of locks expects, and that has been measured as above.
+func world(n decision.Needs, options []decision.Option) decision.Evidence {
+	e := decision.Evidence{Sources: []decision.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
+	table := impls.All()
+	for _, o := range options {
+		if o.Kind != decision.ALock {
+			continue
+		}
+		impl, _ := kept{lock: o.Name}.in(table)
+		e.Findings = append(e.Findings, expected(n, o, impl)...)
+		e.Figures = append(e.Figures, figured(n, o)...)
+	}
+	for i := range e.Findings {
+		e.Findings[i].ID = "P" + string(rune('0'+i%10)) + time.Duration(i).String()
+	}
+	for i := range e.Figures {
+		e.Figures[i].ID = "M" + time.Duration(i).String()
+	}
+	return e
+}
+
+// expected is what the stages would try of a lock for these needs, with what its table expects.
+func expected(n decision.Needs, o decision.Option, impl impls.Impl) []decision.Finding {
+	var list []decision.Finding
+	for _, s := range Stages() {
+		for _, c := range s.Cells(n, []decision.Option{o}) {
+			f := decision.Finding{Source: "R1", Dir: c.Dir(), Lock: impl.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
+				Scenario: c.Scenario, Trials: s.Trials, Operations: 100, TTLNS: int64(800 * time.Millisecond), Clients: 3, Histories: []decision.History{}}
+			situation := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
+			if held(impl, situation) {
+				f.Property, f.Observed = "mutual-exclusion", checker.Held
+				list = append(list, f)
+			}
+			for _, want := range impl.Expected(situation) {
+				f.Property = want.Property
+				f.Observed = map[impls.Verdict]checker.Observed{impls.Holds: checker.Held, impls.Breaks: checker.Violated}[want.Verdict]
+				list = append(list, f)
+			}
+			if c.Fault.Name == decision.LongestPause {
+				list = append(list, outlasting(n, o, f))
+			}
+		}
+	}
+	for i := range list {
+		if list[i].Observed == checker.Violated {
+			list[i].ViolatedIn, list[i].Violations = 1, 1
+		}
+	}
+	return list
+}
+
+// held tells whether exclusion was seen to hold where the table says nothing of it: sessions outlive a message that is lost.
+func held(impl impls.Impl, s impls.Situation) bool {
+	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
+	return impl.Session && !impl.Peer && !said && !s.Special
+}
+
+// outlasting is a pause that the advised lease outlasts: of all locks but the one whose hand-over comes with a shorter one.
+func outlasting(n decision.Needs, o decision.Option, f decision.Finding) decision.Finding {
+	ttl := decision.AdviseTTL(n, o.Lease)
+	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
+	if o.Name == "fenced" {
+		f.Observed = checker.Violated
+	}
+	return f
+}
+
+// figured is what a bench and the deaths of holders would say.
+func figured(n decision.Needs, o decision.Option) []decision.Figure {
+	m, ok := measuredOf[o.Name]
+	if !ok {
+		return nil
+	}
+	hold := min(n.Hold.P50, longestHold)
+	together := bench.Point{ID: "together", Workload: "contend", Clients: 16, Keys: 1, HoldNS: int64(hold), Fault: "none", DurationNS: int64(time.Second)}
+	apart := bench.Point{ID: "apart", Workload: "contend", Clients: 16, Keys: 16, Fault: "none"}
+	goodput := 1 / (1/m[0] - 0.001 + hold.Seconds())
+	figure := func(metric string, at bench.Point, v float64) decision.Figure {
+		return decision.Figure{Source: "B1", Lock: o.Name, Deployment: o.Deployment, Metric: metric, Point: at, Estimate: around(v), Histories: []decision.History{}}
+	}
+	took := 1.0
+	if o.Lease == decision.Connection {
+		took = 0.02
+	}
+	recovery := figure(decision.RecoveryMetric, bench.Point{TTLNS: int64(800 * time.Millisecond), Clients: 3, Fault: "holder-kill"}, took)
+	recovery.Source = "R1"
+	return []decision.Figure{figure("goodput", together, goodput), figure("min_max_share", together, m[1]), figure("commands", together, m[2]),
+		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
+}
+
+// around are eight values, one in a hundred apart.
+func around(v float64) bench.Estimate {
+	var values []float64
+	var blocks []int
+	for i := range 8 {
+		values, blocks = append(values, v*(1+0.01*float64(i%3-1))), append(blocks, i)
+	}
+	slices.Sort(values)
+	return bench.EstimateOf(values, blocks)
+}

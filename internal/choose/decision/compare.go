@@ -1,0 +1,268 @@
+package decision
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// compare sets aside what is dominated, scores the rest, and finds out how sure the order is.
+func (d *deciding) compare(to *Decision, locks []Option, values map[string]map[string]value) {
+	to.Dominated, to.Scores, to.Wins, to.Turns = []Dominated{}, []Score{}, []Win{}, []Turn{}
+	var left []Option
+	for _, o := range locks {
+		if by := d.dominates(locks, o, values); by != nil {
+			to.Dominated = append(to.Dominated, *by)
+			continue
+		}
+		left = append(left, o)
+	}
+	if len(left) == 0 {
+		return
+	}
+	s := &scoring{by: d.by, options: names(left), values: values}
+	to.Scores = s.scores()
+	to.Weighings, to.Wins = s.weighings()
+	to.Turns = s.turns(to.Scores[0].Option)
+}
+
+// dominates finds a lock that is as good as o in every criterion that counts, and better than it in one beyond noise. Medians
+// alone would set aside a lock for a difference that is none.
+func (d *deciding) dominates(locks []Option, o Option, values map[string]map[string]value) *Dominated {
+	for _, other := range locks {
+		better := ""
+		for _, c := range d.by {
+			if c.Weight == 0 {
+				continue
+			}
+			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
+			if !a.known || !b.known || worse(c.Criterion, c.counted(a.median), c.counted(b.median)) {
+				better = ""
+				break
+			}
+			if beyondNoise(c, a, b) {
+				better = cmp.Or(better, c.Title)
+			}
+		}
+		if better != "" {
+			return &Dominated{Option: o.Name, By: other.Name, Text: fmt.Sprintf("%s is at least as good in every criterion, and better in %s", other.Name, better)}
+		}
+	}
+	return nil
+}
+
+func worse(c Criterion, a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
+
+// beyondNoise tells whether a is better than b, by intervals that do not meet.
+func beyondNoise(c criterion, a, b value) bool {
+	if a.low == nil || b.low == nil {
+		return false
+	}
+	if c.Better > 0 {
+		return c.counted(*a.low) > c.counted(*b.high)
+	}
+	return c.counted(*a.high) < c.counted(*b.low)
+}
+
+// scoring compares options by weighted means.
+type scoring struct {
+	by      []criterion
+	options []string
+	values  map[string]map[string]value
+}
+
+// parts are how close each option comes to the best of each criterion: 1 is the best. What is not known is 0: it is nobody's
+// merit.
+func (s *scoring) parts(at func(value) float64) [][]float64 {
+	parts := make([][]float64, len(s.options))
+	for i := range parts {
+		parts[i] = make([]float64, len(s.by))
+	}
+	for k, c := range s.by {
+		best := math.NaN()
+		for _, o := range s.options {
+			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c.Criterion, best, c.counted(at(v)))) {
+				best = c.counted(at(v))
+			}
+		}
+		for i, o := range s.options {
+			if v := s.values[o][c.Name]; v.known {
+				parts[i][k] = closeness(c.Criterion, c.counted(at(v)), best)
+			}
+		}
+	}
+	return parts
+}
+
+func closeness(c Criterion, v, best float64) float64 {
+	if v == best {
+		return 1
+	}
+	if c.Better < 0 {
+		v, best = best, v
+	}
+	return max(0, v/best)
+}
+
+func median(v value) float64 { return v.median }
+
+func weigh(parts []float64, weights []float64) float64 {
+	sum := 0.0
+	for k, w := range weights {
+		sum += w * parts[k]
+	}
+	return sum
+}
+
+func (s *scoring) weights() []float64 {
+	var w []float64
+	for _, c := range s.by {
+		w = append(w, c.Weight)
+	}
+	return w
+}
+
+// The resampling of trials: enough that the third digit of an interval does not move.
+const (
+	resamples = 1000
+	fewest    = 6 // trials that an interval takes
+)
+
+// scores are those of all options, from best to worst, with intervals over trials and shared ranks.
+func (s *scoring) scores() []Score {
+	parts, weights := s.parts(median), s.weights()
+	drawn := s.resampled(weights)
+	var list []Score
+	for i, o := range s.options {
+		sc := Score{Option: o, Score: round(weigh(parts[i], weights), 4), Parts: map[string]float64{}}
+		for k, c := range s.by {
+			sc.Parts[c.Name] = round(parts[i][k], 4)
+		}
+		if s.enough(o) {
+			sc.Low, sc.High = interval(drawn[i])
+		}
+		list = append(list, sc)
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Score, list[a].Score) })
+	s.rank(list, order, drawn)
+	sorted := []Score{}
+	for _, i := range order {
+		sorted = append(sorted, list[i])
+	}
+	return sorted
+}
+
+// rank gives those that cannot be told from the first of a rank the same one.
+func (s *scoring) rank(list []Score, order []int, drawn [][]float64) {
+	first := order[0]
+	for place, i := range order {
+		if place > 0 && s.apart(first, i, drawn) {
+			first = i
+		}
+		list[i].Rank = 1 + slices.Index(order, first)
+	}
+}
+
+// apart tells whether one option's score is above another's, whatever trials are drawn.
+func (s *scoring) apart(a, b int, drawn [][]float64) bool {
+	if !s.enough(s.options[a]) || !s.enough(s.options[b]) {
+		return false
+	}
+	diff := make([]float64, resamples)
+	for r := range diff {
+		diff[r] = drawn[a][r] - drawn[b][r]
+	}
+	low, _ := interval(diff)
+	return *low > 0
+}
+
+// enough tells whether there are trials enough of every figure that counts. Recoveries are few and alike: what they differ
+// by is the lease, and not the machine.
+func (s *scoring) enough(option string) bool {
+	for _, c := range s.by {
+		v := s.values[option][c.Name]
+		if c.Weight > 0 && v.known && c.Metric != RecoveryMetric && len(v.values) < fewest {
+			return false
+		}
+	}
+	return true
+}
+
+// resampled are scores over trials drawn anew, the same of each block for every option.
+func (s *scoring) resampled(weights []float64) [][]float64 {
+	drawn := make([][]float64, len(s.options))
+	for i := range drawn {
+		drawn[i] = make([]float64, resamples)
+	}
+	draws := s.draws()
+	values := make([]float64, len(s.options))
+	for k, c := range s.by {
+		if weights[k] == 0 {
+			continue
+		}
+		of := make([]value, len(s.options))
+		for i, o := range s.options {
+			of[i] = s.values[o][c.Name]
+		}
+		for n, at := range draws {
+			best := math.NaN()
+			for i, v := range of {
+				if v.known {
+					values[i] = c.counted(drawnMedian(v.values, at))
+					if math.IsNaN(best) || worse(c.Criterion, best, values[i]) {
+						best = values[i]
+					}
+				}
+			}
+			for i, v := range of {
+				if v.known {
+					drawn[i][n] += weights[k] * closeness(c.Criterion, values[i], best)
+				}
+			}
+		}
+	}
+	return drawn
+}
+
+// draws are which trials are drawn, as parts of all there are.
+func (s *scoring) draws() [][]float64 {
+	most := 0
+	for _, of := range s.values {
+		for _, v := range of {
+			most = max(most, len(v.values))
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	draws := make([][]float64, resamples)
+	for n := range draws {
+		draws[n] = make([]float64, most)
+		for i := range most {
+			draws[n][i] = r.Float64()
+		}
+	}
+	return draws
+}
+
+// drawnMedian is the median of as many values, drawn where at says.
+func drawnMedian(values, at []float64) float64 {
+	n := len(values)
+	drawn := make([]float64, 0, 64)
+	for i := range n {
+		drawn = append(drawn, values[int(at[i]*float64(n))])
+	}
+	slices.Sort(drawn)
+	return (drawn[(n-1)/2] + drawn[n/2]) / 2
+}
+
+// interval has 95 % of the values in it.
+func interval(values []float64) (low, high *float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	l, h := round(sorted[len(sorted)*25/1000], 4), round(sorted[len(sorted)*975/1000], 4)
+	return &l, &h
+}

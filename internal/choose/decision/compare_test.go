@@ -1,0 +1,89 @@
+package decision
+
+import (
+	"testing"
+
+	"lockbench/reports/bench"
+)
+
+// two are locks that differ in one figure, by so much, and by their trials alone.
+func two(goodput [2]float64, trials int) *scoring {
+	s := &scoring{by: weighed(Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
+		options: []string{"a", "b"}, values: map[string]map[string]value{}}
+	for i, o := range s.options {
+		v := value{known: true}
+		var blocks []int
+		for n := range trials {
+			v.values = append(v.values, goodput[i]*(1+0.05*float64((n*(2+i))%5-2)))
+			blocks = append(blocks, n)
+		}
+		e := bench.EstimateOf(v.values, blocks)
+		v.median, v.low, v.high = e.Median, e.Low, e.High
+		s.values[o] = map[string]value{"goodput": v}
+	}
+	return s
+}
+
+// TestRanks: who is ahead by more than its trials differ is ahead; who is not shares the rank; and a few trials tell nothing.
+func TestRanks(t *testing.T) {
+	for _, c := range []struct {
+		goodput [2]float64
+		trials  int
+		second  int // rank
+	}{{[2]float64{100, 50}, 8, 2}, {[2]float64{100, 99}, 8, 1}, {[2]float64{100, 50}, 5, 1}} {
+		scores := two(c.goodput, c.trials).scores()
+		if scores[0].Option != "a" || scores[0].Rank != 1 || scores[1].Rank != c.second {
+			t.Errorf("%v of %d trials: %+v", c.goodput, c.trials, scores)
+		}
+	}
+}
+
+// TestTurns: the weight and the value at which another is ahead are where the scores meet.
+func TestTurns(t *testing.T) {
+	n := Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
+	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{
+		"a": {"goodput": {known: true, median: 100}, "commands": {known: true, median: 20}},
+		"b": {"goodput": {known: true, median: 60}, "commands": {known: true, median: 10}},
+	}}
+	// By goodput 1 and 0.6, by commands 0.5 and 1: at a weight w of commands a has 1-w+0.5w and b has 0.6(1-w)+w.
+	ahead := s.options[s.leader(s.parts(median), s.weights())]
+	if ahead != "b" {
+		t.Fatalf("%s is ahead", ahead)
+	}
+	const at = 4.0 / 9
+	found, over := false, false
+	for _, turn := range s.turns("b") {
+		if turn.Weight != nil && turn.Of == "commands" {
+			found = true
+			if d := *turn.Weight - at; turn.To != "a" || d > 1e-3 || d < -1e-3 {
+				t.Errorf("%+v, want %v", turn, at)
+			}
+		}
+		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
+			over = turn.To == "a" && *turn.Weight > d-1e-3 && *turn.Weight < d+1e-3
+		}
+		if turn.Value != nil && turn.Of == "goodput" { // 0.75 of a against half of b's goodput and half
+			if d := *turn.Value - 50; d > 0.1 || d < -0.1 {
+				t.Errorf("%+v, want 50", turn)
+			}
+		}
+	}
+	if !found || !over {
+		t.Errorf("no weight turns it: %+v", s.turns("b"))
+	}
+	total, wins := s.weighings()
+	if total != 3003 || wins[0].Option != "b" || wins[0].Times+wins[1].Times != total {
+		t.Errorf("%d weightings, %+v", total, wins)
+	}
+}
+
+// TestEnough: what is ten times as good as what is asked for counts no more.
+func TestEnough(t *testing.T) {
+	s := two([2]float64{1000, 500}, 8)
+	for i := range s.by {
+		s.by[i].Enough = 100
+	}
+	if scores := s.scores(); scores[0].Score != 1 || scores[1].Score != 1 {
+		t.Errorf("%+v", scores)
+	}
+}

@@ -1,0 +1,51 @@
+package decision
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestShareOf: intervals that can be looked up or written down.
+func TestShareOf(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int
+		low, high float64
+	}{
+		{5, 10, 0.1871, 0.8129},
+		{1, 20, 0.001265, 0.2487},
+		{0, 60, 0, 1 - math.Pow(0.025, 1.0/60)},
+		{60, 60, math.Pow(0.025, 1.0/60), 1},
+		{0, 0, 0, 1},
+	} {
+		low, high := shareOf(c.k, c.n)
+		near(t, "low", low, c.low, 1e-4)
+		near(t, "high", high, c.high, 1e-4)
+	}
+}
+
+// TestConfirmed: what is predicted agrees if it lies in the interval of what was seen.
+func TestConfirmed(t *testing.T) {
+	p := TrialPoint{TTL: time.Second, Scale: 0.1, Predicted: 0.15}
+	for _, c := range []struct {
+		seen   Paused
+		agrees bool
+		says   []string
+	}{
+		{Paused{60, 9}, true, []string{"With a lease of 1 s", "60 holds, and 9 of those", ": 15 %", "Predicted was 15 %, which agrees", "stands for a lease of 10 s", "0.1 times"}},
+		{Paused{60, 30}, false, []string{"does not agree"}},
+		{Paused{60, 0}, false, []string{"from 0 to 6 %"}},
+		{Paused{0, 0}, false, []string{"nothing is known"}},
+	} {
+		got := p.Confirm(c.seen, "R1", nil)
+		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Doubles != c.seen.Doubled {
+			t.Errorf("%+v: %+v", c.seen, got)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(got.Text, s) {
+				t.Errorf("%q does not say %q", got.Text, s)
+			}
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package decision
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// LeaseModel says what becomes of a lease of any length, under assumptions that are to be read with every figure of it:
+//
+//   - Somebody always waits, and is granted the moment the lease is over: a double hold is not avoided by luck.
+//   - A lease begins when the attempt that won was sent. The holder knows of it when the answer is read, and works from
+//     then on: Acquire is the time between.
+//   - Pauses come as they like (a Poisson process, PerHour for each process), however long the last one is past, and
+//     whatever the work and the round trips take. While a process stands still nothing of it goes on: a pause makes the
+//     work end later by its whole length.
+//   - Between two quantiles of a time the share that takes longer falls as a power of it. No pause is longer than the longest
+//     ever seen: of longer ones the model says nothing, and so each probability is a lower bound.
+//
+// Fixed: nobody moves the end on. A hold is doubled if the answer, the work and all pauses that fall into them take longer
+// than the lease.
+//
+// Renewed: the process of the holder moves the end on, a third of the lease after it was set last and a round trip (taken from
+// Acquire). How long the work takes alone never matters. A hold is doubled by a pause that is longer than what is left:
+// the lease, less the time since the last renewal was sent (the time since the acquire before the first), less the
+// round trip of the renewal that is due when the process goes on. A pause begins anywhere in the hold, so that the time since
+// the last renewal is uniform over it. Pauses double a hold each for itself.
+//
+// Holds into which a pause or a death falls are longer than others, in proportion to their length.
+type LeaseModel struct {
+	Lease   Lease
+	Acquire Distribution // from the sending of the attempt that wins to its return
+	Hold    Distribution // of the work, without pauses
+	Pause   Distribution
+	PerHour float64 // pauses of one process
+
+	// From the end of a lease to the grant of who waits, for the recovery: back-off, hand-off, what the store keeps longer.
+	HandOffMean, HandOffMax time.Duration
+}
+
+// How finely distributions are taken apart.
+const (
+	holdPortions    = 400
+	acquirePortions = 60
+)
+
+// impossible is a probability that is said to be none: what is computed is no more exact.
+const impossible = 1e-12
+
+// Point is what a lease of one length comes to.
+func (m LeaseModel) Point(ttl time.Duration) LeasePoint {
+	t := float64(ttl)
+	double := m.double(t)
+	if double < impossible {
+		double = 0
+	}
+	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t)),
+		RecoveryMeanNS: int64(digits4(m.recovery(t) + float64(m.HandOffMean))), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
+}
+
+// each visits all combinations of an acquire and a hold, with the time from the sending to the end of the work.
+func (m LeaseModel) each(visit func(acquire, length, share float64)) {
+	holds := m.Hold.portions(holdPortions)
+	for _, a := range m.Acquire.portions(acquirePortions) {
+		for _, h := range holds {
+			visit(a.at, a.at+h.at, a.share*h.share)
+		}
+	}
+}
+
+// rate is that of pauses, for each nanosecond.
+func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
+
+// double is the probability that a hold is doubled.
+func (m LeaseModel) double(ttl float64) (p float64) {
+	if m.Lease == Renewed {
+		m.each(func(trip, length, share float64) {
+			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
+		})
+		return p
+	}
+	for _, a := range m.Acquire.portions(acquirePortions) {
+		p += a.share * m.Hold.exceeds(ttl-a.at) // without any pause
+	}
+	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
+	sums := newSums(m.Pause, ttl, m.rate()*longest)
+	m.each(func(_, length, share float64) {
+		if length <= ttl {
+			p += share * sums.exceed(m.rate()*length, ttl-length)
+		}
+	})
+	return min(1, p)
+}
+
+// givenPause is the probability that a hold is doubled into which a pause falls.
+func (m LeaseModel) givenPause(ttl float64) float64 {
+	var struck, lengths float64
+	m.each(func(trip, length, share float64) {
+		lengths += share * length
+		struck += share * length * m.struck(ttl, ttl, trip, length)
+	})
+	return struck / lengths
+}
+
+// struck is the probability that a pause doubles a hold of a length, where the next is granted so long after the lease was set
+// last: when it is over, or some time later.
+func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
+	switch {
+	case m.Lease == Renewed:
+		return m.deadly(ttl, granted, trip, length) / length
+	case length > granted:
+		return 1
+	}
+	return m.Pause.exceeds(granted - length)
+}
+
+// deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
+func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
+	period := ttl/3 + trip
+	upTo := func(since float64) float64 { // the integral over the time since the last renewal
+		left := granted - trip
+		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
+	}
+	whole := math.Floor(length / period)
+	return whole*upTo(period) + upTo(length-whole*period)
+}
+
+// recovery is the mean time from the death of a holder to the end of its lease: it dies anywhere in its hold.
+func (m LeaseModel) recovery(ttl float64) float64 {
+	upTo := func(since float64) float64 { // the integral of what is left, over the time since the lease was set
+		since = min(since, ttl)
+		return since * (ttl - since/2)
+	}
+	var left, lengths float64
+	m.each(func(trip, length, share float64) {
+		period, whole := ttl/3+trip, 0.0
+		if m.Lease == Renewed {
+			whole = math.Floor(length / period)
+		}
+		left += share * (whole*upTo(period) + upTo(length-whole*period))
+		lengths += share * length
+	})
+	return left / lengths
+}
+
+// digits4 rounds to four significant digits: more are not known, and fewer depend on the machine that computes.
+func digits4(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
+	if err != nil || math.IsNaN(rounded) { // of nothing: no time at all was given
+		return 0
+	}
+	return rounded
+}

@@ -1,0 +1,185 @@
+package decision
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestLeaseClosedForms: where all times are the same the probabilities can be written down.
+func TestLeaseClosedForms(t *testing.T) {
+	const hold, pause = time.Second, 400 * time.Millisecond
+	perHour := 3600.0 // one each second of work
+	fixed := LeaseModel{Lease: Fixed, Hold: Always(hold), Pause: Always(pause), PerHour: perHour}
+	renewed := fixed
+	renewed.Lease = Renewed
+	for _, c := range []struct {
+		name          string
+		m             LeaseModel
+		ttl           time.Duration
+		double, given float64
+	}{
+		{"the work alone is longer", fixed, 900 * time.Millisecond, 1, 1},
+		{"one pause is enough", fixed, 1300 * time.Millisecond, 1 - math.Exp(-1), 1},
+		{"it takes two", fixed, 1500 * time.Millisecond, 1 - 2*math.Exp(-1), 0},
+		{"it takes three", fixed, 2100 * time.Millisecond, 1 - 2.5*math.Exp(-1), 0},
+		// Renewed each 150 ms: deadly from the 50th on, six times, and in what is left of the second.
+		{"a pause may fit", renewed, 450 * time.Millisecond, 1 - math.Exp(-0.65), 0.65},
+		{"none fits", renewed, 390 * time.Millisecond, 1 - math.Exp(-1), 1},
+		{"each fits", renewed, 601 * time.Millisecond, 0, 0},
+	} {
+		p := c.m.Point(c.ttl)
+		near(t, c.name+": double", p.Double, c.double, 0.002)
+		near(t, c.name+": given a pause", p.GivenPause, c.given, 0.002)
+	}
+}
+
+// TestRoundTripCounts: a lease begins when it is sent for.
+func TestRoundTripCounts(t *testing.T) {
+	m := LeaseModel{Lease: Fixed, Hold: Always(time.Second), Pause: Always(time.Second), Acquire: Always(100 * time.Millisecond)}
+	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
+		t.Errorf("100 ms until the answer, 1 s of work and 1 s of pause are longer than 2050 ms: %v", p)
+	}
+	if p := m.Point(2150 * time.Millisecond); p.GivenPause != 0 {
+		t.Errorf("and not longer than 2150 ms: %v", p)
+	}
+	m.Lease, m.Hold = Renewed, Always(time.Hour)
+	// Renewed each 500 ms + 100: left is 1500 - 100 - up to 600.
+	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
+		t.Errorf("a second is too long for 200 of each 600 ms: %v", p)
+	}
+}
+
+// TestLongRoundTrip: a lease that is over before the round trips of its renewals are is deadly by itself.
+func TestLongRoundTrip(t *testing.T) {
+	m := LeaseModel{Lease: Renewed, Hold: Always(time.Hour), Pause: Always(1), Acquire: Always(600 * time.Millisecond)}
+	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
+}
+
+// TestManyPauses: more than are told apart are at least as long as those.
+func TestManyPauses(t *testing.T) {
+	m := LeaseModel{Lease: Fixed, Hold: Always(time.Second), Pause: Always(10 * time.Millisecond), PerHour: 200 * 3600}
+	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
+}
+
+// TestLeaseRecovery: a holder dies anywhere in its hold.
+func TestLeaseRecovery(t *testing.T) {
+	for _, c := range []struct {
+		lease     Lease
+		hold, ttl time.Duration
+		mean      time.Duration
+	}{
+		{Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
+		{Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die when the lease is over already
+		{Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
+		{Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
+		{Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them in the first period
+	} {
+		m := LeaseModel{Lease: c.lease, Hold: Always(c.hold), Pause: Always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
+		p := m.Point(c.ttl)
+		near(t, fmt.Sprintf("%s, work of %v, lease of %v", c.lease, c.hold, c.ttl), float64(p.RecoveryMeanNS)/1e6, float64(c.mean)/1e6+10, 2)
+		if p.RecoveryMaxNS != int64(c.ttl+50*time.Millisecond) {
+			t.Errorf("at most %d", p.RecoveryMaxNS)
+		}
+	}
+}
+
+// TestLeaseMonteCarlo: the model against what is played out event by event.
+func TestLeaseMonteCarlo(t *testing.T) {
+	base := LeaseModel{Acquire: FromTimes(Times{2 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond}),
+		Hold:    FromTimes(Times{200 * time.Millisecond, time.Second, 2 * time.Second}),
+		Pause:   FromTimes(Times{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}),
+		PerHour: 7200}
+	for _, lease := range []Lease{Fixed, Renewed} {
+		for _, ttl := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
+			m := base
+			m.Lease = lease
+			g := game{m, rand.New(rand.NewPCG(7, uint64(ttl))), float64(ttl)}
+			const n = 150_000
+			var doubled, struckOnce, doubledOnce float64
+			for range n {
+				if g.play(-1) {
+					doubled++
+				}
+			}
+			for range n { // holds met by a pause, which are longer ones
+				weight, double := g.struck()
+				struckOnce += weight
+				doubledOnce += weight * double
+			}
+			p := m.Point(ttl)
+			name := fmt.Sprintf("%s %v", lease, ttl)
+			near(t, name+": double", p.Double, doubled/n, 4*math.Sqrt(max(p.Double, 1e-4)/n)+0.003*p.Double)
+			near(t, name+": given a pause", p.GivenPause, doubledOnce/struckOnce, 0.01)
+		}
+	}
+}
+
+// game plays holds.
+type game struct {
+	m   LeaseModel
+	r   *rand.Rand
+	ttl float64
+}
+
+func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
+
+// play is one hold, with pauses as they come, or with one at a time of the work: is it doubled?
+func (g game) play(at float64) bool {
+	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
+	return g.hold(trip, hold, at)
+}
+
+// struck is a hold with one pause anywhere in it, and how likely it is to meet one beside others.
+func (g game) struck() (weight, double float64) {
+	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
+	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
+		double = 1
+	}
+	return trip + hold, double
+}
+
+// hold goes from pause to pause, in the time of the wall. Work does not go on in a pause, nor do renewals.
+func (g game) hold(trip, hold, at float64) bool {
+	worked, wall := 0.0, 0.0
+	until, renewal := g.ttl, math.Inf(1)
+	if g.m.Lease == Renewed {
+		renewal = g.ttl/3 + trip
+	}
+	for {
+		next := at - worked // the time to the next pause
+		switch {
+		case at < 0:
+			next = g.r.ExpFloat64() / g.m.rate()
+		case at <= worked:
+			next = math.Inf(1)
+		}
+		run := min(next, trip+hold-worked)
+		for g.m.Lease == Renewed && renewal <= wall+run { // in time: nothing stands still
+			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
+		}
+		wall, worked = wall+run, worked+run
+		if wall > until {
+			return true
+		}
+		if worked >= trip+hold {
+			return false
+		}
+		wall += g.draw(g.m.Pause)
+		if at >= 0 {
+			at = 0
+		}
+		lost := wall
+		if g.m.Lease == Renewed {
+			lost += trip // until a renewal has come through
+		}
+		if lost > until {
+			return true
+		}
+		if renewal < wall {
+			until, renewal = wall+g.ttl, wall+g.ttl/3+trip
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package decision
+
+import "strings"
+
+// Option is something that a team can choose.
+type Option struct {
+	Name       string `json:"name"` // of a lock in the table, lock@deployment, or one of the Means
+	Kind       Kind   `json:"kind"`
+	Doc        string `json:"doc"` // one sentence
+	Store      string `json:"store,omitempty"`
+	Deployment string `json:"deployment,omitempty"`
+	Lease      Lease  `json:"lease,omitempty"`
+	Peer       bool   `json:"peer,omitempty"` // a library of others, rather than an algorithm to be written down in any language
+	Reentrant  bool   `json:"reentrant,omitempty"`
+	Fences     bool   `json:"fences,omitempty"`
+	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
+	Languages  map[string]string `json:"languages,omitempty"`
+	ShortestNS int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
+	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest pause between two tries of a waiter; 0: it is told
+	Claims     []Claim           `json:"claims,omitempty"`            // what its own table says that it does
+}
+
+// Kind is what an option is.
+type Kind string
+
+const (
+	ALock  Kind = "lock"
+	NoLock Kind = "no-lock" // something that takes the place of a lock
+)
+
+// Lease is what ends a hold that nobody gives back.
+type Lease string
+
+const (
+	NoLease    Lease = "none"       // nothing
+	Fixed      Lease = "fixed"      // a time, which nobody moves on
+	Renewed    Lease = "renewed"    // a time, which the holder's process moves on while it lives
+	Connection Lease = "connection" // the end of the holder's connection
+)
+
+// Claim is what the table of locks says of one, and why.
+type Claim struct {
+	Property   string `json:"property"`
+	Workload   string `json:"workload,omitempty"`
+	Fault      string `json:"fault"`
+	Deployment string `json:"deployment,omitempty"`
+	Verdict    string `json:"verdict"` // holds, breaks, open
+	Because    string `json:"because"`
+}
+
+// lockOf is the lock of lock@deployment.
+func lockOf(name string) string {
+	lock, _, _ := strings.Cut(name, "@")
+	return lock
+}

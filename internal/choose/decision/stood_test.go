@@ -1,0 +1,88 @@
+package decision
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/reports/run"
+)
+
+// doubledOnce is a history of two paused holds, of which one is doubled.
+const doubledOnce = `{"lockbench":1}
+{"client":0,"hold":1,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":1,"return":2}
+{"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":3,"return":4}
+{"client":1,"hold":2,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":2,"return":5}
+{"client":1,"hold":2,"kind":"release","outcome":"ok","key":"k0","call":6,"return":7}
+{"client":0,"hold":1,"kind":"release","outcome":"refused","key":"k0","call":8,"return":9}
+{"client":0,"hold":3,"kind":"acquire","outcome":"ok","key":"k0","depth":1,"call":10,"return":11}
+{"client":0,"kind":"inject","outcome":"ok","fault":"process-pause","call":12,"return":13}
+{"client":0,"hold":3,"kind":"release","outcome":"ok","key":"k0","call":14,"return":15}
+`
+
+// TestReadStood: of each cell in which a lease of the curve was tried, the trials that count are read, and no other cell is.
+func TestReadStood(t *testing.T) {
+	dir := t.TempDir()
+	var r run.Results
+	cell := func(scenario, lock string, trials ...string) {
+		c := scenario + "/" + lock + "/contend+process-pause"
+		r.Measurements = append(r.Measurements, run.Measurement{Dir: c, Scenario: scenario, Lock: lock, Deployment: "single", TTLNS: 5e8})
+		var o run.Observation
+		for _, n := range trials {
+			at := filepath.Join(dir, filepath.FromSlash(c), n)
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(at, "history.jsonl.zst"), []byte(doubledOnce), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			o.Evidence = append(o.Evidence, run.Evidence{Dir: c + "/" + n, SHA256: n})
+		}
+		r.Cells = append(r.Cells, o)
+	}
+	cell("lease-500ms", "a-lock", "001", "003")
+	cell("lease-500ms", "another", "001")
+	cell("scenario", "a-lock", "001")
+	var e Evidence
+	options := []Option{{Name: "a-lock", Kind: ALock, Deployment: "single"}}
+	if err := e.readStood(dir, Source{ID: "R1"}, r, options); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Stood) != 1 {
+		t.Fatalf("%+v", e.Stood)
+	}
+	s := e.Stood[0]
+	if s.Holds != 4 || s.Doubled != 2 || s.Lock != "a-lock" || s.TTLNS != 5e8 || s.Source != "R1" || len(s.Histories) != 2 || s.Histories[1].SHA256 != "003" {
+		t.Errorf("%+v", s)
+	}
+	if e = e.numbered(); e.Stood[0].ID != "S1" {
+		t.Errorf("its id is %q", e.Stood[0].ID)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "lease-500ms")); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.readStood(dir, Source{}, r, options); err == nil {
+		t.Error("histories that are not there were read")
+	}
+}
+
+// TestConfirmedOfEvidence: a point is confirmed by what was tried of it, and by nothing else.
+func TestConfirmedOfEvidence(t *testing.T) {
+	a := AdviseLease(leaseInputs(Fixed))
+	if len(a.Points) != 3 {
+		t.Fatalf("%d points are to be tried", len(a.Points))
+	}
+	stood := func(lock string, ttl time.Duration, holds int) StoodStill {
+		return StoodStill{Lock: lock, TTLNS: int64(ttl), Dir: LeaseScenario(ttl) + "/" + lock + "/contend+process-pause", Holds: holds, Doubled: holds / 2, Source: "R1"}
+	}
+	d := &deciding{Evidence: Evidence{Stood: []StoodStill{stood("another", a.Points[0].TTL, 10), stood("a-lock", a.Points[0].TTL+1, 20), stood("a-lock", a.Points[2].TTL, 30), stood("a-lock", a.Points[0].TTL, 40)}}}
+	d.confirm(a)
+	if len(a.Confirmed) != 2 || a.Confirmed[0].Pauses != 40 || !a.Confirmed[0].Agrees || a.Confirmed[1].Pauses != 30 || a.Confirmed[1].Agrees {
+		t.Errorf("%+v", a.Confirmed)
+	}
+	if !strings.Contains(a.Confirmed[0].Text, "20 of those") {
+		t.Error(a.Confirmed[0].Text)
+	}
+}

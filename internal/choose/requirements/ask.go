@@ -1,0 +1,211 @@
+package requirements
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/keyed"
+)
+
+// maxTries is how many wrong answers a question takes. A program at the other end would give them for ever.
+const maxTries = 5
+
+// Ask asks for needs, a line for each question. Whoever cannot answer them is to be told of files. It writes plain lines and moves no cursor, so that it can be read aloud, and
+// answered by a pipe.
+func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (decision.Needs, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all := questions()
+	d := dialogue{ctx, linesOf(ctx, in), out, known}
+	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
+	a := answers{"if_two_hold": scalar(string(decision.Corruption)), "name": scalar("our-lock")}
+	for i, q := range all {
+		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
+		var err error
+		if a, err = d.ask(place, q, a); err != nil {
+			return decision.Needs{}, fmt.Errorf("%s: %w", place, err)
+		}
+	}
+	n, wrong := a.needs(known)
+	if len(wrong) > 0 {
+		return decision.Needs{}, errors.New(wrong[0])
+	}
+	return n, nil
+}
+
+// dialogue is a terminal, or what stands in for one.
+type dialogue struct {
+	ctx   context.Context
+	lines <-chan line
+	out   io.Writer
+	known Known
+}
+
+// say writes. Who does not get to read a question will not answer it, which is noticed.
+func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
+
+// ask asks until there is an answer that makes sense with those before.
+func (d dialogue) ask(place string, q question, a answers) (answers, error) {
+	before, wrong := a.needs(d.known)
+	if len(wrong) > 0 {
+		return nil, errors.New(wrong[0])
+	}
+	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
+	for tries := 0; ; {
+		d.say("[%s]\n", q.usual(before))
+		text, err := d.next()
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(text) == "?" {
+			d.say("%s\n%s", q.more, q.wants(d.known))
+			continue
+		}
+		with, why := a.with(q, text)
+		if why == "" {
+			n, wrong := with.needs(d.known)
+			if len(wrong) == 0 {
+				d.say("Understood: %s.\n", q.understood(n))
+				return with, nil
+			}
+			why = strings.Join(wrong, "\n")
+		}
+		if tries++; tries == maxTries {
+			return nil, fmt.Errorf("%s (that was the wrong answer number %d, and the last)", why, tries)
+		}
+		d.say("%s\nWanted:\n%sPlease answer again, for the %s time of %d, or ? for more.\n", why, q.wants(d.known), ordinal(tries+1), maxTries)
+	}
+}
+
+func ordinal(n int) string {
+	return [maxTries]string{"first", "second", "third", "fourth", "last"}[n-1]
+}
+
+// line is a line of input, or why there is none.
+type line struct {
+	text string
+	err  error
+}
+
+// linesOf reads lines until nobody wants them. A read that nobody answers cannot be called off, and ends with the process.
+func linesOf(ctx context.Context, in io.Reader) <-chan line {
+	lines := make(chan line)
+	go func() {
+		s := bufio.NewScanner(in)
+		for {
+			l := line{err: io.EOF}
+			if s.Scan() {
+				l = line{text: strings.ToValidUTF8(s.Text(), "\uFFFD")}
+			} else if s.Err() != nil {
+				l.err = s.Err()
+			}
+			select {
+			case lines <- l:
+			case <-ctx.Done():
+				return
+			}
+			if l.err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+func (d dialogue) next() (string, error) {
+	select {
+	case <-d.ctx.Done():
+		return "", d.ctx.Err()
+	case l := <-d.lines:
+		switch {
+		case l.err == nil:
+			return l.text, nil
+		case errors.Is(l.err, io.EOF):
+			return "", errors.New("the input ends before all questions are answered")
+		case errors.Is(l.err, bufio.ErrTooLong):
+			return "", fmt.Errorf("the answer is longer than %d bytes", bufio.MaxScanTokenSize)
+		}
+		return "", fmt.Errorf("the answer cannot be read: %w", l.err)
+	}
+}
+
+// usual is what an empty line takes, as an answer that could be given.
+func (q question) usual(n decision.Needs) string {
+	return strings.TrimSpace(strings.Join(q.words(n, false), " "))
+}
+
+// understood is what an answer came to.
+func (q question) understood(n decision.Needs) string { return strings.Join(q.words(n, true), ", ") }
+
+// words are the values of a question's keys, each with its name where it is asked for.
+func (q question) words(n decision.Needs, named bool) []string {
+	var all []string
+	for _, path := range q.keys {
+		k, values := keyAt(path), valuesOf(n)
+		way := steps(path)
+		word := inSpeech(k, keyed.At(values, way[:len(way)-1]...))
+		if named && k.Form == keyed.Mapping {
+			word = k.Name + ": " + word
+		} else if named {
+			word = k.Name + " " + cmp.Or(word, "none")
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// inSpeech is a value as it would be answered.
+func inSpeech(k keyed.Key, values *yaml.Node) string {
+	v, found := keyed.Find(values, k.Name)
+	switch {
+	case k.List && (!found || len(v.Content) == 0) && k.Normally == "any":
+		return "any"
+	case k.List && (!found || len(v.Content) == 0):
+		return "none"
+	case k.List:
+		var words []string
+		for _, one := range v.Content {
+			words = append(words, one.Value)
+		}
+		return strings.Join(words, ", ")
+	case k.Form == keyed.Mapping:
+		var pairs []string
+		for _, of := range k.Of {
+			pairs = append(pairs, of.Name+" "+inYAML(of, v))
+		}
+		return strings.Join(pairs, ", ")
+	case k.Form == keyed.Flag:
+		return map[string]string{"true": "yes", "false": "no"}[v.Value]
+	}
+	return inYAML(k, values)
+}
+
+// wants is what may be answered, a line for each value.
+func (q question) wants(known Known) string {
+	var b strings.Builder
+	all := leaves("", keys(known))
+	for _, path := range q.keys {
+		for _, l := range all {
+			if l.path != path && !strings.HasPrefix(l.path, path+".") {
+				continue
+			}
+			want := l.Want()
+			switch {
+			case len(l.Values) > 0:
+				want = strings.Join(l.Values, ", ")
+			case l.Form == keyed.Flag:
+				want = "yes or no"
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", l.Name, want)
+		}
+	}
+	return b.String()
+}

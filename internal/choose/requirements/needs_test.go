@@ -1,0 +1,252 @@
+package requirements
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/internal/choose/decision"
+	"lockbench/internal/keyed"
+	"lockbench/internal/keyed/keyedtest"
+)
+
+var update = flag.Bool("update", false, "write the goldens, and what docs have of tables, anew")
+
+// whole has every key.
+const whole = `name: all
+guards: 'every key: "and" # more'
+if_two_hold: wasted-work
+instead: [idempotent, compare-and-set, database-row]
+checks_fence: reads-and-writes
+hold: {p50: 1ms, p99: 1.5s, max: 30m}
+pauses: {per_hour: 0.5, p50: 2ms, p99: 3s, longest: 1m}
+recovery_within: 0s
+clients: 10000
+rate: 12.5
+wait: 24h
+fair: true
+commands: 7.5
+reenters: true
+languages: [go, c#]
+stores: redis@five
+survives_store: [restart, failover, clock, eviction]
+weights: {goodput: 0, acquire: 0.5, wait: 10, fairness: 1, recovery: 2, commands: 3}
+`
+
+func parsed(t *testing.T, text string) decision.Needs {
+	t.Helper()
+	n, err := Parse("n.yaml", []byte(text), Known{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return n
+}
+
+func TestEveryKey(t *testing.T) {
+	want := decision.Needs{Name: "all", Guards: `every key: "and" # more`, TwoHold: decision.WastedWork,
+		Instead: []decision.Means{decision.Idempotent, decision.Compare, decision.Row}, Fence: decision.OnAll,
+		Hold:     decision.Times{P50: time.Millisecond, P99: 1500 * time.Millisecond, Max: 30 * time.Minute},
+		Pauses:   decision.Pauses{PerHour: 0.5, P50: 2 * time.Millisecond, P99: 3 * time.Second, Longest: time.Minute},
+		Recovery: 0, Clients: 10000, Rate: 12.5, Wait: 24 * time.Hour, Fair: true, Commands: 7.5, Reenters: true,
+		Language: []string{"go", "c#"}, Stores: []string{"redis@five"},
+		Survives: []decision.Trouble{decision.Restart, decision.Failover, decision.Clock, decision.Eviction},
+		Weights:  map[string]float64{"goodput": 0, "acquire": 0.5, "wait": 10, "fairness": 1, "recovery": 2, "commands": 3}}
+	if diff := cmp.Diff(want, parsed(t, whole)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, l := range leaves("", keys(Known{})) {
+		if !strings.Contains(whole, l.Name+": ") {
+			t.Errorf("%s is not tried", l.path)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	want := decision.Needs{Name: "few", TwoHold: decision.Corruption, Fence: decision.NoCheck,
+		Hold:     decision.Times{P50: 5 * time.Millisecond, P99: 50 * time.Millisecond, Max: 500 * time.Millisecond},
+		Pauses:   decision.Pauses{PerHour: 60, P50: 10 * time.Millisecond, P99: 100 * time.Millisecond, Longest: 500 * time.Millisecond},
+		Recovery: 30 * time.Second, Clients: 16, Stores: []string{"redis"}, Survives: []decision.Trouble{decision.Restart},
+		Weights: map[string]float64{"goodput": 1, "acquire": 1, "wait": 1, "fairness": 1, "recovery": 1, "commands": 1},
+		Assumed: []string{"instead", "checks_fence", "hold.p50", "hold.p99", "hold.max", "pauses.per_hour", "pauses.p50", "pauses.p99", "pauses.longest",
+			"recovery_within", "clients", "rate", "wait", "fair", "commands", "reenters", "languages", "stores", "survives_store",
+			"weights.goodput", "weights.acquire", "weights.wait", "weights.fairness", "weights.recovery", "weights.commands"}}
+	if diff := cmp.Diff(want, parsed(t, few)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	harmless := parsed(t, "name: few\nif_two_hold: wasted-work\n")
+	if len(harmless.Survives) != 0 {
+		t.Errorf("where work is wasted and nothing else, nothing of a store has to be survived, unlike %v", harmless.Survives)
+	}
+}
+
+// TestNothingStated holds that an empty list says the same as none, and says it.
+func TestNothingStated(t *testing.T) {
+	n := parsed(t, "name: few\nif_two_hold: wasted-work\ninstead: []\nlanguages: []\nsurvives_store: []\n")
+	if n.Instead != nil || n.Language != nil || n.Survives != nil {
+		t.Errorf("got %#v, %#v, %#v", n.Instead, n.Language, n.Survives)
+	}
+	for _, path := range []string{"instead", "languages", "survives_store"} {
+		if slices.Contains(n.Assumed, path) {
+			t.Errorf("%s was stated, and is called assumed", path)
+		}
+	}
+}
+
+// TestDefaultsFollow holds that a default makes sense beside what was stated.
+func TestDefaultsFollow(t *testing.T) {
+	for stated, want := range map[string]string{
+		"hold: {p50: 2m}":                    "hold 2m0s 20m0s 3h20m0s",
+		"hold: {p50: 2h}":                    "hold 2h0m0s 20h0m0s 24h0m0s",
+		"hold: {p99: 40ms}":                  "hold 4ms 40ms 400ms",
+		"hold: {max: 200ms}":                 "hold 2ms 20ms 200ms",
+		"hold: {max: 5us}":                   "hold 1µs 1µs 5µs",
+		"hold: {p50: 20ms, max: 100ms}":      "hold 20ms 100ms 100ms",
+		"hold: {p50: 20ms, p99: 21ms}":       "hold 20ms 21ms 210ms",
+		"pauses: {longest: 400ms}":           "pauses 8ms 80ms 400ms 60",
+		"pauses: {p50: 20m}":                 "pauses 20m0s 1h0m0s 1h0m0s 5",
+		"pauses: {p50: 1h}":                  "pauses 1h0m0s 1h0m0s 1h0m0s 2",
+		"pauses: {p50: 1m, p99: 1h}":         "pauses 1m0s 1h0m0s 1h0m0s 55",
+		"pauses: {per_hour: 7, p50: 1s}":     "pauses 1s 10s 50s 7",
+		"pauses: {p99: 1s, longest: 1001ms}": "pauses 100ms 1s 1.001s 60",
+	} {
+		n := parsed(t, few+stated)
+		got := fmt.Sprintf("hold %v %v %v", n.Hold.P50, n.Hold.P99, n.Hold.Max)
+		if strings.HasPrefix(want, "pauses") {
+			got = fmt.Sprintf("pauses %v %v %v %v", n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest, n.Pauses.PerHour)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", stated, got, want)
+		}
+	}
+}
+
+// checkAgain holds that needs are the same once they were written and read again.
+func checkAgain(t *testing.T, n decision.Needs) {
+	t.Helper()
+	text := Write(n)
+	again, err := Parse("again.yaml", text, Known{})
+	if err != nil {
+		t.Fatalf("what was read is refused when it was written: %v\n%s", err, text)
+	}
+	if diff := cmp.Diff(n, again); diff != "" {
+		t.Errorf("-first +again:\n%s\n%s", diff, text)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasSuffix(line, " ") {
+			t.Errorf("a blank ends %q", line)
+		}
+	}
+}
+
+// TestAgain tries needs of which any may be stated or not.
+func TestAgain(t *testing.T) {
+	checkAgain(t, parsed(t, whole))
+	checkAgain(t, parsed(t, few))
+	refused, r := 0, rand.New(rand.NewPCG(8, 15))
+	const tries = 1000
+	for range tries {
+		text := anyNeeds(r)
+		n, err := Parse("n.yaml", []byte(text), Known{})
+		if err != nil {
+			refused++ // it makes no sense together
+			continue
+		}
+		checkAgain(t, n)
+	}
+	if refused > tries*3/4 {
+		t.Errorf("%d of %d make no sense: hardly anything was tried", refused, tries)
+	}
+}
+
+// anyNeeds is a file in which each need that is not required is stated or not.
+func anyNeeds(r *rand.Rand) string {
+	var b strings.Builder
+	mapping := ""
+	for _, l := range leaves("", keys(Known{})) {
+		if !l.Required && r.IntN(2) == 0 {
+			continue
+		}
+		indent := ""
+		if of, _, nested := strings.Cut(l.path, "."); nested {
+			if indent = "  "; mapping != of {
+				mapping = of
+				fmt.Fprintf(&b, "%s:\n", of)
+			}
+		}
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, l.Name, anyValue(r, l.Key))
+	}
+	return b.String()
+}
+
+func anyValue(r *rand.Rand, k keyed.Key) string {
+	words := k.Values
+	if k.Name == "languages" {
+		return []string{"[go, c#, c++]", "go", "[]", `['a, b', " c "]`}[r.IntN(4)]
+	}
+	if words == nil {
+		words = []string{"one", "two", "true", "123"}
+	}
+	switch k.Form {
+	case keyed.Text:
+		return []string{"stock", `"a: # b"`, "'[x]'", `"null"`, `"\u2028 \U0001F512"`, `""`}[r.IntN(6)]
+	case keyed.Whole:
+		return fmt.Sprint(1 + r.IntN(10000))
+	case keyed.Number:
+		return fmt.Sprint(r.Float64() * min(k.Max, 100))
+	case keyed.Span:
+		top := min(k.To, 10*time.Second)
+		return (k.From + 100*time.Millisecond + time.Duration(r.Int64N(int64(top)))).String()
+	case keyed.Flag:
+		return fmt.Sprint(r.IntN(2) == 0)
+	}
+	if !k.List {
+		return words[r.IntN(len(words))]
+	}
+	least := 1
+	if k.Empty {
+		least = 0
+	}
+	some := slices.Clone(words)
+	r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	return "[" + strings.Join(some[:least+r.IntN(len(some)-least+1)], ", ") + "]"
+}
+
+// TestWrite holds what a file looks like that somebody goes on with.
+func TestWrite(t *testing.T) {
+	for name, text := range map[string]string{"few": few, "some": few + "guards: it\nhold: {p99: 40ms}\nsurvives_store: []\nrecovery_within: 90m\n", "whole": whole} {
+		keyedtest.Golden(t, "testdata/written/"+name+".yaml", string(Write(parsed(t, text))), *update)
+	}
+}
+
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../../../examples/*.yaml")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%d examples (%v), want 3", len(files), err)
+	}
+	fits := keyedtest.Fits(t, schemaFile)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := Parse(file, text, Known{Stores: []string{"redis", "redis@replica", "postgres"}})
+		if err != nil {
+			t.Error(err)
+		}
+		if n.Name+".yaml" != filepath.Base(file) {
+			t.Errorf("%s is called %s", file, n.Name)
+		}
+		if ok, _ := fits(string(text)); !ok {
+			t.Errorf("%s does not fit the schema", file)
+		}
+		checkAgain(t, n)
+	}
+}

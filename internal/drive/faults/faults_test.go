@@ -1,0 +1,194 @@
+package faults
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// nodes is how many servers a deployment has.
+var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
+	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
+
+// stages are what a fault can be acted out on: the deployments of locks that can show it.
+func (f Fault) stages() []string {
+	var all []string
+	for usual, also := range map[string]string{servers.Single: servers.Durable, servers.Replica: "", servers.Five: servers.FiveDelayed} {
+		lock := impls.Impl{Store: "redis", Deployment: usual, TwoSteps: true, TwoStepRelease: true, Notifies: true}
+		switch {
+		case f.NotFor(lock) != "":
+		case f.On != nil:
+			all = append(all, f.On(usual), servers.Sentinel, servers.Cluster)
+		case also != "":
+			all = append(all, usual, also)
+		default:
+			all = append(all, usual)
+		}
+	}
+	session := impls.Impl{Store: "etcd", Deployment: servers.Single, Session: true}
+	switch {
+	case f.NotFor(session) != "":
+	case f.On != nil:
+		all = append(all, f.On(session.Deployment))
+	default:
+		all = append(all, session.Deployment)
+	}
+	return all
+}
+
+func TestTable(t *testing.T) {
+	for _, d := range servers.Deployments(servers.Redis) {
+		if nodes[d] == 0 {
+			t.Errorf("the deployment %s is not tested", d)
+		}
+	}
+	seen := map[string]bool{}
+	for _, f := range All() {
+		if seen[f.Name] || f.Name == "" {
+			t.Errorf("there are two faults %q", f.Name)
+		}
+		seen[f.Name] = true
+		if f.Doc == "" || strings.HasSuffix(f.Doc, ".") || strings.Contains(f.Doc, ". ") || strings.ToLower(f.Doc[:1]) != f.Doc[:1] {
+			t.Errorf("%s: want one sentence, without a capital and a full stop: %q", f.Name, f.Doc)
+		}
+		if none := f.Kind == Nothing; none != (f.Plan == nil) || none != (f.Name == "none") {
+			t.Errorf("%s, of the kind %q: has a plan: %t", f.Name, f.Kind, f.Plan != nil)
+		}
+		if len(f.stages()) == 0 {
+			t.Errorf("no lock can show %s", f.Name)
+		}
+	}
+}
+
+// TestPlans: a plan names who is there, and nobody else.
+func TestPlans(t *testing.T) {
+	for _, f := range All() {
+		if f.Plan == nil {
+			continue
+		}
+		for _, on := range f.stages() {
+			for _, ttl := range []time.Duration{0, 100 * time.Millisecond, 5 * time.Second} {
+				p := f.Params(workloads.Defaults(), ttl, on)
+				if err := p.Check(); err != nil {
+					t.Errorf("%s on %s: %v", f.Name, on, err)
+				}
+				x := scenery{t, f.Name + " on " + on, p, Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes}}
+				x.plan(f.Plan(x.scene))
+			}
+		}
+	}
+}
+
+// scenery is what a plan is held to.
+type scenery struct {
+	t     *testing.T
+	name  string
+	p     workloads.Params
+	scene Scene
+}
+
+func (x scenery) plan(plan Plan) {
+	if len(plan.Steps) == 0 {
+		x.t.Errorf("%s: nothing goes wrong", x.name)
+	}
+	for _, g := range plan.Gates {
+		x.client(g.Client)
+		x.moment(g.Until)
+		if g.Patience <= 0 {
+			x.t.Errorf("%s: a gate that keeps nobody", x.name)
+		}
+	}
+	for _, s := range plan.Steps {
+		x.moment(s.When.At)
+		x.moment(s.Until)
+		x.action(s.Do)
+		if on := s.When.On; on != nil {
+			x.process(on.Process)
+			if on.Nth < 1 {
+				x.t.Errorf("%s: %s at command %d", x.name, s.Do.Verb, on.Nth)
+			}
+		} else if s.Do.Verb == Delay || s.Do.Verb == Lose || s.Do.Verb == GiveUp {
+			x.t.Errorf("%s: %s needs a command that triggers it", x.name, s.Do.Verb)
+		}
+		if s.For < 0 || s.For > 0 && s.Until != (workloads.Moment{}) {
+			x.t.Errorf("%s: %s is healed after %v and at %v", x.name, s.Do.Verb, s.For, s.Until)
+		}
+	}
+}
+
+func (x scenery) action(a Action) {
+	x.client(a.Client)
+	if a.Process != -1 {
+		x.process(a.Process)
+	}
+	there := nodes[x.scene.Deployment]
+	switch a.Verb {
+	case Cut:
+		there = x.scene.Servers()
+	case Restart, Down, Freeze, Unlink, Failover, Jump, Evict:
+		if len(a.Nodes) == 0 {
+			x.t.Errorf("%s: %s befalls no node", x.name, a.Verb)
+		}
+	case Stall, Slow:
+		if a.By <= 0 {
+			x.t.Errorf("%s: %s by %v", x.name, a.Verb, a.By)
+		}
+	}
+	for _, n := range a.Nodes {
+		if n < 0 || n >= there {
+			x.t.Errorf("%s: %s befalls node %d of %d", x.name, a.Verb, n, there)
+		}
+		if n == 0 && (a.Verb == Unlink || a.Verb == Failover) {
+			x.t.Errorf("%s: node 0 is the primary, and %s is for replicas", x.name, a.Verb)
+		}
+	}
+}
+
+func (x scenery) client(c int32) {
+	if c < 0 || int(c) >= x.p.Clients {
+		x.t.Errorf("%s: there is no client %d of %d", x.name, c, x.p.Clients)
+	}
+}
+
+func (x scenery) process(p int) {
+	if p < 0 || p >= x.p.Processes {
+		x.t.Errorf("%s: there is no process %d of %d", x.name, p, x.p.Processes)
+	}
+}
+
+func (x scenery) moment(m workloads.Moment) {
+	x.client(m.Client)
+	switch m.Point {
+	case workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing:
+	case "":
+		if m != (workloads.Moment{}) {
+			x.t.Errorf("%s: %+v is no moment", x.name, m)
+		}
+	default:
+		x.t.Errorf("%s: nobody comes to %q", x.name, m.Point)
+	}
+}
+
+// TestOnlyReplicasAreLeftBehind: on every deployment with replicas somebody hears nothing, and whoever takes over
+// is one of those.
+func TestOnlyReplicasAreLeftBehind(t *testing.T) {
+	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
+		var behind, over []int
+		for _, s := range failover().Plan(Scene{TTL: time.Second, Deployment: on, Processes: 3}).Steps {
+			switch s.Do.Verb {
+			case Unlink:
+				behind = s.Do.Nodes
+			case Failover:
+				over = s.Do.Nodes
+			}
+		}
+		if len(behind) == 0 || len(over) != 1 || !slices.Contains(behind, over[0]) {
+			t.Errorf("%s: %v hear nothing, %v takes over", on, behind, over)
+		}
+	}
+}

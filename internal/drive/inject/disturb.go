@@ -1,0 +1,82 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/proxy"
+)
+
+// Link is the way between a process and a server: a proxy, or what stands for one.
+type Link interface {
+	On(proxy.Rule) (cancel func())
+	Delay(time.Duration)
+	Cut(proxy.Direction)
+	Counters() proxy.Counters
+}
+
+// act carries an action out. What is done where a command passes the network is done there: see step.arm.
+func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
+	switch a.Verb {
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+		return Effect{}, nil // the client's own doing, or the network's
+	case faults.Cut, faults.Slow, faults.Mute:
+		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
+	}
+	return in.world.Do(ctx, a)
+}
+
+// disturb does something to the network. It takes effect with the first command that meets it, of a protocol whose
+// commands are not known with the first request; a cut also with the end of a connection that it swallows.
+func disturb(a faults.Action, links []Link) Effect {
+	each := func(do func(Link)) {
+		for _, l := range links {
+			do(l)
+		}
+	}
+	met := func() (n int64) {
+		each(func(l Link) {
+			c := l.Counters()
+			n += c.Commands + c.RoundTrips + c.Swallowed
+		})
+		return n
+	}
+	before := met()
+	heal := func() error { return nil }
+	switch a.Verb {
+	case faults.Slow:
+		each(func(l Link) { l.Delay(a.By) })
+		heal = func() error { each(func(l Link) { l.Delay(0) }); return nil }
+	case faults.Cut:
+		way := proxy.Both
+		if a.OneWay {
+			way = proxy.ToClient
+		}
+		each(func(l Link) { l.Cut(way) })
+		heal = func() error { each(func(l Link) { l.Cut(proxy.Open) }); return nil }
+	case faults.Mute:
+		var swallowed atomic.Int64
+		met, before = swallowed.Load, 0
+		each(func(l Link) {
+			l.On(proxy.Rule{Point: proxy.Message, Do: func(context.Context, proxy.Command) proxy.Fate {
+				swallowed.Add(1)
+				return proxy.Drop
+			}})
+		})
+	}
+	var during atomic.Int64
+	healed := sync.OnceValue(func() error {
+		during.Store(met() - before)
+		return heal()
+	})
+	return Effect{Heal: healed, Seen: func() error {
+		if during.Load() == 0 {
+			return errors.New("nothing was on its way that it could have befallen")
+		}
+		return nil
+	}}
+}

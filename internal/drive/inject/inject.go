@@ -1,0 +1,294 @@
+// Package inject carries a fault's plan out while clients are driven. In go a plan and the world that it acts on;
+// out come records of what was injected and healed, and why the trial does not count, if it does not. The world is
+// somebody else's: internal/trial has one of real processes and servers, internal/sim one in virtual time.
+package inject
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// World is what a plan acts on.
+type World interface {
+	// ClientsOf are the clients that live in a process.
+	ClientsOf(process int) []int32
+	// Links are the ways between a process and the servers with these numbers. Process -1: every one that faults are
+	// aimed at; no numbers: all servers.
+	Links(process int, nodes []int) []Link
+	// Do does something to a process or to servers. The error says why it was not seen to take effect.
+	Do(context.Context, faults.Action) (Effect, error)
+}
+
+// Effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out when it
+// is healed whether it took effect. Both may be nil.
+type Effect struct {
+	Heal func() error
+	Seen func() error
+}
+
+// Injector carries a fault's plan out while clients are driven: it is told where they are, and records what
+// it injects and heals. A fault counts only if it was seen to take effect.
+type Injector struct {
+	plan  faults.Plan
+	world World
+	rec   *histories.Recorder
+
+	work sync.WaitGroup // steps and heals that go on by themselves
+	over context.Context
+	end  context.CancelFunc
+
+	mu    sync.Mutex
+	seen  map[workloads.Moment]chan struct{}
+	steps []*step
+}
+
+// step is what became of a step of the plan.
+type step struct {
+	faults.Step
+	in   *Injector
+	name string // what the records call it
+
+	mu      sync.Mutex
+	claimed bool  // a command has triggered it
+	due     bool  // its trigger came
+	err     error // it did not take effect
+	effect  Effect
+	healed  bool
+}
+
+var _ workloads.Director = (*Injector)(nil)
+
+// New returns the injector of a plan that the records call by this name.
+func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injector {
+	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
+	in.over, in.end = context.WithCancel(context.Background())
+	for _, s := range plan.Steps {
+		in.steps = append(in.steps, &step{Step: s, in: in, name: cmp.Or(s.Name, name)})
+	}
+	return in
+}
+
+// Begin does what is due before any client asks.
+func (in *Injector) Begin() {
+	for _, s := range in.steps {
+		if s.When.At == (workloads.Moment{}) {
+			s.trigger(in.over)
+		}
+	}
+}
+
+// At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
+func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
+	if in.rests(m) {
+		return workloads.Order{Rest: true}
+	}
+	in.waitAtGate(ctx, m)
+	defer in.reached(m) // whoever waits for this moment finds what was done at it
+	var order workloads.Order
+	if m.Client == 0 && m.Iteration < in.plan.Quick {
+		order.Stall = time.Millisecond
+	}
+	for _, s := range in.steps {
+		if s.Until == m {
+			s.end()
+		}
+	}
+	for _, s := range in.steps {
+		if s.When.At != m {
+			continue
+		}
+		s.trigger(ctx)
+		switch {
+		case s.Do.Verb == faults.Stall:
+			order.Stall = s.Do.By
+		case s.Do.Verb == faults.GiveUp:
+			order.Wait = s.Do.Wait
+		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
+			order.Leave = true
+		}
+	}
+	return order
+}
+
+// rests tells whether a client that is about to ask has had its turns.
+func (in *Injector) rests(m workloads.Moment) bool {
+	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
+		return t.Client == m.Client && m.Iteration >= t.Iterations
+	})
+}
+
+func (in *Injector) moment(m workloads.Moment) chan struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.seen[m] == nil {
+		in.seen[m] = make(chan struct{})
+	}
+	return in.seen[m]
+}
+
+func (in *Injector) reached(m workloads.Moment) {
+	c := in.moment(m)
+	select {
+	case <-c:
+	default:
+		close(c) // a moment is one client's, and comes once
+	}
+}
+
+// waitAtGate keeps a client from asking for the first time before its turn.
+func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
+	if m.Point != workloads.Asking || m.Iteration != 0 {
+		return
+	}
+	for _, g := range in.plan.Gates {
+		if g.Client != m.Client {
+			continue
+		}
+		patience := time.NewTimer(g.Patience)
+		defer patience.Stop()
+		select {
+		case <-in.moment(g.Until):
+		case <-patience.C:
+		case <-in.over.Done():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Finish heals what is not, waits for what is under way, and says why the trial does not count: "" if it does.
+func (in *Injector) Finish() (void string) {
+	in.end()
+	for _, s := range in.steps {
+		s.end()
+	}
+	in.work.Wait()
+	for _, s := range in.steps {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.err != nil:
+			return fmt.Sprintf("%s was not seen to take effect: %v", s.name, s.err)
+		case !s.due:
+			return fmt.Sprintf("%s did not come about: what was to trigger it (%s) was not seen", s.name, s.Do.Verb)
+		}
+	}
+	return ""
+}
+
+// trigger does a step whose moment has come, or has it wait for the command that is to come.
+func (s *step) trigger(ctx context.Context) {
+	switch {
+	case s.When.On != nil:
+		s.arm()
+	case s.When.Later > 0:
+		s.in.work.Go(func() {
+			timer := time.NewTimer(s.When.Later)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				s.do(s.in.over)
+			case <-s.in.over.Done():
+			}
+		})
+	default:
+		s.do(ctx)
+	}
+}
+
+// do injects, records, and sees to the healing.
+func (s *step) do(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.due {
+		return
+	}
+	s.due = true
+	told := s.begin()
+	began := time.Now()
+	s.effect, s.err = s.in.act(ctx, s.Do)
+	told(s.err)
+	if s.err == nil && s.For > 0 {
+		left := s.For
+		if s.Do.Verb == faults.Pause { // a process stands still at once, and is seen to only when all of its threads were looked at
+			left -= time.Since(began)
+		}
+		s.in.work.Go(func() { s.healAfter(left) })
+	}
+}
+
+func (s *step) healAfter(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.in.over.Done():
+	}
+	s.end()
+}
+
+// end heals a step that has begun, and is not healed yet.
+func (s *step) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.due || s.err != nil || s.healed || s.effect.Heal == nil && s.For == 0 {
+		return
+	}
+	s.healed = true
+	at := s.in.rec.Since()
+	var err error
+	if s.effect.Heal != nil {
+		err = s.effect.Heal()
+	}
+	for _, client := range s.victims() {
+		outcome, problem := outcomeOf(err)
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: at, Outcome: outcome, Error: problem})
+	}
+	if err == nil && s.effect.Seen != nil {
+		err = s.effect.Seen()
+	}
+	s.err = err
+}
+
+// begin records that a fault begins, for each client that it befalls; what befalls no one client is the
+// harness's. What it returns records how that came out.
+func (s *step) begin() (told func(error)) {
+	op := histories.Op{Kind: histories.Inject, Fault: s.name}
+	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {
+		op.Value = histories.Gone
+	}
+	var ends []func(histories.Outcome, string)
+	for _, client := range s.victims() {
+		ends = append(ends, s.in.rec.Log(client).Inject(op))
+	}
+	return func(err error) {
+		for _, end := range ends {
+			end(outcomeOf(err))
+		}
+	}
+}
+
+func outcomeOf(err error) (histories.Outcome, string) {
+	if err != nil {
+		return histories.Unknown, err.Error()
+	}
+	return histories.OK, ""
+}
+
+// victims are the clients that a step befalls.
+func (s *step) victims() []int32 {
+	switch s.Do.Verb {
+	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
+		return []int32{s.Do.Client}
+	case faults.Pause, faults.Kill, faults.Cut:
+		return s.in.world.ClientsOf(s.Do.Process)
+	}
+	return []int32{histories.Harness}
+}

@@ -1,0 +1,278 @@
+package inject
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/proxy"
+	"lockbench/workloads"
+)
+
+// long is longer than any test waits, unless it waits for ever.
+const long = time.Minute
+
+// injecting is an injector of a plan in a world of three clients, each in a process of its own that no test here
+// needs, and what it recorded.
+func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
+	t.Helper()
+	var file bytes.Buffer
+	rec, err := histories.NewRecorder(&file, histories.Header{}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New("test", plan, nowhere{}, rec), func() []histories.Op {
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return allOps(t, &file)
+	}
+}
+
+// nowhere is a world in which nothing can be done, of clients in processes of their own.
+type nowhere struct{}
+
+func (nowhere) ClientsOf(process int) []int32 { return []int32{int32(process)} }
+func (nowhere) Links(int, []int) []Link       { return nil }
+func (nowhere) Do(_ context.Context, a faults.Action) (Effect, error) {
+	return Effect{}, fmt.Errorf("nobody knows how to %s", a.Verb)
+}
+
+func allOps(t *testing.T, file io.Reader) []histories.Op {
+	t.Helper()
+	r, err := histories.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []histories.Op
+	for {
+		l, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return ops
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if l.Op.Kind != 0 {
+			ops = append(ops, l.Op)
+		}
+	}
+}
+
+func kinds(ops []histories.Op) (all []histories.Kind) {
+	for _, op := range ops {
+		all = append(all, op.Kind)
+	}
+	return all
+}
+
+func moment(client int32, point workloads.Point) workloads.Moment {
+	return workloads.Moment{Client: client, Point: point}
+}
+
+// TestGate: a client waits for its moment before it asks for the first time, and for nothing else.
+func TestGate(t *testing.T) {
+	in, _ := injecting(t, faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Patience: long}}})
+	asked := make(chan bool)
+	go func() {
+		in.At(t.Context(), moment(1, workloads.Asking))
+		close(asked)
+	}()
+	in.At(t.Context(), moment(2, workloads.Asking))  // it has no gate
+	in.At(t.Context(), moment(1, workloads.Working)) // nor has this
+	select {
+	case <-asked:
+		t.Error("it asked before its moment had come")
+	case <-time.After(20 * time.Millisecond):
+	}
+	in.At(t.Context(), moment(0, workloads.Granted))
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Error("its moment came and it does not ask")
+	}
+	in.At(t.Context(), workloads.Moment{Client: 1, Iteration: 1, Point: workloads.Asking})
+}
+
+// TestGateGivesWay: nobody is kept for ever.
+func TestGateGivesWay(t *testing.T) {
+	gate := func(patience time.Duration) faults.Plan {
+		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Patience: patience}}}
+	}
+	for name, c := range map[string]struct {
+		patience time.Duration
+		end      func(*Injector, context.CancelFunc)
+	}{
+		"patience": {time.Millisecond, func(*Injector, context.CancelFunc) {}},
+		"the end":  {long, func(in *Injector, _ context.CancelFunc) { in.Finish() }},
+		"the run":  {long, func(_ *Injector, cancel context.CancelFunc) { cancel() }},
+	} {
+		in, _ := injecting(t, gate(c.patience))
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := make(chan bool)
+		go func() {
+			in.At(ctx, moment(1, workloads.Asking))
+			close(asked)
+		}()
+		c.end(in, cancel)
+		select {
+		case <-asked:
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s does not open the gate", name)
+		}
+		cancel()
+	}
+}
+
+// TestNotTriggered: a fault whose moment never came, or whose command was never seen, makes a trial void.
+func TestNotTriggered(t *testing.T) {
+	stall := faults.Action{Verb: faults.Stall, By: time.Second}
+	on := faults.Trigger{At: moment(0, workloads.Asking), On: &faults.Passing{Commands: []string{"SET"}, Nth: 1}}
+	for name, step := range map[string]faults.Step{
+		"a moment":        {When: faults.Trigger{At: moment(0, workloads.Releasing)}, Do: stall},
+		"a command":       {When: on, Do: faults.Action{Verb: faults.Delay, By: time.Second}},
+		"a while after":   {When: faults.Trigger{At: moment(0, workloads.Asking), Later: long}, Do: stall},
+		"its second step": {When: faults.Trigger{At: moment(0, workloads.Releasing)}, Do: stall},
+	} {
+		plan := faults.Plan{Steps: []faults.Step{step}}
+		if name == "its second step" {
+			plan.Steps = []faults.Step{{When: faults.Trigger{At: moment(0, workloads.Asking)}, Do: stall}, step}
+		}
+		in, ops := injecting(t, plan)
+		in.At(t.Context(), moment(0, workloads.Asking))
+		if why := in.Finish(); !strings.HasPrefix(why, "test did not come about: ") {
+			t.Errorf("%s: void because %q", name, why)
+		}
+		if name != "its second step" && len(ops()) > 0 {
+			t.Errorf("%s: what did not come about was recorded", name)
+		}
+	}
+}
+
+// TestFailedStep: what was not seen to take effect makes a trial void, and is recorded as not known.
+func TestFailedStep(t *testing.T) {
+	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
+		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
+	in.At(t.Context(), moment(0, workloads.Granted))
+	if why := in.Finish(); !strings.HasPrefix(why, "test was not seen to take effect: nobody knows how to sing") {
+		t.Errorf("void because %q", why)
+	}
+	recorded := ops()
+	if len(recorded) != 1 || recorded[0].Kind != histories.Inject || recorded[0].Outcome != histories.Unknown || recorded[0].Client != histories.Harness {
+		t.Errorf("recorded: %+v", recorded)
+	}
+}
+
+// TestHealed: each step is healed once: after its time, at its moment, or at the end.
+func TestHealed(t *testing.T) {
+	at := faults.Trigger{At: moment(0, workloads.Granted)}
+	stall := faults.Action{Verb: faults.Stall, By: time.Second}
+	for name, c := range map[string]struct {
+		step   faults.Step
+		before bool // the end
+	}{
+		"after its time": {faults.Step{When: at, Do: stall, For: time.Millisecond}, true},
+		"at the end":     {faults.Step{When: at, Do: stall, For: long}, false},
+		"never":          {faults.Step{When: at, Do: stall}, false},
+	} {
+		in, ops := injecting(t, faults.Plan{Steps: []faults.Step{c.step}})
+		order := in.At(t.Context(), moment(0, workloads.Granted))
+		if order.Stall != time.Second {
+			t.Errorf("%s: the client is told %+v", name, order)
+		}
+		if c.before {
+			in.work.Wait() // what heals after a time does so by itself
+		}
+		if why := in.Finish(); why != "" {
+			t.Errorf("%s: void because %s", name, why)
+		}
+		want := []histories.Kind{histories.Inject, histories.Heal}
+		if name == "never" {
+			want = want[:1]
+		}
+		if got := kinds(ops()); !slices.Equal(got, want) {
+			t.Errorf("%s: recorded %v", name, got)
+		}
+	}
+}
+
+// passing is a link on which so many commands have passed before anything went wrong.
+type passing struct {
+	commands int64
+	rules    proxy.Rules
+	cut      []proxy.Direction
+	delays   []time.Duration
+}
+
+func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }
+func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
+func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
+func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
+
+// TestDisturbed: what is done to the network took effect if it befell something, and is healed once.
+func TestDisturbed(t *testing.T) {
+	message := func(l *passing) {
+		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {
+			if fate := do(t.Context(), proxy.Command{}); fate != proxy.Drop {
+				t.Errorf("the fate of a message is %v", fate)
+			}
+		}
+	}
+	command := func(l *passing) { l.commands++ }
+	for name, c := range map[string]struct {
+		do      faults.Action
+		befalls func(*passing)
+		seen    bool
+	}{
+		"muted, as many as commands before": {faults.Action{Verb: faults.Mute}, message, true},
+		"muted, and commands only":          {faults.Action{Verb: faults.Mute}, command, false},
+		"cut":                               {faults.Action{Verb: faults.Cut}, command, true},
+		"cut, nothing on its way":           {faults.Action{Verb: faults.Cut}, func(*passing) {}, false},
+		"slowed":                            {faults.Action{Verb: faults.Slow, By: time.Second}, command, true},
+	} {
+		l := &passing{commands: 1}
+		e := disturb(c.do, []Link{l})
+		c.befalls(l)
+		if err := errors.Join(e.Heal(), e.Heal()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := e.Seen(); (err == nil) != c.seen {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(l.cut) > 0 && !slices.Equal(l.cut, []proxy.Direction{proxy.Both, proxy.Open}) || len(l.delays) > 0 && !slices.Equal(l.delays, []time.Duration{time.Second, 0}) {
+			t.Errorf("%s: cut %v, delayed %v", name, l.cut, l.delays)
+		}
+	}
+}
+
+// TestOrders: what a client is told at its moments, and that a client that is gone is recorded so.
+func TestOrders(t *testing.T) {
+	granted := faults.Trigger{At: moment(0, workloads.Granted)}
+	for name, c := range map[string]struct {
+		plan faults.Plan
+		at   workloads.Moment
+		want workloads.Order
+	}{
+		"quick":      {faults.Plan{Quick: 2}, workloads.Moment{Iteration: 1, Point: workloads.Granted}, workloads.Order{Stall: time.Millisecond}},
+		"no more":    {faults.Plan{Quick: 2}, workloads.Moment{Iteration: 2, Point: workloads.Granted}, workloads.Order{}},
+		"not others": {faults.Plan{Quick: 2}, workloads.Moment{Client: 1, Point: workloads.Granted}, workloads.Order{}},
+		"abandon":    {faults.Plan{Steps: []faults.Step{{When: granted, Do: faults.Action{Verb: faults.Abandon}}}}, granted.At, workloads.Order{Leave: true}},
+		"elsewhere":  {faults.Plan{Steps: []faults.Step{{When: granted, Do: faults.Action{Verb: faults.Abandon}}}}, moment(0, workloads.Asking), workloads.Order{}},
+	} {
+		in, ops := injecting(t, c.plan)
+		if got := in.At(t.Context(), c.at); got != c.want {
+			t.Errorf("%s: told %+v, want %+v", name, got, c.want)
+		}
+		in.Finish()
+		if all := ops(); c.want.Leave && (len(all) != 1 || !all[0].EndsClient()) {
+			t.Errorf("%s: recorded %+v", name, all)
+		}
+	}
+}

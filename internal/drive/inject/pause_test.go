@@ -1,0 +1,62 @@
+package inject
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// slow is a world in which it takes a while to see that something took effect.
+type slow struct{ nowhere }
+
+const untilSeen = 30 * time.Millisecond
+
+func (slow) Do(context.Context, faults.Action) (Effect, error) {
+	time.Sleep(untilSeen)
+	return Effect{Heal: func() error { return nil }}, nil
+}
+
+// TestPauseLasts: a process stands still for as long as it is to, however long it takes to see that it does.
+func TestPauseLasts(t *testing.T) {
+	for _, c := range []struct {
+		verb faults.Verb
+		want time.Duration
+	}{{faults.Pause, 100 * time.Millisecond}, {faults.Freeze, 130 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			var file bytes.Buffer
+			rec, err := histories.NewRecorder(&file, histories.Header{}, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := New("test", faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: moment(0, workloads.Granted), Later: time.Millisecond},
+				Do: faults.Action{Verb: c.verb}, For: 100 * time.Millisecond}}}, slow{}, rec)
+			in.At(t.Context(), moment(0, workloads.Granted))
+			time.Sleep(time.Second)
+			if void := in.Finish(); void != "" {
+				t.Error(void)
+			}
+			if err := rec.Close(); err != nil {
+				t.Fatal(err)
+			}
+			ops := allOps(t, &file)
+			var stood time.Duration
+			for _, op := range ops {
+				switch op.Kind {
+				case histories.Inject:
+					stood -= op.Call
+				case histories.Heal:
+					stood += op.Call
+				}
+			}
+			if stood != c.want {
+				t.Errorf("%s: healed %v after it was begun, want %v: %+v", c.verb, stood, c.want, ops)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+)
+
+// cells are those of every scenario.
+func cells(t *testing.T) []trial.Cell {
+	t.Helper()
+	var all []trial.Cell
+	for _, s := range All() {
+		of, err := s.Cells()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, of...)
+	}
+	return all
+}
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range All() {
+		if seen[s.Name] || s.Name == "" || strings.ContainsAny(s.Name, " /") {
+			t.Errorf("a second scenario, or a poor name: %q", s.Name)
+		}
+		seen[s.Name] = true
+		if s.Warning == "" || strings.HasSuffix(s.Warning, ".") || strings.Contains(s.Warning, "\n") {
+			t.Errorf("%s: want a warning in one line, without a full stop: %q", s.Name, s.Warning)
+		}
+		if !strings.HasSuffix(s.Doc, ".") {
+			t.Errorf("%s: want a paragraph: %q", s.Name, s.Doc)
+		}
+		if of, err := s.Cells(); err != nil || len(of) == 0 {
+			t.Errorf("%s has %d cells: %v", s.Name, len(of), err)
+		}
+	}
+	if len(seen) < 16 {
+		t.Errorf("%d scenarios, want at least 16", len(seen))
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for _, p := range []Part{{Locks: "excalibur"}, {Locks: "setnx", Fault: "flood"}, {Locks: "setnx", Workload: "sleep"}} {
+		if _, err := (Scenario{Name: "test", Parts: []Part{p}}).Cells(); err == nil || !strings.HasPrefix(err.Error(), "scenario test: there is no ") {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
+// TestCells: each has a folder of its own and shows something that is said of its lock, under a fault that the
+// lock can show.
+func TestCells(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range cells(t) {
+		if seen[c.Dir()] {
+			t.Errorf("two cells are kept in %s", c.Dir())
+		}
+		seen[c.Dir()] = true
+		if only := c.Fault.Only; only != nil && only(c.Lock) != "" {
+			t.Errorf("%s cannot be shown: %s", c, only(c.Lock))
+		}
+		if len(c.Lock.Expected(situation(c))) == 0 {
+			t.Errorf("nothing is expected of %s in %s", c, c.Scenario)
+		}
+	}
+}
+
+// situation is where a cell's lock is looked at.
+func situation(c trial.Cell) impls.Situation {
+	return impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 2}
+}
+
+// TestEveryFaultIsActedOut: and so is everything that is expected to break under one, or is said of a deployment.
+func TestEveryFaultIsActedOut(t *testing.T) {
+	acted, shown := map[string]bool{}, map[string]bool{}
+	for _, c := range cells(t) {
+		acted[c.Fault.Name] = true
+		for _, e := range c.Lock.Expected(situation(c)) {
+			shown[said(c.Lock, e)] = true
+		}
+	}
+	for _, f := range faults.All() {
+		if !acted[f.Name] {
+			t.Errorf("no scenario acts out %s", f.Name)
+		}
+	}
+	missing := map[string]bool{}
+	for _, l := range impls.Own() {
+		for _, e := range l.Expect {
+			if (e.Verdict == impls.Breaks || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
+				missing[said(l, e)] = true
+			}
+		}
+	}
+	for _, m := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("no scenario shows that %s", m)
+	}
+}
+
+func said(l impls.Impl, e impls.Expectation) string {
+	return fmt.Sprintf("of %s %s %s under %s %s %s", l.Name, e.Property, e.Verdict, e.Fault, e.Workload, e.Deployment)
+}

@@ -1,0 +1,187 @@
+package shop
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"lockbench/internal/world/children"
+)
+
+// Gate is nginx in front of the services: it looks at the stock itself, and answers who comes when all is sold.
+type Gate struct {
+	URL   string
+	child *children.Child
+}
+
+//go:embed gate.conf.tmpl
+var gateConf string
+
+//go:embed gate.lua.tmpl
+var gateLua string
+
+const (
+	luaFolder    = "/usr/share/lua/5.1"
+	portAttempts = 5
+	lookEvery    = 5 * time.Millisecond
+)
+
+// ErrNoGate is returned where there is no nginx with the modules that the gate needs. Its text is what to do about it.
+var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
+
+// nginx is where nginx and its modules are.
+type nginx struct{ program, modules string }
+
+// findNginx finds them where Debian has them.
+func findNginx() (n nginx, err error) {
+	if n.program, err = exec.LookPath("nginx"); err != nil {
+		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // not on everybody's PATH
+			return n, fmt.Errorf("the gate needs nginx: %w", ErrNoGate)
+		}
+	}
+	for _, n.modules = range []string{"/usr/lib/nginx/modules", "/usr/share/nginx/modules"} {
+		if missing(n.modules+"/ndk_http_module.so", n.modules+"/ngx_http_lua_module.so") == "" {
+			if file := missing(luaFolder+"/nginx/redis.lua", luaFolder+"/resty/core.lua"); file != "" {
+				return n, fmt.Errorf("the gate needs %s: %w", file, ErrNoGate)
+			}
+			return n, nil
+		}
+	}
+	return n, fmt.Errorf("the gate needs nginx's Lua module: %w", ErrNoGate)
+}
+
+// missing is the first of these files that is not there.
+func missing(files ...string) string {
+	for _, f := range files {
+		if _, err := os.Stat(f); err != nil {
+			return f
+		}
+	}
+	return ""
+}
+
+// GateSupported says why there can be no gate on this machine; nil where there can.
+func GateSupported() error {
+	_, err := findNginx()
+	return err
+}
+
+// gateSettings are what its files are made of.
+type gateSettings struct {
+	Dir, Modules, Lua    string
+	Services             []string // host:port
+	StockHost, StockPort string
+	Keys                 string // of the stock, as arguments in Lua
+	Port                 int
+}
+
+// StartGate starts the gate in front of services, and returns when it answers. It keeps its files in dir, and ends with its
+// keeper at the latest. The stock is at a URL, under these keys.
+func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
+	n, err := findNginx()
+	if err != nil {
+		return nil, err
+	}
+	at, err := url.Parse(stock)
+	if err != nil {
+		return nil, errors.New("the URL of the stock's Redis cannot be read")
+	}
+	s := gateSettings{Dir: dir, Modules: n.modules, Lua: luaFolder, StockHost: at.Hostname(), StockPort: at.Port()}
+	for _, p := range services {
+		s.Services = append(s.Services, strings.TrimPrefix(p.URL, "http://"))
+	}
+	var quoted []string
+	for _, key := range keys {
+		quoted = append(quoted, strconv.Quote(key))
+	}
+	s.Keys = strings.Join(quoted, ", ")
+	for attempt := 1; ; attempt++ {
+		g, err := s.start(ctx, k, n.program)
+		if err == nil {
+			return g, nil
+		}
+		if !strings.Contains(err.Error(), "Address already in use") || attempt == portAttempts {
+			return nil, fmt.Errorf("the gate: %w", err)
+		}
+	}
+}
+
+// start starts it on a port that was free a moment ago: nginx does not choose one itself.
+func (s gateSettings) start(ctx context.Context, k *children.Keeper, program string) (*Gate, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.Port = listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.write("nginx.conf", gateConf), s.write("gate.lua", gateLua)); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(s.Dir, "nginx.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(program, "-p", s.Dir, "-e", "stderr", "-c", filepath.Join(s.Dir, "nginx.conf"))
+	cmd.Stdout, cmd.Stderr = log, log
+	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", s.Port)}
+	if g.child, err = k.Start(cmd); err != nil {
+		return nil, err
+	}
+	if err := g.await(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w%s", err, said(log.Name())), g.Close())
+	}
+	return g, nil
+}
+
+func (s gateSettings) write(name, text string) error {
+	t, err := template.New(name).Parse(text)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, s); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.Dir, name), b.Bytes(), 0o600)
+}
+
+// await returns when it answers.
+func (g *Gate) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+clockPath, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			return resp.Body.Close()
+		}
+		select {
+		case <-g.child.Done():
+			return fmt.Errorf("nginx ended by itself (%s)", g.child.State())
+		case <-ctx.Done():
+			return fmt.Errorf("nginx did not answer within %v: %w", upWithin, err)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// Close ends it: it keeps nothing that would have to be saved.
+func (g *Gate) Close() error { return g.child.Kill() }

@@ -1,0 +1,71 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// TestClusterFailover: two hold where the replica that takes over has not heard of the grant, and where it has, one.
+func TestClusterFailover(t *testing.T) {
+	needRedis(t)
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"set-px-lua", "redisson"} {
+		for fault, breaks := range map[string]bool{"failover": true, "failover-synced": false} {
+			t.Run(name+" "+fault, func(t *testing.T) {
+				lock, err := findLock(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
+				cell := Cell{Lock: lock, Deployment: servers.Cluster, Workload: namedWorkload(""), Fault: namedFault(fault)}
+				caught, _ := s.tryOnce(t, cell)
+				if slices.Contains(caught, "lease-exclusion") != breaks || slices.Contains(caught, "mutual-exclusion") != breaks {
+					t.Errorf("caught: %v", caught)
+				}
+			})
+		}
+	}
+}
+
+// TestWhereALockIsDeployed: what a lock was not written for is refused in one sentence.
+func TestWhereALockIsDeployed(t *testing.T) {
+	for _, c := range []struct{ lock, on, why string }{
+		{"set-px-lua", servers.Cluster, ""},
+		{"set-px-lua", servers.Sentinel, ""},
+		{"redlock", servers.FiveDelayed, ""},
+		{"fenced", servers.Cluster, "one slot"},
+		{"redlock", servers.Single, "another number of servers"},
+		{"set-px-lua", "moon", "no deployment"},
+		{"local-mutex", servers.Single, "talks to no server"},
+	} {
+		lock, err := findLock(c.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Deployed(lock, c.on)
+		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("%s@%s: %v", c.lock, c.on, err)
+		}
+	}
+}
+
+// TestNotOnACluster: a fault that cannot be shown there is left out, and why is said.
+func TestNotOnACluster(t *testing.T) {
+	lock, err := findLock("set-px-lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fault, fits := range map[string]bool{"failover": true, "server-pause": true, "partition": true, "eviction": false, "server-restart": false, "clock-forward": false} {
+		c := Cell{Lock: lock, Deployment: servers.Cluster, Workload: namedWorkload(""), Fault: namedFault(fault)}
+		if why := c.unclustered(); (why == nil) != fits {
+			t.Errorf("%s: %v", fault, why)
+		}
+	}
+}

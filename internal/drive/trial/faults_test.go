@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
+		t.Fatal("redis-server is not on the PATH, and LOCKBENCH_REQUIRE names it")
+	}
+	t.Skip("redis-server is not on the PATH: apt install redis-server")
+}
+
+// acted is a fault acted out with a lock that shows it, and what its history then says of it.
+type acted struct {
+	fault, lock string
+	injected    string // the clients that it befalls, or "harness", in order
+	healed      string // likewise
+}
+
+// actedOut has every fault but none.
+func actedOut() []acted {
+	return []acted{
+		{"holder-stall", "set-px", "0", "0"},
+		{"process-pause", "fenced", "0", "0"},
+		{"pause-before-answer", "set-px-lua", "0", "0"},
+		{"pause-in-release", "set-px-getdel", "0", "0"},
+		{"holder-kill", "redisson", "0", ""},
+		{"holder-abandon", "blind-renewal", "0", ""},
+		{"kill-between", "setnx-expire", "0", ""},
+		{"cancelled-acquire", "setnx", "0", "0"},
+		{"slow-network", "redlock", "harness", "harness"},
+		{"lost-reply", "setnx", "0", ""},
+		{"lost-reply-silent", "set-px-lua", "0", ""},
+		{"partition", "fenced", "0", "0"},
+		{"partition-one-way", "redisson", "0", "0"},
+		{"delayed-release", "set-px-getdel", "0", "0"},
+		{"lost-wakeup", "redisson", "harness", "harness"},
+		{"session-kill", "etcd", "harness", ""},
+		{"half-open", "etcd", "0 0", "0"},
+		{"leader-loss", "etcd", "harness", ""},
+		{"server-restart", "fenced", "harness", ""},
+		{"server-pause", "redisson", "harness", "harness"},
+		{"failover", "set-px-wait", "harness harness", ""},
+		{"failover-synced", "set-px-lua", "harness", ""},
+		{"clock-forward", "redlock", "0 harness", "0"},
+		{"clock-back", "set-px-lua", "0 harness", ""},
+		{"node-restart", "redlock", "0 harness", "0"},
+		{"minority-down", "redlock", "harness", ""},
+		{"eviction", "set-px-lua", "harness", ""},
+		{"session-kill", "etcd", "harness", ""},
+		{"half-open", "etcd", "0 0", "0"},
+		{"leader-loss", "etcd", "harness", ""},
+	}
+}
+
+// TestEachFault acts every fault out once: it takes effect, stands in the history where it should, and every
+// expectation is met.
+func TestEachFault(t *testing.T) {
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := actedOut()
+	for _, f := range faults.All() {
+		if f.Plan != nil && !slices.ContainsFunc(all, func(a acted) bool { return a.fault == f.Name }) {
+			t.Errorf("nobody acts %s out", f.Name)
+		}
+	}
+	turns := make(chan bool, 4) // they mostly wait
+	var ended sync.WaitGroup
+	for _, a := range all {
+		ended.Go(func() {
+			turns <- true
+			defer func() { <-turns }()
+			t.Run(a.fault, func(t *testing.T) { a.act(t, own) })
+		})
+	}
+	ended.Wait()
+}
+
+func (a acted) act(t *testing.T, own []string) {
+	lock, err := findLock(a.lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Cell{Lock: lock, Workload: namedWorkload(""), Fault: namedFault(a.fault)}
+	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Worker: own, Self: own[0]}
+	if c.Fault.Kind == faults.Servers && lock.Store == servers.Redis {
+		needRedis(t)
+	}
+	if c.Fault.Kind == faults.Servers {
+		s.Servers = servers.Local
+	}
+	_, out := s.tryOnce(t, c)
+	injected, healed := recorded(t, out)
+	if injected != a.injected || healed != a.healed {
+		t.Errorf("injected: %q, healed: %q; want %q and %q", injected, healed, a.injected, a.healed)
+	}
+}
+
+// recorded is whom the injects and the heals of a trial's history befall, each in order.
+func recorded(t *testing.T, out Outcome) (injected, healed string) {
+	t.Helper()
+	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		l, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return strings.TrimSpace(injected), strings.TrimSpace(healed)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		who := " harness"
+		if l.Op.Client != histories.Harness {
+			who = fmt.Sprint(" ", l.Op.Client)
+		}
+		switch {
+		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // it is listed again when it is done
+		case l.Op.Outcome != histories.OK || l.Op.Fault != out.Header.Fault:
+			t.Errorf("%s of %s: %s %s", l.Op.Kind, l.Op.Fault, l.Op.Outcome, l.Op.Error)
+		case l.Op.Kind == histories.Inject:
+			injected += who
+		default:
+			healed += who
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/drive/shop"
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
+)
+
+// TestMain is also the worker, the shop, and a server of the stores that are Go modules: such processes are this test
+// program again.
+func TestMain(m *testing.M) {
+	impls.Quiet()
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "shop" {
+		if err := shop.Serve(os.Stdin, os.Stdout, openLock); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
+		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func aboutNamed(o worker.Open) (worker.About, error) {
+	l, err := findLock(o.Lock)
+	return worker.About{Name: l.Name, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, BackOff: l.BackOff}, err
+}
+
+func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
+	l, err := findLock(o.Lock)
+	if err != nil {
+		return nil, err
+	}
+	return l.Open(env)
+}
+
+// openLock opens a lock for a service of the shop.
+func openLock(lock string, env impls.Env) (impls.Lock, error) {
+	if lock == sham().Name {
+		return sham().Open(env)
+	}
+	return openNamed(worker.Open{Lock: lock}, env)
+}
+
+func findLock(name string) (impls.Impl, error) {
+	all := impls.All()
+	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
+	if i < 0 {
+		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	}
+	return all[i], nil
+}

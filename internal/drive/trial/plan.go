@@ -1,0 +1,200 @@
+// Package trial runs trials: servers are brought up, clients are driven, what happens is recorded and
+// judged. A cell of a plan goes in; a folder with a history, a verdict and counters comes out.
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/shop"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// Cell is one combination to try.
+type Cell struct {
+	Lock       impls.Impl
+	Deployment string // "": the lock's usual one, or what the fault needs instead
+	Workload   workloads.Workload
+	Fault      faults.Fault
+	Scenario   string // whose part it is, if any
+	Partly     bool   // a trial counts though not all of the plan came about: what is looked for is a violation, and no pass
+}
+
+// On is what the lock is deployed on; "" where it talks to nothing.
+func (c Cell) On() string {
+	switch {
+	case c.Deployment != "" || c.Lock.Store == "":
+		return c.Deployment
+	case c.Fault.On != nil:
+		return c.Fault.On(c.Lock.Deployment)
+	}
+	return c.Lock.Deployment
+}
+
+// LockName is the lock, with its deployment where that is not its usual one.
+func (c Cell) LockName() string {
+	if on := c.On(); on != c.Lock.Deployment {
+		return c.Lock.Name + "@" + on
+	}
+	return c.Lock.Name
+}
+
+// Dir is where the cell's trials are kept in a run folder, with slashes.
+func (c Cell) Dir() string {
+	return path.Join(c.Scenario, c.LockName(), c.Workload.Name+"+"+c.Fault.Name)
+}
+
+func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
+
+// faulty tells whether something goes wrong in the cell on purpose.
+func (c Cell) faulty() bool { return c.Fault.Plan != nil }
+
+// InProcesses tells whether the clients live in processes of their own: to have something happen to one, or
+// because the lock is a program.
+func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
+
+// Plan is every cell that applies, in the order of the lists: not every workload or fault makes sense with
+// every lock. A lock that talks to nothing is driven without faults: it is the control.
+func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault) []Cell {
+	var plan []Cell
+	for _, l := range locks {
+		for _, w := range loads {
+			if w.Reentrant && !l.Reentrant || w.Fenced && !l.Fences || w.Special && l.Store == "" ||
+				w.Served && len(l.Worker) > 0 {
+				continue
+			}
+			control := false
+			for _, f := range breaks {
+				switch {
+				case f.Kind != faults.Nothing && (w.Served || f.NotFor(l) != "" || w.Special && !w.Fenced):
+					continue
+				case f.Kind != faults.Nothing && l.Store == "":
+					f = faults.None()
+					if control {
+						continue
+					}
+				}
+				control = true
+				plan = append(plan, Cell{Lock: l, Workload: w, Fault: f})
+			}
+		}
+	}
+	return plan
+}
+
+// Kills are the cells that show how soon each lock that talks to a store is granted again after its holder has died,
+// where something is expected of that: part of every comparison.
+func Kills(locks []impls.Impl) []Cell {
+	const fault, workload = "holder-kill", "counter"
+	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
+		expected := slices.ContainsFunc(l.Expect, func(e impls.Expectation) bool { return e.Fault == fault && e.Property == "recovery" })
+		return l.Store == "" || !expected
+	})
+	loads := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return w.Name != workload })
+	breaks := slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return f.Name != fault })
+	return Plan(locks, loads, breaks)
+}
+
+// Usual is a plan without the cells that are tried only where both lock and workload are named.
+func Usual(plan []Cell) []Cell {
+	return slices.DeleteFunc(plan, func(c Cell) bool {
+		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
+	})
+}
+
+// Fitting splits a plan into the cells that servers brought up that way can serve, and the reasons why the
+// others cannot be, each once.
+func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
+	for _, c := range plan {
+		err := c.unfit(how, remote)
+		if err == nil {
+			fits = append(fits, c)
+		} else if reason := fmt.Sprintf("%s is left out: %v", c.leftOut(err), err); !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	return fits, reasons
+}
+
+// unfit says why the cell cannot be tried on servers brought up that way; nil: it can.
+func (c Cell) unfit(how string, remote servers.Remote) error {
+	if c.Lock.Store != "" {
+		if err := c.spec(how, remote).Supported(); err != nil {
+			return err
+		}
+		if c.Lock.Tracks && servers.Resolve(how, c.Lock.Store) == servers.Embedded {
+			return fmt.Errorf("the emulator tells no client of changes to what it has read: %w", servers.ErrUnsupported)
+		}
+		if err := c.unreachable(servers.Resolve(how, c.Lock.Store)); err != nil {
+			return err
+		}
+		if err := c.unclustered(); err != nil {
+			return err
+		}
+		if c.InProcesses() && remote.TLS(c.Lock.Store) {
+			return errors.New("what passes between a process and its server cannot be looked at with TLS")
+		}
+	}
+	if c.Workload.Gated {
+		return shop.GateSupported()
+	}
+	return nil
+}
+
+// leftOut is what a reason speaks of: a whole store, or a lock and what was to be done with it.
+func (c Cell) leftOut(why error) string {
+	if errors.As(why, new(servers.Absent)) {
+		return c.Lock.Store
+	}
+	what := c.LockName()
+	if c.Workload.Gated {
+		what += " in " + c.Workload.Name
+	}
+	if c.faulty() {
+		what += " under " + c.Fault.Name
+	}
+	return what
+}
+
+// spec is what the cell needs of servers.
+func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
+	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
+}
+
+// jumps tells whether a clock does.
+func (c Cell) jumps() bool {
+	if c.Fault.Plan == nil {
+		return false
+	}
+	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 1})
+	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Jump })
+}
+
+// header is what a cell's histories say of themselves.
+func (c Cell) header(s Setting, server string) histories.Header {
+	p := s.Params
+	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
+		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
+	if c.Workload.Served {
+		delete(params, "register") // a Redis trusts the lock
+	}
+	for name, value := range s.LockParams {
+		params["lock."+name] = value
+	}
+	var bound time.Duration // the TTL
+	if c.Lock.Late > 0 {
+		bound = p.TTL + c.Lock.Late
+	}
+	return histories.Header{
+		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
+		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
+		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, Claims: workloads.Claims(c.Lock, c.Workload, c.Fault.Name, c.On(), p),
+	}
+}

@@ -1,0 +1,40 @@
+package trial
+
+import (
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/internal/world/servers"
+)
+
+func TestFitting(t *testing.T) {
+	lock := func(deployment string) impls.Impl {
+		return impls.Impl{Name: "lock", Store: servers.Redis, Deployment: deployment}
+	}
+	given := func(n int) servers.Remote { return servers.Remote{Addresses: make([]servers.Address, n)} }
+	for _, c := range []struct {
+		lock   impls.Impl
+		how    string
+		remote servers.Remote
+		why    string
+	}{
+		{impls.Impl{Name: "none"}, servers.External, given(1), ""},
+		{lock(servers.Single), servers.External, given(1), ""},
+		{lock(servers.Single), servers.External, given(5), ""},
+		{lock(servers.Five), servers.External, given(5), ""},
+		{lock(servers.Five), servers.External, given(1), "lock is left out: it needs 5 servers, and --redis names 1"},
+		{lock(servers.Replica), servers.External, given(5), "lock is left out: replication is not offered on servers of your own"},
+		{lock(servers.Five), servers.Embedded, given(0), ""},
+		{lock(servers.Replica), servers.Local, given(0), ""},
+		{lock(servers.Replica), servers.Embedded, given(0), "lock is left out: the emulator has no replication: apt install redis-server"},
+	} {
+		fits, reasons := Fitting([]Cell{{Lock: c.lock}, {Lock: c.lock}}, c.how, c.remote)
+		why := ""
+		if len(reasons) > 0 {
+			why = reasons[0]
+		}
+		if why != c.why || len(reasons) > 1 || (why == "") != (len(fits) == 2) {
+			t.Errorf("%s %s on %s: %d fit, %q, want %q", c.lock.Name, c.lock.Deployment, c.how, len(fits), reasons, c.why)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package trial
+
+import (
+	"io"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// BenchmarkRecordingShare is what recording costs where it costs most: set-px-lua on a real server, every
+// client on a key of its own as a rule, without hold or pause. It is the processor time of the thread that
+// encodes and compresses, as a share of all processor time there is. The goal is 2 %.
+func BenchmarkRecordingShare(b *testing.B) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		b.Skip("redis-server is not on the PATH: apt install redis-server")
+	}
+	all := impls.OnRedis()
+	lua := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "set-px-lua" })]
+	t := trial{Setting: Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell: Cell{Lock: lua}}
+	t.Params.Keys, t.Params.Spread = 4096, workloads.Uniform
+	t.Params.Hold, t.Params.Think, t.Params.Duration = 0, 0, 500*time.Millisecond
+	if err := t.up(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	defer t.down()
+	var grants, cost float64
+	for b.Loop() {
+		n, encoding := t.measure(b)
+		grants += n
+		cost += encoding.Seconds() / t.Params.Duration.Seconds()
+	}
+	b.ReportMetric(grants/float64(b.N)/t.Params.Duration.Seconds(), "pairs/s")
+	b.ReportMetric(100*cost/float64(b.N)/float64(runtime.NumCPU()), "%-of-cpu")
+}
+
+// measure drives once and returns the grants and the time that was spent on draining.
+func (t *trial) measure(b *testing.B) (float64, time.Duration) {
+	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, t.Params.Logs())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var granted atomic.Int64
+	d := &workloads.Drive{Workload: contend(), Params: t.Params, Processes: t.processes, Recorder: rec, Granted: &granted}
+	done := make(chan struct{})
+	go func() { d.Run(b.Context()); close(done) }()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var spent time.Duration
+	for {
+		select {
+		case <-done:
+			return float64(granted.Load()), spent
+		case <-rec.Full():
+			start := threadTime(b)
+			rec.Drain()
+			spent += threadTime(b) - start
+		}
+	}
+}
+
+// threadTime is the processor time that this thread has used.
+func threadTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,248 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/shop"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// What is usual in a shop where nothing else was asked for: a crowd, and work that takes longer than the lock does.
+const (
+	UsualBuyers = 40
+	UsualHold   = 5 * time.Millisecond
+)
+
+// Asked is what was asked for of a shop; what is nil is as usual there.
+type Asked struct {
+	Buyers *int
+	Hold   *time.Duration
+}
+
+// of are the parameters of a sale.
+func (a Asked) of(p workloads.Params) workloads.Params {
+	p.Clients, p.Hold = UsualBuyers, UsualHold
+	if a.Buyers != nil {
+		p.Clients = *a.Buyers
+	}
+	if a.Hold != nil {
+		p.Hold = *a.Hold
+	}
+	p.Processes = max(2, p.Processes)
+	return p
+}
+
+// sale is a trial whose clients are buyers of a shop.
+type sale struct {
+	*trial
+	keeper    *children.Keeper
+	dir       string         // for whatever its processes keep
+	stocked   *servers.Group // the stock's own Redis
+	stock     *shop.Stock
+	processes []*shop.Process
+	gate      *shop.Gate
+}
+
+// up brings up the lock's servers and the stock's, the services, and the gate.
+func (s *sale) up(ctx context.Context) (err error) {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	how := s.Servers
+	if how == servers.External {
+		how = servers.Auto // the stock is no part of what is looked at, and stays on this machine
+	}
+	if s.stocked, err = servers.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
+		return err
+	}
+	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {
+		return err
+	}
+	lock, err := s.Lock.Open(impls.Env{Nodes: s.front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
+		Params: s.LockParams, Rand: impls.NewRand(s.Params.Seed, uint64(s.Params.Processes))})
+	if err != nil {
+		return err
+	}
+	s.fresh = workloads.Process{Lock: lock, Resource: s.stock}
+	if s.keeper, err = children.New(); err != nil {
+		return err
+	}
+	if s.dir, err = s.keeper.Folder(); err != nil {
+		return err
+	}
+	return s.open(ctx)
+}
+
+// open starts the services and the gate.
+func (s *sale) open(ctx context.Context) error {
+	wait := s.Params.Wait
+	if wait == 0 {
+		wait = -1
+	}
+	for process := range s.Params.Processes {
+		p, err := shop.Start(ctx, s.keeper, []string{s.Self, "shop"}, s.dir, shop.Opening{Lock: s.Lock.Name, Nodes: s.front(), CAFile: s.Remote.CAFile,
+			Prefix: servers.KeyPrefix(s.Run), Process: process, Seed: s.Params.Seed, Params: s.LockParams, Stock: s.stocked.URLs()[0],
+			Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
+		if err != nil {
+			return err
+		}
+		s.processes = append(s.processes, p)
+	}
+	if !s.Workload.Gated {
+		return nil
+	}
+	var err error
+	s.gate, err = shop.StartGate(ctx, s.keeper, s.dir, s.processes, s.stocked.URLs()[0], s.stock.Keys(s.segments()))
+	return err
+}
+
+func (s *sale) product() string { return s.Params.KeyNames()[0] }
+
+// segments are the keys that the stock is split over.
+func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
+
+// drive sells, lets buyers come for a while when all is sold, and does what every trial ends with.
+func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
+	d := &workloads.Drive{Workload: s.Workload, Params: s.Params, Processes: []workloads.Process{s.fresh}, Fresh: s.fresh,
+		Recorder: rec, Watch: s.watch, Renews: s.Lock.Renews, Granted: s.granted}
+	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
+	defer crowd.Close()
+	return whilePulsed(ctx, rec, func(running context.Context) error {
+		d.WriteInitial()
+		if err := crowd.Open(running); err != nil {
+			return err
+		}
+		counted, err := s.counting(running, func() { crowd.Sell(running, s.sellWithin()) })
+		if err != nil {
+			return err
+		}
+		crowd.Linger(running, s.Params.Duration)
+		figures, err := crowd.Figures(context.WithoutCancel(running))
+		if running.Err() == nil && err == nil {
+			header := s.header(s.Setting, "")
+			d.Epilogue(running, header.FreedWithin())
+		}
+		return errors.Join(err, s.write(figures, counted))
+	})
+}
+
+// sellWithin is how long a sale may take: far more than one piece after the other takes.
+func (s *sale) sellWithin() time.Duration {
+	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
+}
+
+// tallies are what the servers of the lock and the stock's counted while something was done.
+type tallies struct{ lock, stock counted }
+
+// counting reads what the servers count before and after something.
+func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
+	read := func() (lock, stock map[string]float64, err error) {
+		lock, err = s.counters(context.WithoutCancel(ctx))
+		if err == nil {
+			stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
+		}
+		return lock, stock, err
+	}
+	t.lock.Server, t.stock.Server, t.lock.Store = s.server(), s.stocked.Server, s.Lock.Store
+	if t.lock.Before, t.stock.Before, err = read(); err != nil {
+		return t, err
+	}
+	do()
+	t.lock.After, t.stock.After, err = read()
+	return t, err
+}
+
+// write writes counters.json, of the lock's servers, and shop.json.
+func (s *sale) write(f shop.Figures, t tallies) error {
+	segments := s.segments()
+	f.Segments, f.Form = len(segments), s.form(len(segments))
+	for _, key := range segments {
+		left, err := s.stock.Read(context.Background(), key, 0)
+		if err != nil {
+			return err
+		}
+		f.Left += left
+	}
+	f.LockCommands, f.StockCommands = t.lock.perOrder(f.Sold), t.stock.perOrder(f.Sold)
+	return errors.Join(writeJSON(filepath.Join(s.trial.dir, "counters.json"), t.lock), writeJSON(filepath.Join(s.trial.dir, "shop.json"), f))
+}
+
+// form names what the shop does about the crowd.
+func (s *sale) form(segments int) string {
+	var parts []string
+	if segments > 1 {
+		parts = append(parts, "split")
+	}
+	if s.Workload.Gated {
+		parts = append(parts, "gated")
+	}
+	switch {
+	case len(parts) == 0 && s.Lock.Store == "":
+		return "unshared" // no lock, or one that each service has for itself
+	case len(parts) == 0:
+		return "plain"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// perOrder is how many commands a server executed for each order; nil where it does not count, or nothing was sold. What it
+// takes to connect and to ask for the count is left out.
+func (c counted) perOrder(orders int) *float64 {
+	if c.Before == nil || c.After == nil || orders == 0 {
+		return nil
+	}
+	n, counts := 0.0, false
+	for name, after := range c.After {
+		command, isCall := strings.CutPrefix(name, "calls.")
+		command, _, _ = strings.Cut(command, "|")
+		switch command {
+		case "info", "config", "ping", "hello", "client", "auth", "select", "command", "script":
+			counts = true
+		default:
+			if isCall {
+				n += after - c.Before[name]
+			}
+		}
+	}
+	if !counts { // not a Redis: it counts other things
+		return nil
+	}
+	n /= float64(orders)
+	return &n
+}
+
+// down takes everything down, whatever of it is up.
+func (s *sale) down() error {
+	errs := make([]error, len(s.processes))
+	if s.gate != nil {
+		errs = append(errs, s.gate.Close())
+	}
+	var all sync.WaitGroup
+	for i, p := range s.processes {
+		all.Go(func() { errs[i] = p.Close() })
+	}
+	all.Wait()
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	if s.keeper != nil {
+		errs = append(errs, s.keeper.Close())
+	}
+	if s.stock != nil {
+		errs = append(errs, s.stock.Close())
+	}
+	if s.stocked != nil {
+		errs = append(errs, s.stocked.Stop())
+	}
+	return errors.Join(append(errs, s.trial.down())...)
+}

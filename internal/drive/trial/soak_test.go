@@ -1,0 +1,335 @@
+package trial
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+var summary = flag.String("summary", "", "write what the soak came to to this file")
+
+// soakAtOnce is how many trials run at once: they mostly wait.
+const soakAtOnce = 14
+
+// soakCell is a cell that is tried again and again, each time with another seed.
+type soakCell struct {
+	Cell
+	trials int
+
+	mu      sync.Mutex
+	done    int
+	void    int // trials that did not count, and were repeated
+	given   int // up: none of the attempts counted
+	why     string
+	longest time.Duration
+	server  string
+	tallies []*tally // of the properties of which something is expected
+}
+
+// tally is how one property came out, over all trials of a cell.
+type tally struct {
+	property  string
+	expected  histories.Expectation
+	met       int // claims kept, controls caught
+	not       int // claims broken, controls missed
+	undecided int
+	absent    int // it did not apply
+}
+
+// of is how many trials showed something.
+func (y *tally) of() int { return y.met + y.not + y.undecided }
+
+// TestSoak tries the best locks under every fault that they claim to survive, and every lock under every fault
+// that must be seen to break it, again and again. No claim may be broken, and hardly a control missed.
+func TestSoak(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
+	if err != nil || n < 1 {
+		t.Skip("LOCKBENCH_SOAK does not say how many trials each lock is to have: make soak takes 500, and half an hour or more")
+	}
+	needRedis(t)
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Setting{Run: "soak", Servers: servers.Local, Params: workloads.Defaults(), Worker: own, Self: own[0]}
+	cells, start := soakCells(n), time.Now()
+	kept := &keeping{dir: filepath.Join(os.TempDir(), fmt.Sprintf("soak-%d", os.Getpid()))}
+	s.soak(t, cells, n, kept)
+	for _, c := range cells {
+		if c.given > max(1, c.trials/20) {
+			t.Errorf("%s: %d of %d trials were given up, the last because %s", c, c.given, c.trials, c.why)
+		}
+		for _, y := range c.tallies {
+			if why := y.complaint(); why != "" {
+				t.Errorf("%s: %s; see %s", c, why, kept.dir)
+			}
+		}
+	}
+	if why := tooManyMissed(cells); why != "" {
+		t.Error(why)
+	}
+	text := soakSummary(cells, n, start)
+	t.Log("\n" + text)
+	if *summary != "" {
+		if err := os.WriteFile(*summary, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// soak does the trials, first the first of each cell, then the second.
+func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
+	type work struct {
+		cell *soakCell
+		n    int
+	}
+	todo := make(chan work)
+	var workers sync.WaitGroup
+	root, begun := t.TempDir(), time.Now()
+	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no seed is begun later; none where it is absent
+	for range soakAtOnce {
+		workers.Go(func() {
+			for w := range todo {
+				if err := s.soakOnce(t, w.cell, filepath.Join(root, filepath.FromSlash(w.cell.Dir()), fmt.Sprint(w.n)), w.n, kept); err != nil {
+					t.Errorf("%s, seed %d: %v", w.cell, w.n+1, err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		if limit > 0 && time.Since(begun) > limit {
+			break
+		}
+		for _, c := range cells {
+			if i < c.trials {
+				todo <- work{c, i}
+			}
+		}
+		fmt.Fprintf(os.Stderr, "soak: seed %d of %d begun, %v\n", i+1, n, time.Since(begun).Round(time.Second))
+	}
+	close(todo)
+	workers.Wait()
+}
+
+// soakOnce tries a cell once more, and keeps the history where something was not as expected.
+func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *keeping) error {
+	defer os.RemoveAll(dir)
+	start := time.Now()
+	out, err := s.Try(t.Context(), c.Cell, dir, n, new(atomic.Int64))
+	took := time.Since(start)
+	voids, _ := filepath.Glob(filepath.Join(dir, "*", "void.json"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.void += len(voids)
+	for _, file := range voids {
+		c.why = voidReason(file)
+	}
+	switch {
+	case err != nil && len(voids) == attempts:
+		c.given++
+		return nil
+	case err != nil:
+		return err
+	}
+	c.done++
+	c.longest, c.server = max(c.longest, took), out.Server
+	odd := len(out.Verdict.Oracle.Disagreements) > 0
+	for _, f := range out.Verdict.Findings {
+		if y := c.tallyOf(f.Property, out.Header.Claim(f.Property).Expected); y != nil {
+			odd = y.add(f) || odd
+		}
+	}
+	if odd {
+		kept.keep(out.Dir, fmt.Sprintf("%s/seed-%d", c.Dir(), n+1))
+	}
+	if len(out.Verdict.Oracle.Disagreements) > 0 {
+		return fmt.Errorf("the judges disagree: %s", out.Verdict.Oracle.Disagreements)
+	}
+	return nil
+}
+
+// voidReason reads why a trial did not count.
+func voidReason(file string) string {
+	var void struct{ Reason string }
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &void)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return void.Reason
+}
+
+// tallyOf finds the tally of a property, nil where nothing is expected of it.
+func (c *soakCell) tallyOf(property string, expected histories.Expectation) *tally {
+	if expected == histories.MeasuredOnly {
+		return nil
+	}
+	for _, y := range c.tallies {
+		if y.property == property {
+			return y
+		}
+	}
+	y := &tally{property: property, expected: expected}
+	c.tallies = append(c.tallies, y)
+	return y
+}
+
+// add counts a finding, and says whether it is not as expected.
+func (y *tally) add(f checker.Finding) (odd bool) {
+	switch checker.ScoreOf(y.expected, f.Observed) {
+	case checker.Kept, checker.Caught:
+		y.met++
+		return false
+	case checker.Measured:
+		y.absent++
+		return false
+	case checker.LeftUndecided:
+		y.undecided++
+	default:
+		y.not++
+	}
+	return true
+}
+
+// complaint is what is wrong with a tally, in a sentence; "" if nothing is.
+func (y *tally) complaint() string {
+	switch {
+	case y.expected == histories.Holds && y.not > 0:
+		return fmt.Sprintf("the claim %s was broken in %d of %d trials", y.property, y.not, y.of())
+	case y.expected == histories.Holds && y.undecided > max(1, y.of()/20):
+		return fmt.Sprintf("the claim %s was left undecided in %d of %d trials", y.property, y.undecided, y.of())
+	case y.expected == histories.Breaks && y.not > max(1, y.of()/20):
+		return fmt.Sprintf("the control %s was missed in %d of %d trials", y.property, y.not, y.of())
+	}
+	return ""
+}
+
+// tooManyMissed looks at all controls together: with few trials of each, one missed everywhere would pass.
+func tooManyMissed(cells []*soakCell) string {
+	missed, all := 0, 0
+	for _, c := range cells {
+		for _, y := range c.tallies {
+			if y.expected == histories.Breaks {
+				missed, all = missed+y.not, all+y.of()
+			}
+		}
+	}
+	if missed > max(1, all/20) {
+		return fmt.Sprintf("of all controls %d were missed, of %d", missed, all)
+	}
+	return ""
+}
+
+// soakCells are the cells of a soak: n trials of each of the best locks, spread over the faults under which it
+// claims something, and a fifth of that for each cell in which something must break.
+func soakCells(n int) []*soakCell {
+	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
+	all := []*soakCell{underSentinels(n)} // first, since it takes longest
+	for _, l := range impls.Own() {
+		if l.Store != "" && servers.Missing(l.Store) != nil {
+			continue // CI requires those that it installs; there is none of MongoDB to be had
+		}
+		var claiming []*soakCell
+		cells := faultyCells(l)
+		for _, c := range cells {
+			if slices.Contains(best, l.Name) && c.expects(impls.Holds) {
+				claiming = append(claiming, c)
+			}
+		}
+		for i, c := range claiming {
+			c.trials = n / len(claiming)
+			if i < n%len(claiming) {
+				c.trials++
+			}
+		}
+		for _, c := range cells {
+			if c.expects(impls.Breaks) {
+				c.trials = max(c.trials, n/5, 1)
+			}
+			if c.trials > 0 {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// underSentinels is a failover that takes three Sentinels, which nothing is said of beyond what is said of any.
+func underSentinels(n int) *soakCell {
+	lock, _ := findLock("set-px-lua")
+	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
+}
+
+// faultyCells are a lock's cells under faults: with the workload counter, or that which an expectation names,
+// on what the lock is deployed on, and on what an expectation names.
+func faultyCells(l impls.Impl) []*soakCell {
+	var cells []*soakCell
+	seen := map[string]bool{}
+	for _, e := range l.Expect {
+		if e.Fault == "none" || l.Store == "" {
+			continue
+		}
+		c := &soakCell{Cell: Cell{Lock: l, Deployment: e.Deployment, Workload: namedWorkload(e.Workload), Fault: namedFault(e.Fault)}}
+		if only := c.Fault.Only; only != nil && only(l) != "" || seen[c.Dir()] {
+			continue
+		}
+		seen[c.Dir()] = true
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+func (c *soakCell) expects(v impls.Verdict) bool {
+	return slices.ContainsFunc(c.Lock.Expected(impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name,
+		Deployment: c.On(), Processes: 3}), func(e impls.Expectation) bool { return e.Verdict == v })
+}
+
+func namedWorkload(name string) workloads.Workload {
+	if name == "" {
+		name = "counter"
+	}
+	all := workloads.All()
+	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == name })]
+}
+
+func namedFault(name string) faults.Fault {
+	all := faults.All()
+	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
+}
+
+// keeping copies the trials in which something was not as expected to where they can be looked at.
+type keeping struct {
+	dir string
+	mu  sync.Mutex
+	n   int
+}
+
+const keepAtMost = 200
+
+func (k *keeping) keep(dir, name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.n++; k.n > keepAtMost {
+		return
+	}
+	if err := os.CopyFS(filepath.Join(k.dir, filepath.FromSlash(name)), os.DirFS(dir)); err != nil {
+		fmt.Fprintln(os.Stderr, "soak: a history could not be kept:", err)
+	}
+}

@@ -1,0 +1,273 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// Setting is what all trials of a run have in common.
+type Setting struct {
+	Run        string         // names the run; part of every key
+	Servers    string         // how servers are brought up: servers.Ways
+	Remote     servers.Remote // where they are, if external
+	Params     workloads.Params
+	FaultTTL   time.Duration     // the lease asked for where something goes wrong; 0: what is usual there
+	LockParams map[string]string // of the locks that know them
+	Worker     []string          // the command that runs a lock of the table in a process of its own
+	Self       string            // this program, which is also a server of some stores, and a service of the shop
+	Asked      Asked             // of a shop
+	Trials     int               // of each cell
+
+	// Of who measures more than the record tells:
+	Shared *servers.Group                                                    // servers that many trials use one after the other, where nothing goes wrong; nil: each has its own
+	Pace   func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
+	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
+	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: nobody wants to know
+}
+
+// Running is a trial while its clients are driven.
+type Running struct {
+	Since   func() time.Duration // the time of its history
+	Granted *atomic.Int64
+	Group   *servers.Group // nil: the lock talks to nothing
+}
+
+// Outcome is a trial that came to its end.
+type Outcome struct {
+	Dir    string
+	Server string // product, version and how
+	// Durability is what has become of a write there when it is acknowledged.
+	Durability string
+	Header     histories.Header
+	Verdict    *checker.Verdict
+	Void       string // why it does not count
+	Missed     string // what of the plan did not come about, where it counts all the same
+}
+
+// ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
+// cells that are yet to be tried.
+var ErrVoid = errors.New("trials in a row are void")
+
+// attempts is how often a void trial is repeated before the cell is given up.
+const attempts = 5
+
+// Try tries a cell until a trial counts: the nth of the cell, from 0. The folders of a cell's trials are 001,
+// 002, ... in dir, those of repeated ones after all others. granted shows how far it is. A trial whose attempts
+// are all void is an error. When ctx ends it is cut short, judged as far as it got, and returned.
+func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
+	s.Params.Seed += uint64(n) // first, for what a fault draws may say how long it takes
+	s.Params = s.params(c)
+	s.LockParams = s.lockParams(c)
+	var out Outcome
+	for attempt := range attempts {
+		number := n + 1 + attempt*max(1, s.Trials)
+		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", number)), granted: granted}
+		var err error
+		if out, err = t.run(ctx); err != nil || out.Void == "" {
+			return out, err
+		}
+	}
+	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
+}
+
+// params are the parameters of a cell's trials.
+func (s Setting) params(c Cell) workloads.Params {
+	p := s.Params
+	if c.faulty() {
+		p = c.Fault.Params(p, c.faultTTL(s.FaultTTL), c.On())
+	}
+	if c.Workload.Served {
+		p = s.Asked.of(p)
+	}
+	p = c.Workload.Adapted(p)
+	if c.Lock.Lease > 0 {
+		p.TTL = min(p.TTL, c.Lock.Lease)
+	}
+	return p
+}
+
+// faultTTL is the lease that is asked for where something goes wrong; 0: what is usual there.
+func (c Cell) faultTTL(asked time.Duration) time.Duration {
+	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
+		return 0
+	}
+	return max(asked, c.Lock.Shortest)
+}
+
+// lockParams are the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
+// to spin: those that spin leave the machine no time for anybody else, and who is late by itself is no evidence.
+func (s Setting) lockParams(c Cell) map[string]string {
+	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
+		return s.LockParams
+	}
+	params := map[string]string{"wait": "backoff"}
+	maps.Copy(params, s.LockParams)
+	return params
+}
+
+type trial struct {
+	Setting
+	Cell
+	dir     string
+	granted *atomic.Int64
+	watch   *workloads.Watch
+
+	group     *servers.Group // nil: the lock talks to nothing
+	processes []workloads.Process
+	fresh     workloads.Process
+	isolated  *isolated // the processes, where they are real ones
+	void      string
+	missed    string
+}
+
+func (t *trial) run(ctx context.Context) (Outcome, error) {
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		return Outcome{}, err
+	}
+	recorded, err := t.record(ctx)
+	if err != nil && !recorded {
+		return Outcome{}, fmt.Errorf("%s: %w", t.Cell, err)
+	}
+	out, judgeErr := t.judge()
+	return out, errors.Join(err, judgeErr)
+}
+
+// record brings everything up, drives, and takes everything down. recorded tells whether there is a
+// history to judge, whatever else went wrong.
+func (t *trial) record(ctx context.Context) (recorded bool, err error) {
+	up, drive, down := t.up, t.drive, t.down
+	if t.Workload.Served {
+		s := &sale{trial: t}
+		up, drive, down = s.up, s.drive, s.down
+	}
+	defer func() { err = errors.Join(err, down()) }()
+	if err := up(ctx); err != nil {
+		return false, err
+	}
+	file, err := os.Create(t.historyFile())
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	header := t.header(t.Setting, t.server())
+	header.Started = time.Now().UTC()
+	rec, err := histories.NewRecorder(file, header, t.Params.Logs())
+	if err != nil {
+		return false, err
+	}
+	return true, drive(ctx, rec)
+}
+
+// drive runs the workload and the epilogue while the pulse keeps the recorder going. What the servers
+// counted is read around the workload alone.
+func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
+	before, err := t.counters(ctx)
+	if err != nil {
+		return err
+	}
+	passed := t.isolated.network()
+	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
+		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+	if t.Pace != nil {
+		d.Pace = func(ctx context.Context) { t.Pace(ctx, Running{Since: rec.Since, Granted: t.granted, Group: t.group}) }
+	}
+	var after map[string]float64
+	err = whilePulsed(ctx, rec, func(running context.Context) error {
+		t.runThrough(running, d)
+		var err error
+		after, err = t.counters(context.WithoutCancel(ctx))
+		if running.Err() == nil && err == nil {
+			header := t.header(t.Setting, "")
+			d.Epilogue(running, header.FreedWithin())
+		}
+		return err
+	})
+	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), t.Lock.Store, before, after, since(passed, t.isolated.network())}))
+}
+
+// runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
+func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
+	if !t.faulty() {
+		d.Run(ctx)
+		return
+	}
+	w := t.isolated.world
+	w.stalls = watchStalls(w.processes[:t.Params.Processes])
+	in := inject.New(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
+	d.Director = in
+	in.Begin()
+	d.Run(ctx)
+	missed, late := in.Finish(), w.stalls.end(t.mayBeLate())
+	if t.Partly {
+		t.missed, missed = missed, ""
+	}
+	t.void = cmp.Or(missed, late)
+}
+
+// mayBeLate is how late a holder under a fault may be without outliving its lease by that alone.
+func (t *trial) mayBeLate() time.Duration {
+	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
+}
+
+// counted is counters.json: what the servers counted before and after the workload; null where they do not.
+type counted struct {
+	Server string             `json:"server"`
+	Store  string             `json:"store,omitempty"`
+	Before map[string]float64 `json:"before"`
+	After  map[string]float64 `json:"after"`
+	// Network is what passed between the processes and the servers, where that was looked at.
+	Network map[string]float64 `json:"network,omitempty"`
+}
+
+// judge reads the history back: what is judged is what is on the disk.
+func (t *trial) judge() (Outcome, error) {
+	out := Outcome{Dir: t.dir, Server: t.server(), Durability: t.durability()}
+	v, header, err := checker.File(t.historyFile())
+	if err != nil {
+		return out, err
+	}
+	out.Verdict, out.Header = v, header
+	out.Void, out.Missed = t.void, t.missed
+	switch stall := v.MaxStall.Round(time.Millisecond); {
+	case v.MaxStall > t.Params.TTL:
+		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", stall, t.Params.TTL)
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // it says when a hold's work is over
+		out.Void = fmt.Sprintf("the harness itself stood still for %s, and %s is what a holder may be late", stall, t.mayBeLate())
+	}
+	if out.Void != "" {
+		err = writeJSON(filepath.Join(t.dir, "void.json"), map[string]string{"reason": out.Void})
+	}
+	return out, errors.Join(err, writeJSON(filepath.Join(t.dir, "verdict.json"), v))
+}
+
+func (t *trial) historyFile() string { return filepath.Join(t.dir, "history.jsonl.zst") }
+
+func (t *trial) server() string {
+	if t.group == nil {
+		return ""
+	}
+	return t.group.Server
+}
+
+func (t *trial) durability() string {
+	if t.group == nil {
+		return ""
+	}
+	return t.group.Durability
+}

@@ -1,0 +1,199 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// TestEachCell tries the whole plan, briefly, on the emulator: every expectation is met, so that each
+// property that can be violated without a fault is caught in a broken lock and not in a correct one.
+func TestEachCell(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Self: self}
+	s.Params.Duration = 200 * time.Millisecond
+	var mu sync.Mutex
+	caught := map[string]bool{}
+	plan, _ := Fitting(Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
+	plan = slices.DeleteFunc(plan, func(c Cell) bool {
+		// Of what the race detector can find one workload has enough; and one shows that a lock works on another store
+		// than Redis: the comparison itself drives them all.
+		enough := testing.Short() || c.Lock.Store != "" && c.Lock.Store != servers.Redis
+		return c.Workload.Served || enough && c.Workload.Name != "counter" // shops have tests of their own
+	})
+	t.Run("cells", func(t *testing.T) {
+		for _, c := range plan {
+			t.Run(c.String(), func(t *testing.T) {
+				t.Parallel()
+				caughtHere, _ := s.tryOnce(t, c)
+				for _, property := range caughtHere {
+					mu.Lock()
+					caught[property] = true
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	for _, p := range []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "reentrancy"} {
+		if !caught[p] && !testing.Short() {
+			t.Errorf("no control for %s was caught", p)
+		}
+	}
+}
+
+// tryOnce tries a cell, checks that every expectation is met, and returns the properties that were caught.
+func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string, out Outcome) {
+	var granted atomic.Int64
+	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
+	if err != nil && strings.Contains(out.Void, "stood still") {
+		t.Skip("this machine is too busy to tell: ", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if !c.faulty() && (out.Verdict.Counts.Grants == 0 || granted.Load() == 0) {
+		t.Errorf("%d grants, %d shown", out.Verdict.Counts.Grants, granted.Load())
+	}
+	for _, f := range out.Verdict.Findings {
+		switch score := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); score {
+		case checker.Missed, checker.LeftUndecided:
+			if stall := out.Verdict.MaxStall; c.faulty() && stall > out.Header.TTL.D()/20 {
+				t.Skipf("this machine is too busy to tell: it stood still for %v, and %s is %s", stall, f.Property, score)
+			}
+			t.Errorf("%s %s: %s", f.Property, score, f.Why)
+		case checker.Broken:
+			t.Errorf("%s %s: %+v", f.Property, score, f.Witness)
+		case checker.Caught:
+			caught = append(caught, f.Property)
+		}
+	}
+	for _, d := range out.Verdict.Oracle.Disagreements {
+		t.Error(d)
+	}
+	return caught, out
+}
+
+// contend is the bare workload.
+func contend() workloads.Workload {
+	all := workloads.All()
+	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == "contend" })]
+}
+
+func TestStalledTrialIsVoid(t *testing.T) {
+	for _, c := range []struct {
+		stall, fault string
+		void         bool
+	}{{"40000000", "none", false}, {"4000000000", "none", false}, {"6000000000", "none", true},
+		{"100000000", "slow-network", false}, {"200000000", "slow-network", true}} {
+		tr := trial{Setting: Setting{Params: workloads.Defaults()}, Cell: Cell{Fault: namedFault(c.fault)}, dir: t.TempDir()}
+		tr.Params = tr.params(tr.Cell)
+		text := `{"lockbench":1,"ttl_ns":"5s"}` + "\n" + `{"mark":10,"stall":` + c.stall + `}` + "\n"
+		if err := os.WriteFile(tr.historyFile(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := tr.judge()
+		if err != nil || (out.Void != "") != c.void {
+			t.Errorf("stall %s under %s: void %q, %v", c.stall, c.fault, out.Void, err)
+		}
+		if _, err := os.Stat(filepath.Join(tr.dir, "void.json")); (err == nil) != c.void {
+			t.Errorf("stall %s: void.json: %v", c.stall, err)
+		}
+	}
+}
+
+// TestWritingFails: where the record cannot be written the trial ends early and says so.
+func TestWritingFails(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full, a disk that is always full, on this system")
+	}
+	tr := trial{Setting: Setting{Run: "test", Params: workloads.Defaults()}, dir: t.TempDir(), granted: new(atomic.Int64),
+		Cell: Cell{Lock: impls.All()[0], Workload: contend(), Fault: faults.All()[0]}}
+	tr.Params.Duration = time.Minute
+	if err := os.Symlink("/dev/full", tr.historyFile()); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err := tr.record(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no space left") || time.Since(start) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// TestPulseSeesAStall: a harness that does not run for a while says so in the next mark.
+func TestPulseSeesAStall(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	file := &slow{by: stall}
+	rec, err := histories.NewRecorder(file, histories.Header{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
+	defer cancel()
+	file.active = true // from now on, writing a mark holds the pulse up
+	if err := pulse(ctx, rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := histories.NewReader(&file.Buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cover, err := histories.Replay(r.Next, func(histories.Event) error { return nil })
+	if err != nil || cover.MaxStall < stall/2 {
+		t.Errorf("the longest stall seen is %v, of one of %v (%v)", cover.MaxStall, stall, err)
+	}
+}
+
+// slow is a file on a disk that takes its time.
+type slow struct {
+	bytes.Buffer
+	by     time.Duration
+	active bool
+}
+
+func (s *slow) Write(b []byte) (int, error) {
+	if s.active {
+		time.Sleep(s.by)
+	}
+	return s.Buffer.Write(b)
+}
+
+func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
+	for _, c := range Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}) {
+		if c.Workload.Reentrant && !c.Lock.Reentrant {
+			t.Errorf("%s does not apply", c)
+		}
+	}
+}
+
+// TestUsual: a shop is driven with the locks that show its forms, and under no fault.
+func TestUsual(t *testing.T) {
+	var got []string
+	for _, c := range Usual(Plan(impls.All(), workloads.All(), faults.All())) {
+		if c.Workload.Served {
+			got = append(got, c.Dir())
+		}
+	}
+	want := "none/flash-sale+none local-mutex/flash-sale+none set-px-lua/flash-sale+none set-px-lua/flash-sale-gated+none segmented/flash-sale+none"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

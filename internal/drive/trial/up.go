@@ -1,0 +1,190 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
+// every client connect, so that the first acquire does not pay for a connection.
+func (t *trial) up(ctx context.Context) error {
+	if err := t.start(ctx); err != nil {
+		return err
+	}
+	open := t.openHere
+	if t.InProcesses() {
+		open = t.openApart
+	}
+	if err := open(ctx, t.front()); err != nil {
+		return err
+	}
+	return t.connect(ctx)
+}
+
+// start brings up the lock's servers, where it talks to any.
+func (t *trial) start(ctx context.Context) (err error) {
+	if t.Lock.Store == "" {
+		return nil
+	}
+	if t.shares() {
+		t.group = t.Shared
+		return nil
+	}
+	spec := t.spec(t.Servers, t.Remote)
+	spec.Self = t.Self
+	t.group, err = servers.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return t.group.Around(ctx, t.storeKey())
+}
+
+// shares tells whether the trial uses servers that are not its own.
+func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
+
+// storeKey is what the lock's key is called in the store, or the first of them.
+func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
+
+// openHere opens the locks in this process.
+func (t *trial) openHere(_ context.Context, asked []string) error {
+	register := t.Workload.Register()
+	for process := range t.Params.Processes + 1 {
+		lock, err := t.Lock.Open(impls.Env{Nodes: asked, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
+		if err != nil {
+			return err
+		}
+		t.opened(workloads.Process{Lock: lock, Resource: register})
+	}
+	return nil
+}
+
+// opened takes a process in: the last one is the epilogue's.
+func (t *trial) opened(p workloads.Process) {
+	if len(t.processes) < t.Params.Processes {
+		t.processes = append(t.processes, p)
+	} else {
+		t.fresh = p
+	}
+}
+
+const (
+	connectTimeout = 10 * time.Second // bounds the first acquires of every client, which nobody contends for
+	connectTries   = 20
+	connectAgain   = 50 * time.Millisecond // the pause between two tries
+)
+
+// connect has every client, and the epilogue's, take and release a key of its own, all at once.
+func (t *trial) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	errs := make([]error, t.Params.Clients+1)
+	var all sync.WaitGroup
+	for c := range errs {
+		lock := t.fresh.Lock
+		if c < t.Params.Clients {
+			lock = t.processes[c%t.Params.Processes].Lock
+		}
+		all.Go(func() { errs[c] = connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("a first acquire and release: %w", err)
+	}
+	return nil
+}
+
+// connectOne has a client take and release a key, and another one where that fails: a lock may leave its servers
+// less time for an answer than a first connection takes on a busy machine.
+func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
+	for try := range connectTries {
+		name := fmt.Sprintf("%s.%d", who, try)
+		var h impls.Hold
+		h, err = lock.Acquire(ctx, impls.Request{Key: name, Owner: name, TTL: ttl})
+		if err == nil {
+			err = lock.Release(ctx, h.Grant)
+		}
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
+			return nil
+		}
+		select {
+		case <-time.After(connectAgain):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	return err
+}
+
+// down closes the locks, removes their keys from servers that are not ours, and ends those that are.
+func (t *trial) down() error {
+	errs := []error{t.isolated.close()}
+	for _, p := range append(t.processes, t.fresh) {
+		if p.Lock != nil && t.isolated == nil {
+			errs = append(errs, p.Lock.Close())
+		}
+	}
+	if t.group != nil {
+		errs = append(errs, t.group.Sweep(t.Run))
+		if !t.shares() {
+			errs = append(errs, t.group.Stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// counters are what the trial's servers have counted, summed over the nodes; nil where they do not count.
+func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
+	if t.group == nil {
+		return nil, nil
+	}
+	c, err := Counters(ctx, t.group)
+	if err != nil && t.faulty() {
+		return nil, nil // a server may be dead, or count from anew
+	}
+	return c, err
+}
+
+// Counters are what servers have counted, summed over the nodes; nil where they do not count.
+func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	sum := map[string]float64{}
+	for _, n := range g.Nodes {
+		c, err := n.Counters(ctx)
+		if errors.Is(err, servers.ErrNoCounters) {
+			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("the server's counters: %w", err)
+		}
+		for name, value := range c {
+			sum[name] += value
+		}
+	}
+	return sum, nil
+}
+
+func writeJSON(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// front is what the lock asks; nothing where it talks to nothing.
+func (t *trial) front() []string {
+	if t.group == nil {
+		return nil
+	}
+	return t.group.Front()
+}

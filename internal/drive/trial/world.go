@@ -1,0 +1,229 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
+	"lockbench/internal/drive/workers"
+	"lockbench/internal/world/proxy"
+	"lockbench/internal/world/servers"
+)
+
+// world is what faults befall: the processes of clients, the network, the servers.
+type world struct {
+	processes []*workers.Process // the last is the epilogue's: no fault is aimed at it
+	links     [][]*proxy.Link    // by process, then by server that the lock asks
+	group     *servers.Group
+	scene     faults.Scene
+	clients   int
+	key       string // of the lock, in the store
+	stalls    *stalls
+}
+
+var _ inject.World = (*world)(nil)
+
+// ClientsOf are the clients of a process.
+func (w *world) ClientsOf(process int) []int32 {
+	var all []int32
+	for c := range int32(w.clients) {
+		if int(c)%w.scene.Processes == process {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Links are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
+// none: to all.
+func (w *world) Links(process int, nodes []int) []inject.Link {
+	var all []inject.Link
+	for p := range w.scene.Processes {
+		if process >= 0 && p != process {
+			continue
+		}
+		if len(nodes) == 0 {
+			for _, l := range w.links[p] {
+				all = append(all, l)
+			}
+		}
+		for _, n := range nodes {
+			all = append(all, w.links[p][n])
+		}
+	}
+	return all
+}
+
+// Do does something to a process, or to servers.
+func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
+	switch a.Verb {
+	case faults.Pause:
+		p := w.processes[a.Process]
+		w.stalls.excuse(a.Process, true)
+		return inject.Effect{Heal: func() error {
+			defer w.stalls.excuse(a.Process, false)
+			return p.Resume()
+		}}, p.Pause()
+	case faults.Kill:
+		return inject.Effect{}, w.processes[a.Process].Kill()
+	}
+	return w.befall(ctx, a)
+}
+
+// befall does something to servers.
+func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
+	if a.Verb == faults.Depose {
+		return inject.Effect{}, w.group.Depose(ctx)
+	}
+	var errs []error
+	var heal func() error
+	for _, i := range a.Nodes {
+		n := w.group.Nodes[i]
+		switch a.Verb {
+		case faults.Restart:
+			if a.By == 0 {
+				errs = append(errs, n.Restart(ctx))
+				break
+			}
+			errs = append(errs, n.Kill())
+			heal = func() error { return n.Restart(context.WithoutCancel(ctx)) } // also at the end, for the epilogue
+		case faults.Down:
+			errs = append(errs, n.Kill())
+		case faults.Freeze:
+			errs = append(errs, n.Pause())
+			heal = n.Resume
+		case faults.Unlink:
+			errs = append(errs, w.group.Stall(ctx, i))
+		case faults.Failover:
+			errs = append(errs, w.failover(ctx, i))
+		case faults.Jump:
+			errs = append(errs, n.Jump(ctx, a.By))
+		case faults.Evict:
+			errs = append(errs, n.Squeeze(ctx, w.key))
+		case faults.Unseat:
+			errs = append(errs, n.Unseat(ctx, w.key))
+		default:
+			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
+		}
+	}
+	return inject.Effect{Heal: heal}, errors.Join(errs...)
+}
+
+// failover kills the primary, has a replica take over, and leads every process to it. Where that takes longer than
+// the lease, nobody could have been let in too early.
+func (w *world) failover(ctx context.Context, to int) error {
+	start := time.Now()
+	if err := w.group.Nodes[0].Kill(); err != nil {
+		return err
+	}
+	var err error
+	if w.scene.Deployment == servers.Sentinel {
+		to, err = w.group.AwaitPromotion(ctx)
+	} else {
+		err = w.group.Promote(ctx, to)
+	}
+	if err != nil {
+		return err
+	}
+	addr, _, err := hostOf(w.group.Nodes[to].URL())
+	if w.scene.Deployment != servers.Cluster { // whose clients have a link to every node, and find out by themselves
+		for _, of := range w.links {
+			of[0].Upstream(addr)
+		}
+	}
+	if took := time.Since(start); err == nil && took > w.scene.TTL*3/4 {
+		err = fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
+	}
+	return err
+}
+
+// connect puts links between processes and the servers that the lock asks. It returns the URLs of each
+// process's.
+func (w *world) connect(asked []string) ([][]string, error) {
+	var urls [][]string
+	for range w.scene.Processes + 1 {
+		var links []*proxy.Link
+		var own []string
+		for _, server := range asked {
+			host, spoken, err := hostOf(server)
+			if err != nil {
+				return nil, err
+			}
+			l, err := proxy.Listen(host, spoken)
+			if err != nil {
+				return nil, err
+			}
+			links = append(links, l)
+			own = append(own, through(server, l.Addr()))
+		}
+		w.links, urls = append(w.links, links), append(urls, own)
+	}
+	return urls, nil
+}
+
+// hostOf is the host and port of a server, and what is spoken to it.
+func hostOf(server string) (string, proxy.Protocol, error) {
+	u, err := url.Parse(server)
+	switch {
+	case err != nil:
+		return "", proxy.Opaque, errors.New("the URL of a server cannot be read")
+	case u.Scheme == "rediss":
+		return "", proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+	case u.Scheme == "redis":
+		return u.Host, proxy.RESP, nil
+	}
+	return u.Host, proxy.Opaque, nil
+}
+
+// through is the URL of a server as seen through a link.
+func through(server, addr string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	u.Host = addr
+	return u.String()
+}
+
+// network is what the links have counted.
+func (w *world) network() map[string]float64 {
+	sum := map[string]float64{}
+	for _, l := range w.Links(-1, nil) {
+		c := l.Counters()
+		sum["commands"] += float64(c.Commands)
+		sum["round_trips"] += float64(c.RoundTrips)
+		sum["sent"] += float64(c.Sent)
+		sum["received"] += float64(c.Received)
+	}
+	return sum
+}
+
+// close ends the processes and then their network.
+func (w *world) close() error {
+	errs := make([]error, len(w.processes))
+	var all sync.WaitGroup
+	for i, p := range w.processes {
+		all.Go(func() { errs[i] = p.Close() })
+	}
+	all.Wait()
+	for _, of := range w.links {
+		for _, l := range of {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// failed is what a process did wrong that nobody told it to.
+func (w *world) failed() error {
+	var errs []error
+	for _, p := range w.processes {
+		errs = append(errs, p.Failed())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,403 @@
+// Package workers runs the processes that clients and their locks live in: programs that speak the protocol
+// of impls/worker. A process can be stopped, and killed, as no goroutine can. Seen from a workload it is a
+// lock, and a way to what the lock guards.
+package workers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/world/children"
+	"lockbench/workloads"
+)
+
+// bounds is how long a process is waited for.
+type bounds struct {
+	ready  time.Duration // from its start to its first line
+	answer time.Duration // beyond what it was asked to wait for; a process paused by a fault takes part of it
+	giveUp time.Duration // from the end of a caller's patience to the answer
+	end    time.Duration // from being asked to shut down to its end, and from the end of its output to its own
+	write  time.Duration // until a process that reads nothing counts as hung
+}
+
+func usualBounds() bounds {
+	return bounds{ready: 10 * time.Second, answer: 10 * time.Second, giveUp: time.Second, end: 3 * time.Second, write: 5 * time.Second}
+}
+
+// Process is a worker seen from outside.
+type Process struct {
+	Ready   worker.Ready
+	bounds  bounds
+	child   *children.Child
+	log     *tail
+	renewed func(impls.Grant, time.Duration, error)
+	gone    chan struct{} // closed when nothing can be expected of it any more
+
+	writing sync.Mutex // guards the input: apart, so that answers are read while it reads no requests
+	in      *os.File
+
+	mu      sync.Mutex // guards what follows
+	last    int64
+	waiting map[int64]chan worker.Line
+	given   map[int64]worker.Request // acquires that nobody waits for any more
+	held    holds
+	ended   bool  // by us
+	failed  error // what it did wrong
+}
+
+// Start starts a command as a worker and returns when it has said what it is. renewed is told of renewals
+// that the lock makes by itself; see impls.Env. A process that was started ends with its keeper at the latest.
+func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
+	return startWithin(ctx, usualBounds(), k, command, open, renewed)
+}
+
+func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
+	p := &Process{bounds: b, log: newTail(), renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
+		given: map[int64]worker.Request{}, held: holds{}}
+	out, err := p.start(k, command)
+	if err != nil {
+		return nil, fmt.Errorf("start the worker %q: %w", command, err)
+	}
+	first := make(chan error, 1)
+	go func() {
+		defer close(p.gone)
+		defer out.Close()
+		p.read(out, first)
+	}()
+	if err := p.introduce(ctx, open, first); err != nil {
+		_ = p.Kill()
+		return nil, fmt.Errorf("the worker %q: %w%s", command, err, p.log.said())
+	}
+	return p, nil
+}
+
+// introduce exchanges the first lines.
+func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
+	open.Version = worker.Version
+	unread := p.send(open) // of less interest than why it was not read, if the process tells
+	timer := time.NewTimer(p.bounds.ready)
+	defer timer.Stop()
+	select {
+	case err := <-first:
+		if err == nil && unread != nil {
+			err = unread
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fmt.Errorf("it wrote no first line within %v", p.bounds.ready)
+	}
+}
+
+// start starts it with pipes of our own: those of os/exec are closed before they are read to their end.
+func (p *Process) start(k *children.Keeper, command []string) (out *os.File, err error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	defer theirOut.Close()
+	theirErr, err := p.log.pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	defer theirErr.Close()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, theirErr
+	p.in = in
+	if p.child, err = k.Start(cmd); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	return out, nil
+}
+
+// read reads what it writes until that ends, or cannot be understood; the first line goes to whoever started
+// it. From then on the process is no more.
+func (p *Process) read(out *os.File, first chan<- error) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
+	if !lines.Scan() {
+		first <- fmt.Errorf("it wrote no first line: %w", p.ending(lines.Err()))
+		return
+	}
+	ready, err := worker.ReadReady(lines.Bytes())
+	p.Ready = ready
+	first <- err
+	for err == nil && lines.Scan() {
+		var l worker.Line
+		if l, err = worker.ReadLine(lines.Bytes()); err == nil {
+			err = p.take(l)
+		}
+	}
+	if err == nil {
+		err = p.ending(lines.Err())
+	}
+	p.fail(err)
+	_ = p.child.Kill()
+}
+
+// ending says how its output ended.
+func (p *Process) ending(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("it wrote a line of more than %d bytes", worker.MaxLine)
+	}
+	if err != nil {
+		return fmt.Errorf("its output cannot be read: %w", err)
+	}
+	timer := time.NewTimer(p.bounds.end)
+	defer timer.Stop()
+	select {
+	case <-p.child.Done():
+		return fmt.Errorf("it ended by itself (%s)", p.child.State())
+	case <-timer.C:
+		return errors.New("it closed its standard output")
+	}
+}
+
+// take takes a line in: a notice, an answer that somebody waits for, or one that nobody does any more.
+func (p *Process) take(l worker.Line) error {
+	if l.Lost != 0 || l.Renewed != 0 {
+		p.notice(l)
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.ID > p.last {
+		return fmt.Errorf("it answered request %d, which was never asked", l.ID)
+	}
+	if answer, ok := p.waiting[l.ID]; ok {
+		delete(p.waiting, l.ID)
+		answer <- l
+		return nil
+	}
+	if asked, ok := p.given[l.ID]; ok {
+		delete(p.given, l.ID)
+		delete(p.held, l.ID)
+		if l.OK { // granted to somebody who has gone away: nobody else would give it back
+			back := worker.RequestOn("release", grantOf(asked, l))
+			p.last++
+			back.ID = p.last
+			go p.tell(back)
+		}
+	}
+	return nil
+}
+
+// call asks for something and waits for the answer, so long beyond the time that everything has. An error is
+// indeterminate.
+func (p *Process) call(ctx context.Context, r worker.Request, within time.Duration) (worker.Line, error) {
+	answer, id, err := p.ask(r)
+	if err != nil {
+		return worker.Line{}, err
+	}
+	bound := max(0, within) + p.bounds.answer
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	for {
+		select {
+		case l := <-answer:
+			return l, nil
+		case <-p.gone:
+			return p.lastWord(answer)
+		case <-ctx.Done():
+			return p.giveUp(ctx, id, r, answer)
+		case <-timer.C:
+		}
+		if within >= 0 {
+			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
+			return p.lastWord(answer)
+		}
+		go func() { _ = p.Running(ctx) }() // who waits for ever does so for as long as the process answers others
+		timer.Reset(bound)
+	}
+}
+
+// lastWord is the answer of a process that is no more, if there was one.
+func (p *Process) lastWord(answer <-chan worker.Line) (worker.Line, error) {
+	select {
+	case l := <-answer:
+		return l, nil
+	default:
+		return worker.Line{}, p.reason(workloads.ErrGone)
+	}
+}
+
+func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
+	p.mu.Lock()
+	p.last++
+	r.ID = p.last
+	answer := make(chan worker.Line, 1)
+	p.waiting[r.ID] = answer
+	if r.Do == "acquire" {
+		p.held.begin(r.ID)
+	}
+	p.mu.Unlock()
+	if err := p.tell(r); err != nil {
+		return nil, 0, err
+	}
+	return answer, r.ID, nil
+}
+
+// giveUp tells the process that the caller's patience is over, and leaves it a moment to answer.
+func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
+	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
+	timer := time.NewTimer(p.bounds.giveUp)
+	defer timer.Stop()
+	select {
+	case l := <-answer:
+		return l, nil
+	case <-p.gone:
+		return p.lastWord(answer)
+	case <-timer.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting[id] == nil { // it came at the last moment
+		return <-answer, nil
+	}
+	delete(p.waiting, id)
+	if r.Do == "acquire" {
+		r.ID = id
+		p.given[id] = r
+	}
+	return worker.Line{}, ctx.Err()
+}
+
+// tell writes a line. Where that cannot be done the process is no more, and the error says why.
+func (p *Process) tell(v any) error {
+	err := p.send(v)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.hung(fmt.Errorf("it did not read what it was told within %v", p.bounds.write))
+		return p.reason(workloads.ErrGone)
+	}
+	timer := time.NewTimer(p.bounds.end)
+	defer timer.Stop()
+	select {
+	case <-p.gone: // the end of its output tells more
+	case <-timer.C:
+		p.hung(fmt.Errorf("it reads its standard input no more: %w", err))
+	}
+	return p.reason(workloads.ErrGone)
+}
+
+// send writes a line.
+func (p *Process) send(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // where pipes have none, a process that is killed ends the wait
+	_, err = p.in.Write(append(text, '\n'))
+	return err
+}
+
+// hung ends a process of which nothing can be expected.
+func (p *Process) hung(why error) {
+	p.fail(why)
+	_ = p.child.Kill()
+}
+
+// fail keeps the first thing that it did wrong.
+func (p *Process) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil && !p.ended {
+		p.failed = err
+	}
+}
+
+// reason adds what it did wrong to an error.
+func (p *Process) reason(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return fmt.Errorf("%w: %w", err, p.failed)
+	}
+	return err
+}
+
+// Failed is what the process did wrong: it wrote what nobody understands, did not answer, or ended by itself.
+// It is nil for one that did nothing but what it was told to.
+func (p *Process) Failed() error {
+	p.mu.Lock()
+	err := p.failed
+	p.mu.Unlock()
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, p.log.said())
+}
+
+// Can tells whether it has a capability.
+func (p *Process) Can(capability string) bool {
+	return slices.Contains(p.Ready.Capabilities, capability)
+}
+
+// Running returns when the process is seen to run.
+func (p *Process) Running(ctx context.Context) error {
+	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
+	return outcome(l, err)
+}
+
+// Pause stops the process where it is, and returns when that is seen. Resume has it go on.
+func (p *Process) Pause() error  { return p.child.Pause() }
+func (p *Process) Resume() error { return p.child.Resume() }
+
+// Kill ends it at once, and returns when it has ended.
+func (p *Process) Kill() error {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	err := p.child.Kill()
+	return errors.Join(err, p.shut())
+}
+
+// shut lets go of the pipes once the process has ended.
+func (p *Process) shut() error {
+	timer := time.NewTimer(p.bounds.end)
+	defer timer.Stop()
+	select {
+	case <-p.gone:
+	case <-timer.C: // somebody else has its output open, say a child of its own in another group
+	}
+	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close asks it to shut down, as Close of a lock does, and kills it if it does not.
+func (p *Process) Close() error {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	_ = p.send(worker.Request{Do: "shutdown"})
+	_ = p.in.Close()
+	timer := time.NewTimer(p.bounds.end)
+	defer timer.Stop()
+	select {
+	case <-p.child.Done():
+	case <-timer.C:
+	}
+	return p.Kill()
+}

@@ -1,0 +1,379 @@
+//go:build unix
+
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/world/children"
+	"lockbench/workloads"
+)
+
+// patience bounds every wait of a test.
+const patience = 20 * time.Second
+
+// generous bounds are met by whoever does anything at all, also on a busy machine; a test that waits for one
+// to be passed makes that one short.
+func generous() bounds { return bounds{patience, patience, patience, patience, patience} }
+
+const short = 200 * time.Millisecond
+
+func command(how string) []string { return []string{os.Args[0], "as-worker", how} }
+
+func keeper(t *testing.T) *children.Keeper {
+	t.Helper()
+	k, err := children.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	return k
+}
+
+// begin starts a worker that must be gone when the test has killed it.
+func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Duration, error)) *Process {
+	t.Helper()
+	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+		gone(t, p)
+	})
+	return p
+}
+
+// gone wants the process to be no more, and nobody to listen to it.
+func gone(t *testing.T, p *Process) {
+	t.Helper()
+	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "what reads it": p.gone, "what reads its log": p.log.ended} {
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Errorf("%s is still there", what)
+		}
+	}
+}
+
+func request(key string) impls.Request {
+	return impls.Request{Key: key, Owner: "a", TTL: time.Second}
+}
+
+func TestStartThatFails(t *testing.T) {
+	quick := generous()
+	quick.ready, quick.end = short, short
+	for how, want := range map[string][]string{
+		"chatty": {"Listening on port 7", "standard error"},
+		"old":    {"version 0", "version 1"},
+		"unable": {"no such server"},
+		"silent": {"no first line within 200ms"},
+		"brief":  {"no first line", "exit status 7"},
+	} {
+		t.Run(how, func(t *testing.T) {
+			b := generous()
+			if how == "silent" {
+				b = quick
+			}
+			p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, nil)
+			if err == nil {
+				_ = p.Kill()
+				t.Fatal("it started")
+			}
+			if how != "silent" { // it may be killed before it says a word
+				want = append(want, "this is the log of "+how)
+			}
+			for _, part := range want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v\nwant %q in it", err, part)
+				}
+			}
+		})
+	}
+	if _, err := Start(t.Context(), keeper(t), []string{"/no/such/worker"}, worker.Open{}, nil); err == nil || !strings.Contains(err.Error(), "/no/such/worker") {
+		t.Errorf("a command that is not there: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Start(cancelled, keeper(t), command("silent"), worker.Open{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a start that is given up: %v", err)
+	}
+}
+
+// TestMisbehaviour: whatever a worker does, what was asked is without a definite answer, and the error helps.
+func TestMisbehaviour(t *testing.T) {
+	for key, want := range map[string][]string{
+		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
+		"dies":        {"ended by itself (exit status 3)", "out of cheese"},
+		"never asked": {"request 999", "never asked"},
+		"long":        {"more than 1048576 bytes"},
+		"hangs":       {"did not answer a request (acquire) within 200ms"},
+		"mute":        {"closed its standard output"},
+	} {
+		t.Run(key, func(t *testing.T) {
+			b := generous()
+			switch key {
+			case "hangs":
+				b.answer = short
+			case "mute":
+				b.end = short
+			}
+			p := begin(t, b, "scripted", nil)
+			_, err := p.Lock().Acquire(t.Context(), request(key))
+			if !errors.Is(err, workloads.ErrGone) {
+				t.Errorf("%v, want %v", err, workloads.ErrGone)
+			}
+			failed := p.Failed()
+			if failed == nil {
+				t.Fatal("it has done nothing wrong")
+			}
+			for _, part := range append(want, "the worker scripted", "this is the log of scripted") {
+				if !strings.Contains(failed.Error(), part) {
+					t.Errorf("%v\nwant %q in it", failed, part)
+				}
+			}
+			gone(t, p)
+			if err := p.Running(t.Context()); !errors.Is(err, workloads.ErrGone) {
+				t.Errorf("and afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestDeaf(t *testing.T) {
+	b := generous()
+	b.write = short
+	p := begin(t, b, "deaf", nil)
+	req := request(strings.Repeat("x", 1<<20)) // more than a pipe holds
+	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
+		t.Errorf("%v, want %v", err, workloads.ErrGone)
+	}
+	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read what it was told within 200ms") {
+		t.Errorf("%v", err)
+	}
+	gone(t, p)
+}
+
+// TestWaitingWithoutEnd: who waits for ever is told when the process does not answer others either.
+func TestWaitingWithoutEnd(t *testing.T) {
+	b := generous()
+	b.answer = short
+	p := begin(t, b, "deaf", nil)
+	req := request("k")
+	req.Wait = -1
+	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) || !strings.Contains(err.Error(), "(ping)") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestKillEndsEveryCall(t *testing.T) {
+	p := begin(t, generous(), "scripted", nil)
+	var all sync.WaitGroup
+	results := make(chan error, 20)
+	for range cap(results) {
+		all.Go(func() {
+			req := request("hangs")
+			req.Wait = -1
+			_, err := p.Lock().Acquire(t.Context(), req)
+			results <- err
+		})
+	}
+	for p.asked() < int64(cap(results)) {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	close(results)
+	for err := range results {
+		if !errors.Is(err, workloads.ErrGone) {
+			t.Errorf("%v, want %v", err, workloads.ErrGone)
+		}
+	}
+	if err := p.Failed(); err != nil {
+		t.Errorf("to be killed is nothing wrong: %v", err)
+	}
+	gone(t, p)
+}
+
+// asked is how many requests there were.
+func (p *Process) asked() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+func TestPause(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a pause is seen on Linux only")
+	}
+	p := begin(t, generous(), "scripted", nil)
+	if err := p.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() { answered <- p.Running(t.Context()) }()
+	select {
+	case err := <-answered:
+		t.Errorf("a process that stands still answered: %v", err)
+	case <-time.After(short):
+	}
+	if err := p.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLateGrant: what is granted to somebody who has gone away is given back.
+func TestLateGrant(t *testing.T) {
+	b := generous()
+	b.giveUp = time.Millisecond
+	p := begin(t, b, "scripted", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := p.Lock().Acquire(ctx, request("late")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		_, released, err := p.Lock().(impls.Prober).Probe(t.Context(), "k")
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it was not given back (%v)", err)
+		}
+		if released == 1 {
+			return
+		}
+	}
+}
+
+// TestNotices: they find their hold; times that cannot be are cut to what can.
+func TestNotices(t *testing.T) {
+	var renewed []string
+	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {
+		renewed = append(renewed, fmt.Sprint(g.Key, " ", g.Token, " ", g.Validity, " ", sent, " ", err))
+	})
+	lock := p.Lock()
+	began := time.Now()
+	h, err := lock.Acquire(t.Context(), request("lost"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.SentAfter > time.Since(began) {
+		t.Errorf("sent %v after a call that took less", h.SentAfter)
+	}
+	select {
+	case <-h.Lost:
+		t.Fatal("lost already")
+	default:
+	}
+	if found := h.LostAfter(); found <= 0 || found > time.Since(began) {
+		t.Errorf("found out by the client after %v", found)
+	}
+	if _, err := lock.Acquire(t.Context(), request("loses now")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.Lost
+	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
+		t.Errorf("lost after %v", after)
+	}
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was told before the grant was read
+		t.Errorf("renewed %v, want %s", renewed, want)
+	}
+}
+
+func TestLockOfAProcess(t *testing.T) {
+	p := begin(t, generous(), "scripted", nil)
+	lock := p.Lock()
+	if got := fmt.Sprint(lock.(impls.Segmenter).Segments("k")); got != "[k#0 k#1]" {
+		t.Errorf("segments %s", got)
+	}
+	if _, err := lock.Acquire(t.Context(), request("refuses")); err == nil || errors.Is(err, impls.ErrBusy) || !strings.Contains(err.Error(), "Tuesday") {
+		t.Errorf("an unknown refusal: %v", err)
+	}
+	if _, err := lock.(impls.Renewer).Renew(t.Context(), impls.Grant{}); err == nil || !strings.Contains(err.Error(), "capability") {
+		t.Errorf("renew: %v", err)
+	}
+	h, err := lock.Acquire(t.Context(), request("k"))
+	if err == nil {
+		err = lock.Release(t.Context(), h.Grant)
+	}
+	if err == nil {
+		err = lock.Close()
+	}
+	if err != nil || p.Failed() != nil {
+		t.Errorf("%v, %v", err, p.Failed())
+	}
+	gone(t, p)
+}
+
+func TestCloseOfTheStubborn(t *testing.T) {
+	b := generous()
+	b.end = short
+	p := begin(t, b, "stubborn", nil)
+	if err := p.Close(); err != nil || p.Failed() != nil {
+		t.Errorf("%v, %v", err, p.Failed())
+	}
+	gone(t, p)
+}
+
+func TestHoldsAreBounded(t *testing.T) {
+	p := &Process{held: holds{}}
+	for id := int64(1); id <= 3*remembered; id++ {
+		p.held.begin(id)
+		if id%2 == 0 {
+			p.refused(id)
+		} else if id > 1 {
+			p.released(impls.Grant{Ref: id})
+		}
+	}
+	if len(p.held) > 2*remembered || p.held[1] == nil {
+		t.Errorf("%d holds are kept; the one that is held: %v", len(p.held), p.held[1])
+	}
+}
+
+func TestMilliseconds(t *testing.T) {
+	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond: 1, 1500 * time.Microsecond: 2, -5: -1} {
+		if got := milliseconds(d); got != want {
+			t.Errorf("%v: %d, want %d", d, got, want)
+		}
+	}
+}
+
+// TestPageOfBounds: the page that describes the protocol has the bounds that are kept.
+func TestPageOfBounds(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/worker-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := usualBounds()
+	for what, is := range map[string]any{
+		"a line, in either direction": fmt.Sprint(worker.MaxLine, " bytes"), "from the start to the first line": b.ready,
+		"from a request to its reply, beyond its `wait_ms`":         b.answer,
+		"from a `cancel` to the reply, until nobody waits for it":   b.giveUp,
+		"for the worker to read what it is told":                    b.write,
+		"from `shutdown` to the end":                                b.end,
+		"Its last " + fmt.Sprint(logTail) + " bytes are shown when": nil,
+	} {
+		row := fmt.Sprintf("| %s | %v |", what, is)
+		if is == nil {
+			row = what
+		}
+		if !strings.Contains(string(text), row) {
+			t.Errorf("the page does not say %q", row)
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/bench"
+	"lockbench/workloads"
+)
+
+// Bench is a plan that is carried out in a folder.
+type Bench struct {
+	*Plan
+	Dir     string
+	Forget  bool                             // a history goes once it was judged, unless it shows what nobody expected
+	Setting trial.Setting                    // how trials are run; what is a trial's own is filled in
+	Begin   func(p Progress)                 // is told of each trial before it runs
+	End     func(p Progress, t *bench.Trial) // and what became of it
+
+	groups map[store]*servers.Group
+	idle   map[store]idle          // of the present block
+	trips  map[store]time.Duration // the same
+	begun  time.Time
+	took   map[bench.Pair]time.Duration // the last trial of each, with all that is around it
+}
+
+// Progress is how far a bench is.
+type Progress struct {
+	Subject, Point string
+	Block, Blocks  int // the present one, from 1, and how many there will be as it looks now
+	Left           time.Duration
+	Granted        *atomic.Int64
+}
+
+// fewest trials give an interval, and let the lock that is measured twice be told from itself at one point.
+const fewest = 8
+
+// Run measures block after block until there is enough, or the budget or ctx is over. What is measured already stays: a
+// bench that was cut short goes on where it was. Stopped and the notes of the plan are filled in.
+func (b *Bench) Run(ctx context.Context) (err error) {
+	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
+	defer func() {
+		for _, s := range slices.SortedFunc(maps.Keys(b.groups), func(x, y store) int { return strings.Compare(x.String(), y.String()) }) {
+			err = errors.Join(err, b.groups[s].Stop())
+		}
+	}()
+	for _, s := range b.stores {
+		if err := b.start(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := bench.WritePlan(b.Dir, &b.Plan.Plan); err != nil {
+		return err
+	}
+	for block := 0; ; block++ {
+		todo, why, err := b.todo(block)
+		if err != nil || why != "" {
+			b.Stopped = why
+			return err
+		}
+		if cut, err := b.block(ctx, block, todo); err != nil || cut != "" {
+			b.Stopped = cut
+			return err
+		}
+	}
+}
+
+// start brings a store's servers up, which all trials share.
+func (b *Bench) start(ctx context.Context, s store) error {
+	g, err := servers.Start(ctx, servers.Spec{How: b.Setting.Servers, Store: s.name, Deployment: s.deployment, Remote: b.Setting.Remote, Self: b.Setting.Self})
+	if err != nil {
+		return fmt.Errorf("servers for %s: %w", s, err)
+	}
+	b.groups[s] = g
+	for i := range b.Subjects {
+		if of := &b.Subjects[i]; of.Store == s.name && of.Deployment == s.deployment {
+			of.Server, of.Durability = g.Server, g.Durability
+		}
+	}
+	return nil
+}
+
+// todo is what a block measures; or why there is no such block. After the first few blocks it is enough when every
+// interval is narrow; after as many as were planned only what is not narrow goes on.
+func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
+	if block < b.MinTrials {
+		return b.Pairs, "", nil
+	}
+	r, err := bench.Read(b.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	wide := slices.DeleteFunc(slices.Clone(b.Pairs), func(p bench.Pair) bool { return b.narrow(r, p) })
+	judged := slices.ContainsFunc(wide, func(p bench.Pair) bool { return b.Subjects[p.Subject].Role == bench.Lock })
+	switch {
+	case !judged:
+		return nil, fmt.Sprintf("after %d blocks every interval is within %.0f %% of its median", block, 100*b.Narrow), nil
+	case block < b.Trials:
+		return b.Pairs, "", nil
+	case block < b.MaxTrials:
+		return b.withFloors(wide), "", nil
+	}
+	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
+}
+
+// narrow tells whether enough is known of a pair: its goodput, or that it is worth nothing.
+func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
+	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
+	if !ok {
+		return false
+	}
+	e, measured := row.Estimates["goodput"]
+	switch {
+	case row.Unsafe != nil || !measured:
+		return true
+	case e.Low == nil || e.High == nil || e.Median == 0:
+		return false
+	}
+	return *e.High-*e.Low <= 2*b.Narrow*e.Median
+}
+
+// withFloors adds what figures of a block are set against.
+func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
+	for _, p := range b.Pairs {
+		if b.Subjects[p.Subject].Role == bench.Floor && !slices.Contains(pairs, p) {
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
+}
+
+// order is a block's own, drawn from the seed. Round trips come first: the figures of the others are set against them.
+func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
+	pairs = slices.Clone(pairs)
+	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
+	r.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	slices.SortStableFunc(pairs, func(x, y bench.Pair) int { return b.first(y) - b.first(x) })
+	return pairs
+}
+
+// block measures pairs. cut tells that the budget ended it.
+func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
+	b.idle, b.trips = map[store]idle{}, map[store]time.Duration{}
+	pairs = b.order(block, pairs)
+	if b.done(block, pairs) {
+		return "", nil
+	}
+	for _, s := range b.stores {
+		if b.idle[s], err = watchIdle(ctx, b.groups[s]); err != nil {
+			return "", err
+		}
+	}
+	for order, p := range pairs {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if left := b.left(); left < b.took[p] && b.BudgetNS > 0 {
+			return fmt.Sprintf("the budget of %s was over in block %d", time.Duration(b.BudgetNS), block+1), nil
+		}
+		if err := b.one(ctx, p, block, order, pairs[order:]); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// first is 1 for what comes first in a block.
+func (b *Bench) first(p bench.Pair) int {
+	if b.Points[p.Point].ID == pingPoint {
+		return 1
+	}
+	return 0
+}
+
+// done tells whether all of a block is measured already.
+func (b *Bench) done(block int, pairs []bench.Pair) bool {
+	return !slices.ContainsFunc(pairs, func(p bench.Pair) bool {
+		_, err := bench.ReadTrial(b.Dir, b.folder(p, block))
+		return err != nil
+	})
+}
+
+// left is what is left of the budget.
+func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
+
+// folder is where a trial is kept, with slashes.
+func (b *Bench) folder(p bench.Pair, block int) string {
+	return path.Join(b.Points[p.Point].ID, b.Subjects[p.Subject].Name, fmt.Sprintf("%03d", block+1))
+}
+
+// one measures a pair once, unless it was measured in this block before the bench was cut short.
+func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []bench.Pair) error {
+	subject, point := b.Subjects[p.Subject], b.Points[p.Point]
+	if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
+		b.known(subject, t)
+		return nil
+	}
+	begun := time.Now()
+	t := &bench.Trial{Version: bench.Version, Dir: b.folder(p, block), Subject: subject.Name, Point: point.ID,
+		Block: block, Order: order, Started: begun.UTC(), Seed: b.Seed + uint64(block)}
+	now := Progress{Subject: subject.Name, Point: point.ID, Block: block + 1, Blocks: max(b.Trials, block+1), Left: b.estimate(block, left), Granted: new(atomic.Int64)}
+	b.Begin(now)
+	if err := os.MkdirAll(filepath.Join(b.Dir, filepath.FromSlash(t.Dir)), 0o755); err != nil {
+		return err
+	}
+	err := b.measure(ctx, subject, point, t, now.Granted)
+	if ctx.Err() != nil {
+		return ctx.Err() // what was cut off is measured anew by whoever goes on
+	}
+	if errors.Is(err, trial.ErrVoid) {
+		t.Void, err = err.Error(), nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s at %s: %w", subject.Name, point.ID, err)
+	}
+	b.known(subject, t)
+	b.took[p] = time.Since(begun)
+	if err := bench.WriteTrial(b.Dir, t); err != nil {
+		return err
+	}
+	b.End(now, t)
+	return nil
+}
+
+// known takes what a trial says that others of its block are set against.
+func (b *Bench) known(s bench.Subject, t *bench.Trial) {
+	if t.Point == pingPoint {
+		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
+	}
+}
+
+// estimate is how long the rest takes, as far as one knows: what is left of this block, and the blocks that are planned.
+func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
+	one := func(p bench.Pair) time.Duration {
+		if d, ok := b.took[p]; ok {
+			return d
+		}
+		return time.Duration(b.Points[p.Point].DurationNS) + 300*time.Millisecond
+	}
+	var sum time.Duration
+	for _, p := range left {
+		sum += one(p)
+	}
+	for _, p := range b.Pairs {
+		sum += time.Duration(max(0, b.Trials-block-1)) * one(p)
+	}
+	if b.BudgetNS > 0 {
+		sum = min(sum, b.left())
+	}
+	return sum
+}
+
+// measure runs one trial and makes its figures.
+func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point, t *bench.Trial, granted *atomic.Int64) error {
+	at := store{s.Store, s.Deployment}
+	switch {
+	case point.ID == pingPoint:
+		_, err := ping(ctx, b.groups[at], s.Store, t)
+		return err
+	case s.Lock == "":
+		return bare(ctx, b.groups[at], servers.KeyPrefix(b.Setting.Run)+"bare:", point, b.idle[at], t)
+	}
+	c, err := b.cell(s, point)
+	if err != nil {
+		return err
+	}
+	setting := b.setting(s, point, t)
+	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
+	if point.Fault == "none" {
+		p.wakes = c.Lock.Notifies || c.Lock.Session
+		setting.Shared, setting.Pace, setting.Dial, setting.Tally = b.groups[at], p.run, p.network.dial, p.tally
+	} else {
+		p = nil // its clients live in processes of their own
+	}
+	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
+	if err != nil {
+		return err
+	}
+	if err := measured(b.Dir, out, point, p, b.idle[at], b.trips[at], t); err != nil || !b.Forget || !t.Judged.AsExpected() {
+		return err
+	}
+	file := filepath.Join(b.Dir, filepath.FromSlash(t.Judged.History))
+	t.Judged.History = ""
+	return os.Remove(file)
+}
+
+// cell is what is tried.
+func (b *Bench) cell(s bench.Subject, point bench.Point) (trial.Cell, error) {
+	w, ok := find(workloads.All(), point.Workload, func(w workloads.Workload) string { return w.Name })
+	if !ok {
+		return trial.Cell{}, fmt.Errorf("unknown workload %q", point.Workload)
+	}
+	f, ok := find(faults.All(), point.Fault, func(f faults.Fault) string { return f.Name })
+	if !ok {
+		return trial.Cell{}, fmt.Errorf("unknown fault %q", point.Fault)
+	}
+	c := trial.Cell{Lock: b.locks[s.Name], Workload: w, Fault: f}
+	if s.Deployment != c.Lock.Deployment {
+		c.Deployment = s.Deployment
+	}
+	return c, nil
+}
+
+// setting is the bench's, with what is the trial's own.
+func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
+	setting := b.Setting
+	setting.Run = fmt.Sprintf("%s-%s", b.Setting.Run, strings.NewReplacer("/", "-", " ", "-", "@", "-").Replace(t.Dir))
+	setting.Trials = 1000 // so that the folder of a repeated trial is nobody's
+	setting.LockParams = maps.Clone(s.Params)
+	delete(setting.LockParams, "delay")
+	delete(setting.LockParams, "stall")
+	p := workloads.Defaults()
+	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
+	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // Try adds the number of the block
+	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // the plan was checked
+	p.Hiccup = duration(s.Params["stall"])
+	setting.Params = p
+	return setting
+}
+
+func duration(text string) time.Duration {
+	d, _ := time.ParseDuration(text) // ours, or empty
+	return d
+}

@@ -1,0 +1,77 @@
+package measure
+
+import (
+	"context"
+	"time"
+
+	"lockbench/internal/drive/trial"
+)
+
+const (
+	slice        = 50 * time.Millisecond // of the warm-up, in which grants are counted
+	shortWarmUp  = 2 * slice
+	longWarmUp   = time.Second
+	steadyWithin = 0.1 // of each other are the rates of two slices when nothing warms up any more
+	chance       = 3.0 // standard deviations of a count are no difference
+)
+
+// pace is a trial's: it lets the rate settle, and then measures for as long as the point says.
+type pace struct {
+	meter
+	clients int
+	window  time.Duration
+	wakes   bool // the lock's waiters are woken
+
+	before, after reading
+	warmup        time.Duration
+	steady        bool
+	err           error // of the readings
+}
+
+// run returns when the window is over, or its context.
+func (p *pace) run(ctx context.Context, r trial.Running) {
+	begun := time.Now()
+	p.steady = p.warm(ctx, r)
+	p.warmup = time.Since(begun)
+	if p.before, p.err = p.read(ctx, r); p.err != nil {
+		return
+	}
+	wait(ctx, p.window)
+	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
+}
+
+// warm returns when two slices in a row had the same rate and every client has had its turn, as far as one can tell from
+// how many grants there were; false: that did not come about within the time that there is for it.
+func (p *pace) warm(ctx context.Context, r trial.Running) bool {
+	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
+	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {
+		if !wait(ctx, slice) {
+			return false
+		}
+		now := r.Granted.Load()
+		n := now - last
+		if before >= 0 && time.Since(begun) >= shortWarmUp && now >= int64(p.clients) && alike(before, n) {
+			return true
+		}
+		last, before = now, n
+	}
+	return false
+}
+
+// alike tells whether two counts may be of the same rate.
+func alike(a, b int64) bool {
+	diff, mean := float64(max(a-b, b-a)), float64(a+b)/2
+	return mean > 0 && (diff <= steadyWithin*mean || diff*diff <= chance*chance*2*mean)
+}
+
+// wait tells whether the time was over before the context.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,41 @@
+package measure
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/internal/world/servers"
+	"lockbench/reports/bench"
+)
+
+// TestPing: each store that is here answers, and how soon is a figure.
+func TestPing(t *testing.T) {
+	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd} {
+		t.Run(store, func(t *testing.T) {
+			if err := servers.Missing(store); err != nil {
+				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), servers.Product(store)) {
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Self: self})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Stop()
+			var of bench.Trial
+			if trip, err := ping(t.Context(), g, store, &of); err != nil || trip <= 0 || of.Figures["round_trip_p50"] <= 0 {
+				t.Errorf("%v, %v, %v", trip, err, of.Figures)
+			}
+		})
+	}
+	if _, err := openPinger("nothing", nil); err == nil {
+		t.Error("an unknown store is no error")
+	}
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package measure
+
+import (
+	"syscall"
+	"time"
+)
+
+// ownProcessorTime is what this process has taken so far.
+func ownProcessorTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

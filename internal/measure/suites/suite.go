@@ -1,0 +1,108 @@
+// Package suites reads what a bench measures, and the limits that it is held to, from YAML. What is wrong in a file is
+// told with line and column, all of it at once.
+package suites
+
+import (
+	"time"
+
+	"lockbench/reports/bench"
+)
+
+// Suite is what a bench measures.
+type Suite struct {
+	Name      string        `yaml:"name"`
+	Doc       string        `yaml:"doc,omitempty"`
+	Trials    int           `yaml:"trials"`           // of each subject at each point
+	MaxTrials int           `yaml:"max_trials"`       // of those that are still too wide; Trials: no more
+	Budget    time.Duration `yaml:"budget,omitempty"` // for all of it; 0: as long as it takes
+	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which no more trials are needed.
+	Narrow     float64           `yaml:"narrow"`
+	Seed       uint64            `yaml:"seed,omitempty"` // of all randomness; 0: drawn when it is run
+	Sections   []Section         `yaml:"sections"`
+	Thresholds []bench.Threshold `yaml:"-"` // see limit
+}
+
+// Section is what is measured under like conditions: every subject at every point.
+type Section struct {
+	Name      string          `yaml:"name"`
+	Locks     []Lock          `yaml:"locks,omitempty"`
+	Floors    []string        `yaml:"floors,omitempty"`
+	Workload  string          `yaml:"workload"`
+	Clients   []int           `yaml:"clients"`
+	Keys      []Keys          `yaml:"keys"`
+	Hold      []time.Duration `yaml:"hold"`
+	Wait      time.Duration   `yaml:"wait,omitempty"` // 0: until granted
+	TTL       time.Duration   `yaml:"ttl"`
+	Processes int             `yaml:"processes"` // at most one for each client
+	Arrivals  bench.Arrivals  `yaml:"arrivals"`
+	Rate      []float64       `yaml:"rate,omitempty"` // per second, of all clients together; none where arrivals are closed
+	Fault     string          `yaml:"fault"`
+	Duration  time.Duration   `yaml:"duration"`         // of the measured window, at least
+	Rounds    int             `yaml:"rounds,omitempty"` // so many turns of everybody are to fit into the window
+}
+
+// Lock is a lock of the table and how it is set up.
+type Lock struct {
+	Name       string            // in the table
+	Deployment string            // "": its usual one
+	As         string            // the subject's name, where it is not the lock's
+	Params     map[string]string // the lock's own
+}
+
+// Subject is the name that figures and limits call it by.
+func (l Lock) Subject() string {
+	if l.As != "" {
+		return l.As
+	}
+	return l.place()
+}
+
+func (l Lock) place() string {
+	if l.Deployment == "" {
+		return l.Name
+	}
+	return l.Name + "@" + l.Deployment
+}
+
+// Keys is how many keys clients ask for.
+type Keys int
+
+// OneEach is a key for each client, so that nobody waits.
+const OneEach Keys = 0
+
+// Floors are what a section can measure beside locks: what the harness, a lock within one process, a loop without a
+// lock's care, and a round trip cost at the least.
+func Floors() []string { return []string{"none", "local-mutex", "bare", "ping"} }
+
+// Filled has the default in each place where nothing was said.
+func (s Suite) Filled() Suite {
+	fill(&s.Trials, 10)
+	fill(&s.MaxTrials, s.Trials)
+	fill(&s.Narrow, 0.05)
+	for i := range s.Sections {
+		s.Sections[i].fill()
+	}
+	return s
+}
+
+func (s *Section) fill() {
+	fill(&s.Workload, "contend")
+	fill(&s.TTL, 10*time.Second)
+	fill(&s.Processes, 2)
+	fill(&s.Arrivals, bench.Closed)
+	fill(&s.Fault, "none")
+	fill(&s.Duration, 500*time.Millisecond)
+	if len(s.Keys) == 0 {
+		s.Keys = []Keys{1}
+	}
+	if len(s.Hold) == 0 {
+		s.Hold = []time.Duration{0}
+	}
+}
+
+// fill sets what is zero. No key has a zero that means anything else than its default.
+func fill[T comparable](at *T, to T) {
+	if *at == *new(T) {
+		*at = to
+	}
+}

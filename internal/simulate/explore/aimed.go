@@ -1,0 +1,76 @@
+package explore
+
+import (
+	"slices"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// aimed has things go wrong when they hurt: between the two commands of an operation, while the answer to an acquire is
+// on its way, just before a renewal, as a hold begins or ends.
+func aimed() Strategy {
+	return Strategy{
+		Name: "aimed",
+		Doc:  "one or two faults between the commands of an operation, with an answer on its way, before a renewal, or in a hold",
+		plan: func(s *scene) faults.Plan {
+			var p faults.Plan
+			for range 1 + s.rand.IntN(2) {
+				p.Steps = append(p.Steps, s.aim()...)
+			}
+			return p
+		},
+	}
+}
+
+// aim is something at a moment that matters, in one of a client's first iterations.
+func (s *scene) aim() []faults.Step {
+	c := s.client()
+	when := s.trigger(c)
+	kinds := makers()
+	if when.On != nil {
+		kinds = slices.Concat(passing(), passing(), kinds)
+	}
+	steps := s.some(kinds, c)
+	for i := range steps {
+		switch have := steps[i].When; {
+		case have == (faults.Trigger{}):
+			steps[i].When = when
+		case have.On != nil && when.On != nil: // a reply, of a command of its own choice
+			on := *when.On
+			on.Reply = have.On.Reply
+			if steps[i].When.On = &on; have.At == (workloads.Moment{}) {
+				steps[i].When.At = when.At
+			}
+		}
+		if on := steps[i].When.On; on != nil {
+			on.Process = s.processOf(c)
+		}
+	}
+	return s.narrow(c, when, steps)
+}
+
+// trigger is a moment of a client, or a command of it that passes.
+func (s *scene) trigger(c int32) faults.Trigger {
+	points := []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
+	t := s.upon(c, points[s.rand.IntN(len(points))])
+	if s.chance(50) {
+		t.On = &faults.Passing{Process: s.processOf(c), Nth: 1 + s.rand.IntN(2), Reply: s.chance(50)}
+	}
+	return t
+}
+
+// narrow has what follows befall a hold that only just a majority granted: its client is cut off from the others
+// while it asks. Where a server is concerned, it is one of the majority.
+func (s *scene) narrow(c int32, when faults.Trigger, steps []faults.Step) []faults.Step {
+	if !s.several() || !s.allows("partition") || when.At.Point == workloads.Asking || len(steps) == 0 || s.chance(40) {
+		return steps
+	}
+	cut := s.rand.Perm(5)[:2]
+	granted := workloads.Moment{Client: c, Iteration: when.At.Iteration, Point: workloads.Granted}
+	before := faults.Step{Name: "partition", Do: faults.Action{Verb: faults.Cut, Process: s.processOf(c), Nodes: cut}, Until: granted}
+	if granted.Iteration > 0 {
+		before.When.At = workloads.Moment{Client: c, Iteration: granted.Iteration, Point: workloads.Asking}
+	}
+	return append([]faults.Step{before}, steps...)
+}

@@ -1,0 +1,146 @@
+// Package explore searches, in virtual time, for plans of faults under which a lock breaks a promise, and makes each
+// that it finds small. A lock and a seed go in; out come a Case, which is all that a trial depends on, and what was
+// recorded and judged of it. Cases are data: one can be kept in a file, run again and tried on real servers.
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/counterexample"
+	"lockbench/internal/simulate/sim"
+	"lockbench/workloads"
+)
+
+// Case is a trial as data: whoever has it can run the same trial again.
+type Case struct {
+	Lock       string            `json:"lock"`
+	Deployment string            `json:"deployment"`
+	Workload   string            `json:"workload"`
+	Params     workloads.Params  `json:"params"`
+	LockParams map[string]string `json:"lock_params,omitempty"`
+	Plan       faults.Plan       `json:"plan"`
+}
+
+// Fault is what the histories of explored plans call what goes wrong in them, as a whole.
+const Fault = "explored"
+
+// Run is a case that was run and judged.
+type Run struct {
+	Case
+	Header  histories.Header
+	Ops     []histories.Op // in the order of their calls
+	Verdict *checker.Verdict
+	Digest  string // of all that was recorded
+	Void    string // what did not come about, if anything: the others did
+}
+
+// Trial is the case as a trial.
+func (c Case) Trial() (sim.Trial, error) {
+	lock, err := lockNamed(c.Lock)
+	if err != nil {
+		return sim.Trial{}, err
+	}
+	loads := workloads.All()
+	i := slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })
+	if i < 0 {
+		return sim.Trial{}, fmt.Errorf("there is no workload %q", c.Workload)
+	}
+	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: loads[i], Params: c.Params, LockParams: c.LockParams,
+		Fault: Fault, Plan: c.Plan}
+	t.Claims = claims(t)
+	return t, t.Refused()
+}
+
+// locks is the table of locks, made once: a search asks for one each time.
+var locks = sync.OnceValue(impls.All)
+
+func lockNamed(name string) (impls.Impl, error) {
+	all := locks()
+	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
+	if i < 0 {
+		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	}
+	return all[i], nil
+}
+
+// Run runs the case in virtual time and judges what was recorded. The same case gives the same, where one processor
+// is used (GOMAXPROCS=1).
+func (c Case) Run() (*Run, error) {
+	t, err := c.Trial()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Case: c}
+	recorded, void, err := t.Record()
+	if err != nil {
+		return nil, err
+	}
+	r.Header, r.Void = recorded.Header, void
+	if r.Digest, err = recorded.Digest(); err != nil {
+		return nil, err
+	}
+	return r, r.read(recorded)
+}
+
+// read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
+func (r *Run) read(recorded *histories.Memory) (err error) {
+	if r.Verdict, err = checker.JudgeWith(r.Header, recorded.Source(), checker.Options{NoOracle: true}); err != nil {
+		return err
+	}
+	open := map[opened]histories.Op{} // by the last mark
+	for _, line := range recorded.Lines {
+		switch {
+		case line.Mark:
+		case line.Op.Return == histories.StillOpen:
+			open[openedBy(line.Op)] = line.Op
+		default:
+			delete(open, openedBy(line.Op))
+			r.Ops = append(r.Ops, line.Op)
+		}
+	}
+	r.Ops = slices.AppendSeq(r.Ops, maps.Values(open))
+	slices.SortFunc(r.Ops, func(a, b histories.Op) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
+	})
+	return nil
+}
+
+// opened is what tells operations apart that have not returned.
+type opened struct {
+	client int32
+	kind   histories.Kind
+	call   time.Duration
+}
+
+func openedBy(op histories.Op) opened { return opened{op.Client, op.Kind, op.Call} }
+
+// Violated are the properties that were violated, in the order of the judge's table, but for those of which a trial
+// under this plan says nothing.
+func (r *Run) Violated() []string {
+	var names []string
+	for _, f := range r.Verdict.Findings {
+		if f.Observed == checker.Violated && decides(r.Plan, f.Property) {
+			names = append(names, f.Property)
+		}
+	}
+	return names
+}
+
+// Story tells how a property came to be violated: see stories.Trial.
+func (r *Run) Story(property string) []string { return r.told().Sentences(property) }
+
+// Picture is the run as swim lanes in text: see stories.Trial.
+func (r *Run) Picture(property string, width int) string { return r.told().Picture(property, width) }
+
+func (r *Run) told() counterexample.Trial {
+	return counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}
+}

@@ -1,0 +1,180 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/sim"
+)
+
+// kinds are the faults of the table of which a step is an instance: what is expected of all of them is expected under
+// the step. A step that is more than any of them is of none, and nothing is expected under it.
+func kinds(s faults.Step, t sim.Trial) []string {
+	late := func(d time.Duration, names ...string) []string {
+		if t.Workload.Reentrant { // who asks while it holds waits for the answer, whatever becomes of its hold
+			names = append(names, "process-pause")
+		}
+		if d > t.Params.TTL/4 { // a grant may be read when its lease is over
+			names = append(names, "pause-before-answer")
+		}
+		return names
+	}
+	several := t.On() == "five" || t.On() == "five-delayed"
+	switch s.Do.Verb {
+	case faults.Stall:
+		return []string{"holder-stall"}
+	case faults.Pause:
+		return []string{"process-pause", "pause-before-answer", "pause-in-release"}
+	case faults.Kill:
+		return []string{"holder-kill", "kill-between"}
+	case faults.Abandon:
+		return []string{"holder-abandon"}
+	case faults.GiveUp:
+		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which nobody gives up
+	case faults.Delay:
+		return late(s.Do.By, "delayed-release", "slow-network")
+	case faults.Slow:
+		return late(2*s.Do.By, "slow-network")
+	case faults.Lose:
+		if s.Do.Silent {
+			return late(time.Hour, "lost-reply-silent")
+		}
+		return []string{"lost-reply"}
+	case faults.Cut:
+		if s.Do.OneWay {
+			return late(s.For, "partition-one-way")
+		}
+		return late(s.For, "partition")
+	case faults.Mute:
+		return []string{"lost-wakeup"}
+	case faults.Restart:
+		switch {
+		case s.Do.Keeps && several:
+			return []string{"minority-down"} // for as long as it is away
+		case s.Do.Keeps:
+			return late(s.Do.By, "partition")
+		case several:
+			return []string{"node-restart"}
+		}
+		return []string{"server-restart"}
+	case faults.Down:
+		return []string{"minority-down"}
+	case faults.Freeze:
+		return late(s.For, "server-pause")
+	case faults.Unlink, faults.Failover:
+		return []string{"failover"}
+	case faults.Jump, faults.Drift:
+		if s.Do.By < 0 {
+			return []string{"clock-back"}
+		}
+		return []string{"clock-forward"}
+	case faults.Evict:
+		return []string{"eviction"}
+	}
+	return nil
+}
+
+// decides tells whether a trial under a plan says anything of a property. One that something comes about in time
+// says nothing where the plan itself keeps clients waiting, or makes leases longer.
+func decides(p faults.Plan, property string) bool {
+	for _, s := range p.Steps {
+		switch property {
+		case "no-orphan":
+			if s.Do.Verb == faults.Drift || s.Do.Verb == faults.Jump {
+				return false
+			}
+		case "progress", "recovery":
+			switch s.Do.Verb {
+			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover:
+			case faults.GiveUp: // whose reply may keep a client that waits on
+				if s.Do.By > ttl/2 {
+					return false
+				}
+			case faults.Lose:
+				if s.Do.Silent {
+					return false
+				}
+			case faults.Restart:
+				if s.Do.By > 0 {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// safety are the properties that hold under several faults if they hold under each. Whether something comes about in
+// time is not one of these: two faults that each leave a majority may together leave none.
+var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
+
+// claims are what is expected of a trial under a plan of several faults: what the lock claims without any and under
+// each. What it claims to hold without a fault, and of which nothing is said under one, is open.
+func claims(t sim.Trial) []histories.Claim {
+	var all []histories.Claim
+	for _, property := range safety {
+		claim := histories.Claim{Property: property, Expected: histories.Holds}
+		worst := expected(t, "none", property)
+		claim.Because = worst.Because
+		for _, s := range t.Plan.Steps {
+			names := kinds(s, t)
+			if len(names) == 0 {
+				worst.Verdict = impls.Open
+			}
+			for _, name := range names {
+				e := expected(t, name, property)
+				switch {
+				case applies(name, t) && (e.Verdict == impls.Breaks || e.Verdict != impls.Holds && worst.Verdict == impls.Holds):
+					worst = e
+				}
+			}
+		}
+		if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
+			worst.Verdict = impls.Open
+		}
+		switch worst.Verdict {
+		case impls.Holds:
+			all = append(all, claim)
+		case impls.Breaks: // it may, which is no control: whether it comes about depends on the plan
+			all = append(all, histories.Claim{Property: property, Because: worst.Because})
+		}
+	}
+	return all
+}
+
+// forgetsAndSetsClocks tells whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
+// the two, since the clock stands in for a lost counter, may then not rise: safety adds up but for that.
+func forgetsAndSetsClocks(p faults.Plan) bool {
+	forgets, sets := false, false
+	for _, s := range p.Steps {
+		switch s.Do.Verb {
+		case faults.Restart, faults.Unlink, faults.Failover, faults.Evict:
+			forgets = true
+		case faults.Jump, faults.Drift:
+			sets = true
+		}
+	}
+	return forgets && sets
+}
+
+// expected is what is expected of a property under a fault; open where nothing is said.
+func expected(t sim.Trial, fault, property string) impls.Expectation {
+	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
+	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
+	if i < 0 {
+		return impls.Expectation{Property: property, Verdict: impls.Open}
+	}
+	return all[i]
+}
+
+// applies tells whether a lock can show a fault at all: one that cannot is not said to do anything under it.
+func applies(fault string, t sim.Trial) bool {
+	all := faults.All()
+	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })
+	return i >= 0 && all[i].NotFor(t.Lock) == ""
+}

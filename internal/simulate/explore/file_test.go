@@ -1,0 +1,246 @@
+package explore
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// tableCase is a fault of the table as a case.
+func tableCase(lock, fault, load, on string) (File, error) {
+	l, err := lockNamed(lock)
+	if err != nil {
+		return File{}, err
+	}
+	breaks, loads := faults.All(), workloads.All()
+	f := breaks[slices.IndexFunc(breaks, func(f faults.Fault) bool { return f.Name == fault })]
+	w := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == load })]
+	on = cmp.Or(on, l.Deployment)
+	p := w.Adapted(f.Params(workloads.Defaults(), 0, on))
+	if l.Lease > 0 {
+		p.TTL = min(p.TTL, l.Lease)
+	}
+	return File{Version: Version, Property: "lease-exclusion", Case: Case{Lock: lock, Deployment: on, Workload: load, Params: p,
+		LockParams: map[string]string{"wait": "backoff"}, Plan: f.Plan(faults.Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes})}}, nil
+}
+
+// stalled is a case in which a lease ends while its holder works.
+func stalled(t testing.TB) File {
+	t.Helper()
+	f, err := tableCase("set-px", "holder-stall", "counter", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Found = "A client works for longer than `its lease`, & the next one is let in."
+	f.Violated, f.Seed, f.Strategy, f.Digest = []string{"lease-exclusion"}, 7, "aimed", "0123456789abcdef"
+	return f
+}
+
+func TestFileComesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "case.json")
+	want := stalled(t)
+	if err := WriteFile(path, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadFile(path)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v came back as %+v: %v", want, got, err)
+	}
+	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestFilesThatAreWrong: each error says, in a sentence, what is.
+func TestFilesThatAreWrong(t *testing.T) {
+	good, err := stalled(t).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(old, text string) string {
+		if !strings.Contains(string(good), old) {
+			t.Fatalf("%s does not stand in the case\n%s", old, good)
+		}
+		return strings.Replace(string(good), old, text, 1)
+	}
+	for text, want := range map[string]string{
+		``:                                    "line 1 is not JSON: unexpected end of JSON input",
+		"{\n\"lockbench_case\": 1,\n}":        "line 3 is not JSON",
+		`[]`:                                  "the file is of the kind array, want object",
+		`{"lockbench":1}`:                     `it is no case: want an object with "lockbench_case":1`,
+		change(`_case": 1`, `_case": 2`):      "the case has version 2, and this lockbench reads version 1",
+		change(`"plan":`, `"plans":`):         `unknown field "plans"`,
+		change(`"set-px"`, `"set-pz"`):        `unknown lock "set-pz"`,
+		change(`"counter"`, `"count"`):        `unknown workload "count"`,
+		change(`"counter"`, `"reentrant"`):    "the workload reentrant needs a lock that grants again to its owner, and set-px does not",
+		change(`"counter"`, `"write-fenced"`): "needs a lock that mints fencing tokens",
+		change(`"property": "lease-exclusion"`, `"property": "exclusion"`): `unknown property "exclusion"`,
+		change(`"clients": 3`, `"clients": "3"`):                           "params.clients is of the kind string, want a whole number that fits",
+		change(`"clients": 3`, `"clients": 0`):                             "0 clients: want 1 to 10000",
+		change(`"clients": 3`, `"clients": 3000`):                          "3000 clients: a case has at most 1000",
+		change(`"wait": "backoff"`, `"wait": "long"`):                      "lock parameter wait=long",
+		change(`"single"`, `""`):                                           "want a deployment",
+		change(`"single"`, `"double"`):                                     "the deployment double is not simulated",
+		change(`"single"`, `"durable"`):                                    "the emulator has no disk",
+		change(`"verb": "stall"`, `"verb": "dance"`):                       "nobody knows how to dance",
+		change(`"verb": "stall"`, `"verb": "failover"`):                    "failover needs a deployment with a replica",
+		change(`"verb": "stall"`, `"process": 2, "verb": "pause"`):         "it befalls process 2, and there are 2",
+		change(`"verb": "stall"`, `"client": -1, "verb": "stall"`):         "it befalls client -1, and there are 3",
+		change(`"point": "granted"`, `"point": "grantd"`):                  `a moment is at the point "grantd"`,
+		change(`"client": 2,`, `"client": 2, "patience_ns": 1, "x": 1,`):   `unknown field "x"`,
+		change(`"point"`, `"client": 8, "point"`):                          "gate 1: a moment is of client 8, and there are 3",
+		change(`"hold_ns": 560000000`, `"hold_ns": 9000000000000000`):      "no time in a case may be longer than 1h0m0s",
+		change(`"when": {`, `"when": {"on": {"process": 5, "nth": 1},`):    "step 1: it waits for command 1 of process 5, and there are 2 processes",
+		string(good) + "{}":                                                "is not JSON",
+	} {
+		_, err := Decode([]byte(text))
+		if err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("got  %v\nwant %s\nof %.60q", err, want, text)
+		}
+	}
+	var u *Unknown
+	if _, err := Decode([]byte(change(`"plan":`, `"plans":`))); !errors.As(err, &u) || !slices.Contains(u.Known, "plan") || !slices.Contains(u.Known, "by_ns") {
+		t.Errorf("%v does not know the fields that there are", err)
+	}
+}
+
+// TestCaseSchema: the published shape has every field that there is, and no other, and takes a case.
+func TestCaseSchema(t *testing.T) {
+	const file = "../../../docs/case.schema.json"
+	schema, err := jsonschema.NewCompiler().Compile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	sameFields(t, "the case", reflect.TypeFor[File](), root, root)
+	good, err := stalled(t).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		string(good): true,
+		strings.Replace(string(good), `"counter"`, `7`, 1):                     false,
+		strings.Replace(string(good), `"plan":`, `"plans":`, 1):                false,
+		strings.Replace(string(good), `_case": 1`, `_case": 2`, 1):             false,
+		strings.Replace(string(good), `"verb": "stall"`, `"verb": "dance"`, 1): false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != want {
+			t.Errorf("%v, of\n%s", err, text)
+		}
+	}
+}
+
+// sameFields holds the fields of a type to the properties of a schema, and what is in them.
+func sameFields(t *testing.T, where string, of reflect.Type, schema, root map[string]any) {
+	t.Helper()
+	if ref, ok := schema["$ref"].(string); ok {
+		defs, _ := root["$defs"].(map[string]any)
+		schema, _ = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
+		if of.Kind() == reflect.Slice {
+			schema, _ = schema["items"].(map[string]any)
+			sameFields(t, where, of.Elem(), schema, root)
+			return
+		}
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct {
+		return
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	var want []string
+	for _, f := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			continue
+		}
+		want = append(want, name)
+		sub, ok := properties[name].(map[string]any)
+		if !ok {
+			t.Errorf("%s: the field %s is not in the schema", where, name)
+			continue
+		}
+		sameFields(t, where+"."+name, f.Type, sub, root)
+	}
+	for name := range properties {
+		if !slices.Contains(want, name) {
+			t.Errorf("%s: the schema has %s, and there is no such field", where, name)
+		}
+	}
+	if schema["additionalProperties"] != false {
+		t.Errorf("%s: the schema takes any other field", where)
+	}
+}
+
+// TestScaled: every time is longer, and nothing else; the case that it was made from stays.
+func TestScaled(t *testing.T) {
+	c := stalled(t).Case
+	c.Plan.Steps = append(c.Plan.Steps, faults.Step{Do: faults.Action{Verb: faults.Drift, By: time.Second}})
+	was := fmt.Sprintf("%+v", c)
+	for i, d := range c.Scaled(2).times() {
+		if before := c.times()[i]; d != 2*before && before != time.Second {
+			t.Errorf("time %d: %v became %v", i, before, d)
+		}
+	}
+	if drift := c.Scaled(2).Plan.Steps[1].Do.By; drift != time.Second {
+		t.Errorf("a clock drifts by %v in a second", drift)
+	}
+	if now := fmt.Sprintf("%+v", c); now != was {
+		t.Errorf("%s\nbecame\n%s", was, now)
+	}
+}
+
+// FuzzCase: what is read is written and read again as the same.
+func FuzzCase(f *testing.F) {
+	good, err := stalled(f).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"lockbench_case":1,"plan":{"steps":[{"when":{"on":{"process":0,"nth":1}}}]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := Decode(text)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than a sentence: %v", err)
+			}
+			return
+		}
+		again, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Decode(again)
+		if err != nil {
+			t.Fatalf("%v, of\n%s", err, again)
+		}
+		if twice, err := back.Encode(); err != nil || string(twice) != string(again) {
+			t.Errorf("%s\ncame back as\n%s", again, twice)
+		}
+	})
+}

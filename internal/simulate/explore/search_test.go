@@ -1,0 +1,326 @@
+package explore
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// newPool is a pool of this test program.
+func newPool(t *testing.T, how string, size int) *Pool {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPool([]string{self, how}, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// explorable are all locks that can be explored.
+func explorable() []Subject {
+	var all []Subject
+	for _, l := range impls.OnRedis() {
+		if s := (Subject{Lock: l.Name}); l.Store != "" && s.Refused() == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// TestSameInTwoProcesses: a seed records the same in another process, whichever lock it is.
+func TestSameInTwoProcesses(t *testing.T) {
+	seeds := 50
+	if raced {
+		seeds = 10
+	}
+	one, two := newPool(t, "explorer", 1), newPool(t, "explorer", 1)
+	for _, s := range explorable() {
+		var digests [2][]string
+		for i, p := range []*Pool{one, two} {
+			all, err := p.Search(t.Context(), s, 0, uint64(seeds))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range all {
+				if x.Failed != "" {
+					t.Errorf("%s, seed %d: %s", s.Lock, x.Seed, x.Failed)
+				}
+				digests[i] = append(digests[i], x.Digest)
+			}
+		}
+		if len(digests[0]) != seeds || len(digests[1]) != seeds {
+			t.Fatalf("%s: %d and %d digests", s.Lock, len(digests[0]), len(digests[1]))
+		}
+		for seed := range seeds {
+			if digests[0][seed] != digests[1][seed] {
+				t.Errorf("%s, seed %d: two processes recorded %s and %s", s.Lock, seed, digests[0][seed], digests[1][seed])
+			}
+		}
+		slices.Sort(digests[0])
+		if n := len(slices.Compact(digests[0])); n < seeds*9/10 {
+			t.Errorf("%s: %d seeds recorded only %d different histories", s.Lock, seeds, n)
+		}
+	}
+}
+
+// TestDefectsAreFound: what each of these locks is known for is found, made small and told.
+func TestDefectsAreFound(t *testing.T) {
+	if raced {
+		t.Skip("it takes too long with the race detector")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, c := range []struct {
+		subject  Subject
+		property string
+		within   uint64 // seeds: several times as many as it took
+	}{
+		{Subject{Lock: "set-px"}, "lease-exclusion", 100},
+		{Subject{Lock: "set-px-getdel", Faults: []string{"process-pause", "slow-network"}}, "lease-exclusion", 300},
+		{Subject{Lock: "setnx"}, "recovery", 300},
+		{Subject{Lock: "blind-renewal"}, "renewal", 200},
+		{Subject{Lock: "shared-token", Faults: []string{"holder-stall", "process-pause"}}, "lease-exclusion", 600},
+		{Subject{Lock: "reentrant-flag"}, "reentrancy", 20},
+		{Subject{Lock: "redlock", Deployment: "five", Faults: []string{"node-restart", "partition"}}, "lease-exclusion", 600},
+		{Subject{Lock: "redlock", Deployment: "five", Faults: []string{"clock-forward", "partition"}}, "lease-exclusion", 600},
+		{Subject{Lock: "redisson", Faults: []string{"process-pause"}}, "mutual-exclusion", 200},
+		{Subject{Lock: "fenced", Deployment: "replica", Faults: []string{"failover"}}, "lease-exclusion", 200},
+	} {
+		name := strings.Join(append([]string{c.subject.Lock, c.property}, c.subject.Faults...), " ")
+		t.Run(name, func(t *testing.T) {
+			for seed := range c.within {
+				x, err := c.subject.Try(seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Contains(x.Violated, c.property) {
+					continue
+				}
+				x.Violated = []string{c.property}
+				told, err := c.subject.Tell([]Seed{x}, 1, time.Minute)
+				if err != nil || len(told.Stories) != 1 || len(told.Nondeterministic) > 0 {
+					t.Fatalf("%+v, %v", told, err)
+				}
+				s := told.Stories[0]
+				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
+				for i := range s.Case.Plan.Steps { // nothing can be left out alone
+					less := s.Case.clone()
+					less.Plan.Steps = slices.Delete(less.Plan.Steps, i, i+1)
+					if r, err := less.Run(); err == nil && slices.Contains(r.Violated(), c.property) {
+						t.Errorf("it shows without %s too", s.Case.Plan.Steps[i].Name)
+					}
+				}
+				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 16 || s.To.compare(s.From) > 0 || len(s.Told) == 0 || s.Picture == "" {
+					t.Errorf("%+v", s)
+				}
+				return
+			}
+			t.Errorf("not found in %d seeds", c.within)
+		})
+	}
+}
+
+// TestCampaign: what is found depends on the seeds alone, not on how many processes search.
+func TestCampaign(t *testing.T) {
+	var found [2]bytes.Buffer
+	for i := range found {
+		progress := 0
+		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 40, Stories: 2, Progress: func(Progress) { progress++ }}
+		r, err := c.Run(t.Context(), newPool(t, "explorer", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if progress == 0 || len(r.Locks) != 2 || r.Locks[0].Seeds != 40 || len(r.Locks[0].Stories) == 0 || len(r.Locks[0].Met) == 0 {
+			t.Errorf("%+v", r.Locks[0])
+		}
+		for _, p := range r.Locks[1].Properties {
+			if p.Broken > 0 {
+				t.Errorf("set-px-lua breaks %s, which it claims, in seed %d", p.Property, p.FirstBroken)
+			}
+		}
+		if err := json.NewEncoder(&found[i]).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(found[0].Bytes(), found[1].Bytes()) {
+		t.Errorf("one process found\n%s\ntwo\n%s", &found[0], &found[1])
+	}
+}
+
+// TestCampaignInTime: one that has only so much time ends, and has tried every lock.
+func TestCampaignInTime(t *testing.T) {
+	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Stories: 1}
+	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range r.Locks {
+		if l.Seeds < batch {
+			t.Errorf("%s: %d seeds", l.Lock, l.Seeds)
+		}
+	}
+}
+
+// TestDeadExplorer: of a process that dies only the seed is lost at which it did.
+func TestDeadExplorer(t *testing.T) {
+	all, err := newPool(t, "mortal", 1).Search(t.Context(), Subject{Lock: "any"}, 0, 4)
+	if err != nil || len(all) != 4 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for i, x := range all {
+		failed := x.Failed != ""
+		if x.Seed != uint64(i) || failed != (i == 2) {
+			t.Errorf("%+v", x)
+		}
+	}
+	if !strings.Contains(all[2].Failed, "out of ideas") {
+		t.Errorf("nothing of its last words: %s", all[2].Failed)
+	}
+}
+
+// TestNondeterministic: a seed that records something else when it is run again is reported, and not told.
+func TestNondeterministic(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := Subject{Lock: "reentrant-flag"}
+	x, err := s.Try(1)
+	if err != nil || len(x.Violated) == 0 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	x.Digest = "another"
+	told, err := s.Tell([]Seed{x}, 4, time.Minute)
+	if err != nil || len(told.Stories) > 0 || !slices.Equal(told.Nondeterministic, []uint64{1}) {
+		t.Errorf("%+v, %v", told, err)
+	}
+}
+
+// TestClaimsOfPlans: under several faults that is claimed which is claimed under each.
+func TestClaimsOfPlans(t *testing.T) {
+	steps := map[string]faults.Step{
+		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
+		"stall":     {Do: faults.Action{Verb: faults.Stall, By: ttl * 2}},
+		"restart":   {Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}}},
+		"slow":      {Do: faults.Action{Verb: faults.Slow, By: ttl / 20}},
+		"slower":    {Do: faults.Action{Verb: faults.Slow, By: ttl}},
+		"unheard":   {Do: faults.Action{Verb: "unheard-of"}},
+	}
+	for _, c := range []struct {
+		lock, plan string
+		holds      []string
+	}{
+		{"set-px-lua", "", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}},
+		{"set-px-lua", "slow", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}},
+		{"set-px-lua", "slow slower", []string{"lease-exclusion"}},
+		{"set-px-lua", "slow stall", []string{"lease-exclusion"}},
+		{"set-px-lua", "stall restart", nil},
+		{"set-px-lua", "unheard", nil},
+		{"set-px", "stall", nil},
+		{"none", "", nil},
+	} {
+		plan := faults.Plan{}
+		for name := range strings.FieldsSeq(c.plan) {
+			plan.Steps = append(plan.Steps, steps[name])
+		}
+		trial, err := Case{Lock: c.lock, Deployment: "single", Workload: "counter", Plan: plan, Params: workloads.Params{Clients: 2, Processes: 2, TTL: ttl}}.Trial()
+		if err != nil && c.plan != "unheard" {
+			t.Fatal(err)
+		}
+		var holds []string
+		for _, claim := range trial.Claims {
+			if claim.Expected == 1 {
+				holds = append(holds, claim.Property)
+			}
+		}
+		if !slices.Equal(holds, c.holds) {
+			t.Errorf("%s under %q claims %q, want %q", c.lock, c.plan, holds, c.holds)
+		}
+	}
+}
+
+// TestStepsAreFaultsOfTheTable: whatever is chosen is an instance of faults of which something is said.
+func TestStepsAreFaultsOfTheTable(t *testing.T) {
+	known := map[string]bool{}
+	for _, f := range faults.All() {
+		known[f.Name] = true
+	}
+	for _, s := range explorable() {
+		for seed := range uint64(200) {
+			c, strategy, err := s.Choose(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial, err := c.Trial()
+			if err != nil {
+				t.Errorf("%s, seed %d, %s: %v", s.Lock, seed, strategy, err)
+			}
+			for _, step := range c.Plan.Steps {
+				if step.Name == "" {
+					t.Errorf("%s, seed %d: a step without a name: %+v", s.Lock, seed, step)
+				}
+				for _, kind := range kinds(step, trial) {
+					if !known[kind] {
+						t.Errorf("%s, seed %d: %s counts as %s, and there is no such fault", s.Lock, seed, step.Name, kind)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestMended: what was found in a lock that claimed otherwise, and was mended, does not show again. The cases are as they
+// were found.
+func TestMended(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	files, err := filepath.Glob("testdata/mended/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		f, err := ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(r.Violated(), f.Property) {
+			t.Errorf("%s: %s is violated again: %s", name, f.Property, r.Verdict.Finding(f.Property).Witness.Story)
+		}
+		if r.Void != "" {
+			t.Errorf("%s: %s", name, r.Void)
+		}
+	}
+}
+
+// TestOrphanedExplorer: a process whose harness is gone ends at once, whatever it was doing.
+func TestOrphanedExplorer(t *testing.T) {
+	p := newPool(t, "explorer", 1)
+	e := <-p.idle
+	if err := json.NewEncoder(e.in).Encode(request{Subject: Subject{Lock: "redlock"}, Count: 1_000_000}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // it is in the middle of it, or about to be
+	e.in.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- e.cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("it goes on")
+		e.end()
+	}
+}

@@ -1,0 +1,278 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// The most that making a case small may cost. The number of trials decides, so that the outcome is the same everywhere;
+// the time is for machines on which that would take too long.
+const (
+	mostTrials = 1200
+	mostTime   = 25 * time.Second
+)
+
+// Shrunk is a case that was made small.
+type Shrunk struct {
+	*Run
+	Property string `json:"property"`
+	Trials   int    `json:"trials"`
+	CutOff   bool   `json:"cut_off,omitempty"` // by the time that it took: it may be smaller still
+}
+
+// Operations is how many operations of clients there are, but for those of the epilogue.
+func (r *Run) Operations() int {
+	n := 0
+	for _, op := range r.Ops {
+		if op.Client != histories.Harness && int(op.Client) < r.Params.Clients && op.Kind != histories.Inject && op.Kind != histories.Heal {
+			n++
+		}
+	}
+	return n
+}
+
+// Shrink makes a case that violates a property as small as it can while it still does: fewer faults first, then fewer
+// clients and iterations, then plainer times. What is found is a local minimum: nothing that is left can be left out
+// alone.
+func (r *Run) Shrink(property string) *Shrunk {
+	s := &shrinker{Shrunk: Shrunk{Run: r, Property: property}, until: time.Now().Add(mostTime)}
+	for {
+		before := s.size()
+		s.dropSteps()
+		s.shortenTurns()
+		s.dropClients()
+		s.simplify()
+		s.plainTimes()
+		if s.size() == before || s.spent() {
+			break
+		}
+	}
+	s.inTurn()
+	s.dropSteps() // what had clients come in turn is not needed where they are told to
+	return &s.Shrunk
+}
+
+type shrinker struct {
+	Shrunk
+	until time.Time
+}
+
+func (s *shrinker) spent() bool {
+	s.CutOff = s.CutOff || !time.Now().Before(s.until)
+	return s.CutOff || s.Trials >= mostTrials
+}
+
+// try runs a changed case, and takes it where the property is still violated and it is no larger.
+func (s *shrinker) try(change func(*Case)) bool {
+	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
+}
+
+func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
+	if s.spent() {
+		return false
+	}
+	c := s.Case.clone()
+	change(&c)
+	s.Trials++
+	r, err := c.Run()
+	if err != nil || !slices.Contains(r.Violated(), s.Property) || !accept(r) {
+		return false
+	}
+	s.Run = r
+	return true
+}
+
+// clone shares nothing that is changed.
+func (c Case) clone() Case {
+	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
+	c.Plan.Steps = slices.Clone(c.Plan.Steps)
+	for i := range c.Plan.Steps {
+		step := &c.Plan.Steps[i]
+		step.Do.Nodes = slices.Clone(step.Do.Nodes)
+		if step.When.On != nil {
+			on := *step.When.On
+			step.When.On = &on
+		}
+	}
+	return c
+}
+
+// dropSteps leaves faults out, half of them at once if that works, else one by one.
+func (s *shrinker) dropSteps() {
+	for n := (len(s.Plan.Steps) + 1) / 2; n > 0; n /= 2 {
+		for i := 0; i < len(s.Plan.Steps); {
+			if to := min(i+n, len(s.Plan.Steps)); !s.try(func(c *Case) { c.Plan.Steps = slices.Delete(c.Plan.Steps, i, to) }) {
+				i += n
+			}
+		}
+	}
+}
+
+// shortenTurns has each client work as rarely as possible.
+func (s *shrinker) shortenTurns() {
+	for c := int32(s.Params.Clients) - 1; c >= 0; c-- {
+		have := s.turns(c)
+		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // the more there are, the less one counts
+			if s.try(func(x *Case) { x.Plan.Rest(c, n) }) {
+				break
+			}
+		}
+	}
+}
+
+// turns is how often a client asks.
+func (s *shrinker) turns(client int32) uint64 {
+	for _, t := range s.Plan.Turns {
+		if t.Client == client {
+			return t.Iterations
+		}
+	}
+	n := uint64(0)
+	for _, op := range s.Ops {
+		if op.Client == client && op.Kind == histories.Acquire {
+			n++
+		}
+	}
+	return n
+}
+
+// dropClients leaves out those who do nothing, the last of them.
+func (s *shrinker) dropClients() {
+	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
+		last := int32(s.Params.Clients) - 1
+		if !s.try(func(c *Case) {
+			c.Params.Clients--
+			c.Params.Processes = min(c.Params.Processes, c.Params.Clients)
+			c.Plan.Turns = slices.DeleteFunc(c.Plan.Turns, func(t faults.Turns) bool { return t.Client == last })
+		}) {
+			return
+		}
+	}
+}
+
+// simplify tries what makes a case plainer without making it larger.
+func (s *shrinker) simplify() {
+	if s.Property != "resource-integrity" && s.Property != "reentrancy" && s.Workload != "contend" {
+		s.try(func(c *Case) { c.Workload = "contend" })
+	}
+	s.try(func(c *Case) { c.Params.Processes = c.Params.Clients })
+	s.try(func(c *Case) { c.Params.Wait = 0 })
+	s.try(func(c *Case) { c.Deployment = plainer(c.Deployment) })
+	for i := range s.Plan.Steps {
+		s.plainTrigger(i)
+		for len(s.Plan.Steps[i].Do.Nodes) > 1 && s.fewerNodes(i) {
+		}
+		s.try(func(c *Case) {
+			if step := &c.Plan.Steps[i]; step.Do.OneWay {
+				step.Do.OneWay, step.Name = false, "partition"
+			}
+		})
+		s.try(func(c *Case) { c.Plan.Steps[i].Do.Silent = false })
+		s.try(func(c *Case) { c.Plan.Steps[i].Do.Keeps = false })
+	}
+}
+
+// plainer is a deployment with less to it, on which the same lock runs.
+func plainer(deployment string) string {
+	switch deployment {
+	case "replica":
+		return "single"
+	case "five-delayed":
+		return "five"
+	}
+	return deployment
+}
+
+func (s *shrinker) fewerNodes(step int) bool {
+	for i := range s.Plan.Steps[step].Do.Nodes {
+		if s.try(func(c *Case) { c.Plan.Steps[step].Do.Nodes = slices.Delete(c.Plan.Steps[step].Do.Nodes, i, i+1) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainTrigger puts a step that is due at a time, or at a command, at a moment of a client instead, and one of a later
+// iteration into the first: a moment is the same on another machine.
+func (s *shrinker) plainTrigger(i int) {
+	when := s.Plan.Steps[i].When
+	points := []workloads.Point{workloads.Granted, workloads.Working, workloads.Releasing, workloads.Asking}
+	if when.Later > 0 || when.On != nil && !faults.OnItsWay(s.Plan.Steps[i].Do.Verb) {
+		for client := range int32(s.Params.Clients) {
+			for _, point := range points {
+				at := workloads.Moment{Client: client, Iteration: 0, Point: point}
+				if s.try(func(c *Case) { c.Plan.Steps[i].When = faults.Trigger{At: at} }) {
+					return
+				}
+			}
+		}
+	}
+	for iteration := range when.At.Iteration {
+		if s.try(func(c *Case) { c.Plan.Steps[i].When.At.Iteration = iteration }) {
+			return
+		}
+	}
+}
+
+// plainTimes makes durations round, and as a rule shorter.
+func (s *shrinker) plainTimes() {
+	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
+	for i := range s.Plan.Steps {
+		for _, of := range []func(*faults.Step) *time.Duration{
+			func(x *faults.Step) *time.Duration { return &x.For },
+			func(x *faults.Step) *time.Duration { return &x.When.Later },
+			func(x *faults.Step) *time.Duration { return &x.Do.By },
+			func(x *faults.Step) *time.Duration { return &x.Do.Wait },
+		} {
+			if *of(&s.Plan.Steps[i]) == 0 || s.Plan.Steps[i].Do.Verb == faults.Drift && of(&s.Plan.Steps[i]) == &s.Plan.Steps[i].Do.By {
+				continue
+			}
+			for _, d := range round {
+				if *of(&s.Plan.Steps[i]) < 0 {
+					d = -d
+				}
+				if s.try(func(c *Case) { s.setTime(&c.Plan.Steps[i], of, d) }) {
+					break
+				}
+			}
+		}
+	}
+	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // the longer each holds, the fewer do
+		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
+			break
+		}
+	}
+	s.try(func(c *Case) { c.Params.Think = time.Millisecond })
+}
+
+// setTime sets one duration of a step, and the one that must be as long.
+func (s *shrinker) setTime(step *faults.Step, of func(*faults.Step) *time.Duration, d time.Duration) {
+	same := (step.For - step.Do.By).Abs() < time.Microsecond
+	*of(step) = d
+	if same && (of(step) == &step.For || of(step) == &step.Do.By) {
+		step.For, step.Do.By = d, d
+	}
+}
+
+// inTurn has clients ask in the order in which they were granted the lock, each when the one before was: the story is
+// easier to follow, and the same on a machine whose timing is another.
+func (s *shrinker) inTurn() {
+	var order []int32
+	grants := slices.Clone(s.Ops)
+	slices.SortStableFunc(grants, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+	for _, op := range grants {
+		if op.Kind == histories.Acquire && op.Outcome == histories.OK && int(op.Client) < s.Params.Clients && !slices.Contains(order, op.Client) {
+			order = append(order, op.Client)
+		}
+	}
+	for i := 1; i < len(order); i++ {
+		before := workloads.Moment{Client: order[i-1], Point: workloads.Granted}
+		gate := faults.Gate{Client: order[i], Until: before, Patience: time.Duration(i+2) * s.Params.TTL}
+		s.tryIf(func(c *Case) { c.Plan.Gates = append(c.Plan.Gates, gate) }, func(*Run) bool { return true })
+	}
+}

@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lockbench/internal/world/proxy"
+)
+
+// inPair runs f in virtual time with the two ends of a connection.
+func inPair(t *testing.T, f func(t *testing.T, client, server *conn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1, latency, 1)
+		defer n.Close()
+		client, server := n.connect(0, 0)
+		f(t, client, server)
+	})
+}
+
+func TestMessagesArriveInOrder(t *testing.T) {
+	inPair(t, func(t *testing.T, client, server *conn) {
+		const messages = 200
+		go func() {
+			b := make([]byte, 3)
+			for i := range byte(messages) {
+				b[0], b[1], b[2] = i, i, i
+				if n, err := client.Write(b); n != len(b) || err != nil {
+					t.Error(n, err)
+				}
+				time.Sleep(latency / 20) // far less than the spread of the delays
+			}
+			client.Close()
+			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("write after close: %v", err)
+			}
+		}()
+		last, b := time.Now(), make([]byte, 2) // less than a message
+		for i := range byte(messages) {
+			for _, want := range [][]byte{{i, i}, {i}} {
+				if n, err := server.Read(b); !bytes.Equal(b[:n], want) || err != nil {
+					t.Fatalf("got %v, want %v (%v)", b[:n], want, err)
+				}
+			}
+			if !time.Now().After(last) {
+				t.Errorf("message %d arrived together with the one before", i)
+			}
+			last = time.Now()
+		}
+		if _, err := server.Read(b); err != io.EOF {
+			t.Errorf("at the end: %v", err)
+		}
+	})
+}
+
+// wire is what delays may depend on.
+type wire struct {
+	seed                uint64
+	process, node, dial int
+}
+
+// delays are how long messages of a link take there and back, after others have dialled so many times.
+func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
+	synctest.Test(t, func(*testing.T) {
+		n := New(l.node+1, latency, l.seed)
+		defer n.Close()
+		for range others {
+			n.connect(100, l.node)
+		}
+		for range l.dial {
+			n.connect(l.process, l.node)
+		}
+		client, server := n.connect(l.process, l.node)
+		takes := func(from, to *conn) time.Duration {
+			sent := time.Now()
+			from.Write([]byte("x"))
+			to.Read(make([]byte, 10))
+			return time.Since(sent)
+		}
+		for range 10 {
+			there, back = append(there, takes(client, server)), append(back, takes(server, client))
+		}
+	})
+	return there, back
+}
+
+// alike says whether delays differ by no more than which instants a connection happens to own.
+func alike(a, b []time.Duration) bool {
+	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
+}
+
+func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
+	links := []wire{{1, 0, 0, 0}, {2, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0}, {1, 1, 1, 0}}
+	for i, l := range links {
+		there, back := delays(t, l, 0)
+		if alike(there, back) {
+			t.Errorf("%+v: both directions have the same delays", l)
+		}
+		if again, _ := delays(t, l, 7); !alike(there, again) {
+			t.Errorf("%+v: the delays depend on what others do", l)
+		}
+		l.dial = 3
+		if again, _ := delays(t, l, 0); !slices.Equal(there, again) {
+			t.Errorf("%+v: the delays depend on the connection", l)
+		}
+		for _, other := range links[:i] {
+			if same, _ := delays(t, other, 0); alike(there, same) {
+				t.Errorf("%+v has the delays of %+v", l, other)
+			}
+		}
+	}
+}
+
+// TestOneInstant: when what is written at one instant arrives depends neither on who writes first nor on which connection.
+func TestOneInstant(t *testing.T) {
+	arrivals := func(order []string, conns []int) map[string]time.Duration {
+		at := map[string]time.Duration{}
+		synctest.Test(t, func(*testing.T) {
+			n := New(1, latency, 1)
+			defer n.Close()
+			var clients, servers [3]*conn
+			for i := range clients {
+				clients[i], servers[i] = n.connect(0, 0)
+			}
+			start := time.Now()
+			for i, said := range order {
+				clients[conns[i]].Write([]byte(said))
+			}
+			time.Sleep(apart)
+			for _, s := range servers {
+				for _, m := range s.in.queue {
+					at[string(m.bytes)] = m.at.Sub(start)
+				}
+			}
+		})
+		return at
+	}
+	all := []string{"a", "b", "c"}
+	want := arrivals(all, []int{0, 1, 2})
+	if len(want) != 3 || want["a"] == want["b"] || want["b"] == want["c"] {
+		t.Errorf("they arrive at %v", want)
+	}
+	for _, order := range [][]string{all, {"c", "b", "a"}, {"b", "c", "a"}} {
+		for _, conns := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 0, 2}} {
+			if got := arrivals(order, conns); !maps.Equal(got, want) {
+				t.Errorf("%v by %v: they arrive at %v, and else at %v", order, conns, got, want)
+			}
+		}
+	}
+}
+
+func TestEachDirectionOwnsItsInstants(t *testing.T) {
+	inPair(t, func(t *testing.T, client, server *conn) {
+		total, table := time.Duration(0), &client.out.pair.link.timetable
+		const messages = 1000
+		for i := range uint64(messages) {
+			time.Sleep(10*latency + 7*time.Nanosecond) // so that no message waits for the one before
+			sent := time.Now()
+			client.Write([]byte("x"))
+			if _, err := server.Read(make([]byte, 10)); err != nil {
+				t.Fatal(err)
+			}
+			took := time.Since(sent)
+			if took < latency/2 || took > latency*3/2+quantum {
+				t.Errorf("it took %v", took)
+			}
+			want, back := table.residue(proxy.ToServer, i+1), table.residue(proxy.ToClient, i+1)
+			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != want || residue == back || min(residue, back) < Reserved {
+				t.Errorf("it arrived at %v, what is its own is %v, and of the way back %v", residue, want, back)
+			}
+			total += took
+		}
+		if mean := total / messages; mean < latency*9/10 || mean > latency*11/10 {
+			t.Errorf("mean latency %v", mean)
+		}
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	inPair(t, func(t *testing.T, client, server *conn) {
+		b := make([]byte, 10)
+		start := time.Now()
+		server.SetDeadline(start.Add(time.Second))
+		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		if late := time.Since(start) - time.Second; late <= 0 || late > quantum {
+			t.Errorf("the deadline came %v late, want an instant of its own", late)
+		}
+		if _, err := server.Write(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		client.Write([]byte("x"))
+		time.Sleep(time.Second)
+		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read after the deadline: %v", err)
+		}
+		server.SetDeadline(time.Time{})
+		if n, err := server.Read(b); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		// A deadline that is set while a read waits ends that read.
+		go func() { time.Sleep(time.Second); server.SetReadDeadline(time.Now()) }()
+		if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseIsSeenAtBothEnds(t *testing.T) {
+	inPair(t, func(t *testing.T, client, server *conn) {
+		idle := func(want error) {
+			t.Helper()
+			raw, err := client.SyscallConn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := raw.Read(nil); err != want {
+				t.Errorf("a pool sees %v, want %v", err, want)
+			}
+		}
+		idle(nil)
+		server.Write([]byte("x"))
+		server.Close()
+		idle(nil) // it is under way
+		time.Sleep(time.Second)
+		idle(errUnread)
+		if _, err := client.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		idle(io.EOF)
+		client.Close()
+		idle(net.ErrClosed)
+	})
+}
+
+func TestCloseEndsAWaitingRead(t *testing.T) {
+	inPair(t, func(t *testing.T, client, server *conn) {
+		go func() { time.Sleep(time.Second); server.Close() }()
+		if _, err := server.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+		closed := time.Now()
+		if _, err := client.Read(make([]byte, 1)); err != io.EOF || time.Since(closed) < latency/2 {
+			t.Errorf("%v after %v", err, time.Since(closed))
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/internal/drive/inject"
+	"lockbench/internal/world/proxy"
+)
+
+// link is the way between a process and a server, with all its connections. What goes wrong on it does so where a
+// proxy would stand: what has been sent and met no rule and no cut arrives.
+type link struct {
+	timetable timetable
+	outbox    *outbox
+	rulings   *turnstile
+	rules     proxy.Rules
+	delay     atomic.Int64
+	cut       atomic.Uint32 // a proxy.Direction
+
+	commands, roundTrips, sent, received atomic.Int64
+
+	mu    sync.Mutex // guards what follows; never held across a wait
+	pairs []*pair    // every connection, in the order in which they were made
+}
+
+var _ inject.Link = (*link)(nil)
+
+// On sets a rule.
+func (l *link) On(r proxy.Rule) (cancel func()) { return l.rules.On(r) }
+
+// Delay makes what is sent from now on arrive so much later, each way.
+func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
+
+// Cut makes a black hole of the directions. One that is no longer cut is healed: a connection on which it swallowed
+// something is closed.
+func (l *link) Cut(d proxy.Direction) {
+	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
+	for _, c := range l.all() {
+		if proxy.Direction(c.torn.Load())&healed != 0 {
+			c.sever()
+		}
+	}
+}
+
+// Counters returns the counts so far.
+func (l *link) Counters() proxy.Counters {
+	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load(), Sent: l.sent.Load(), Received: l.received.Load()}
+}
+
+// all are the connections in the order in which they were used last. Which of them a client took that ran beside
+// another must not matter.
+func (l *link) all() []*pair {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Clone(l.pairs)
+	slices.SortStableFunc(all, func(a, b *pair) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	return all
+}
+
+// add makes a connection known and gives it its number.
+func (l *link) add(c *pair) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pairs = append(l.pairs, c)
+	c.number = len(l.pairs)
+}
+
+// pair is both directions of a connection.
+type pair struct {
+	link     *link
+	number   int
+	used     atomic.Uint64 // the number of the last message to the server
+	talk     *proxy.Conversation
+	toServer *pipe
+	toClient *pipe
+	mute     atomic.Bool     // nothing that is sent from now on arrives, either way
+	torn     atomic.Uint32   // where a cut swallowed something: a proxy.Direction
+	ctx      context.Context // ends with the connection
+	cancel   context.CancelFunc
+}
+
+// sever closes the connection for both sides: what was on its way before arrives, and nothing after it.
+func (c *pair) sever() {
+	c.cancel()
+	for _, p := range []*pipe{c.toServer, c.toClient} {
+		p.mu.Lock()
+		p.held = held{deciding: p.held.deciding}
+		if !p.void {
+			p.void = true
+			p.put(nil, p.turn())
+		}
+		p.mu.Unlock()
+	}
+}
+
+// died is what becomes of a connection whose client is no more.
+func (c *pair) died() {
+	c.sever()
+	c.toServer.mu.Lock()
+	c.toServer.ended = true
+	c.toServer.mu.Unlock()
+	c.toClient.abandon()
+}
+
+// resume lets a connection go on of which one side stood still.
+func (c *pair) resume() {
+	c.toServer.resume()
+	c.toClient.resume()
+}
+
+// held is what was sent and is not under way: its sender stands still, or a rule decides on what was sent before.
+type held struct {
+	chunks   [][]byte     // as they were written; nil: the end
+	parts    []proxy.Part // of the chunk before these
+	deciding bool
+}
+
+// advance sends what is held as far as it goes. The mutex is held.
+func (p *pipe) advance() {
+	for !p.held.deciding && !p.writer.still() {
+		if len(p.held.parts) > 0 {
+			part := p.held.parts[0]
+			p.held.parts = p.held.parts[1:]
+			p.meet(part)
+			continue
+		}
+		if len(p.held.chunks) == 0 {
+			return
+		}
+		chunk := p.held.chunks[0]
+		p.held.chunks = p.held.chunks[1:]
+		p.held.parts = p.cut(chunk)
+	}
+}
+
+// cut finds the commands, replies and messages in what was written.
+func (p *pipe) cut(chunk []byte) []proxy.Part {
+	if chunk == nil {
+		return []proxy.Part{{}}
+	}
+	parts, count := p.pair.talk.Said, &p.pair.link.sent
+	if p.direction == proxy.ToClient {
+		parts, count = p.pair.talk.Answered, &p.pair.link.received
+	}
+	count.Add(int64(len(chunk)))
+	var all []proxy.Part
+	for part := range parts(chunk) {
+		part.Bytes = slices.Clone(part.Bytes)
+		all = append(all, part)
+	}
+	return all
+}
+
+// whole is cut for what is one command or reply, as nearly all is, and costs less; false: it is something else.
+func (p *pipe) whole(chunk []byte) (proxy.Part, bool) {
+	count := &p.pair.link.sent
+	if p.direction == proxy.ToClient {
+		count = &p.pair.link.received
+	}
+	part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer)
+	if ok {
+		count.Add(int64(len(chunk)))
+	}
+	return part, ok
+}
+
+// meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
+// an instant of its own: several servers may be asked at once, and the first command decides for all.
+func (p *pipe) meet(part proxy.Part) {
+	link, turn := p.pair.link, p.turn()
+	if !part.Met {
+		p.pass(part.Bytes, turn)
+		return
+	}
+	part.Command.Conn, part.Command.Nth = p.pair.number, int(link.commands.Load())
+	if part.At == proxy.Request {
+		part.Command.Nth = int(link.commands.Add(1))
+		if part.First {
+			link.roundTrips.Add(1)
+		}
+	}
+	rules := link.rules.Matching(part.At, part.Command)
+	if len(rules) == 0 {
+		p.pass(part.Bytes, turn)
+		return
+	}
+	p.held.deciding = true
+	begin := link.rulings.next()
+	go func() {
+		time.Sleep(begin)
+		p.decide(part, turn, rules)
+	}()
+}
+
+// decide does what the first rule says that does not let the part pass.
+func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
+	fate := proxy.Pass
+	for _, rule := range rules {
+		if fate = rule(p.pair.ctx, part.Command); fate != proxy.Pass {
+			break
+		}
+	}
+	if fate == proxy.Close || fate == proxy.Drop && part.At != proxy.Message {
+		p.pair.sever()
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held.deciding = false
+	switch fate {
+	case proxy.Pass:
+		p.pass(part.Bytes, turn)
+	case proxy.Silent:
+		p.pair.mute.Store(true)
+	}
+	p.advance()
+}
+
+// pass sends bytes, or the end, unless the connection or a cut swallows them.
+func (p *pipe) pass(b []byte, turn turn) {
+	switch {
+	case p.void || p.pair.mute.Load():
+	case proxy.Direction(p.pair.link.cut.Load())&p.direction != 0:
+		p.pair.torn.Or(uint32(p.direction))
+	default:
+		p.put(b, turn)
+	}
+}
+
+// resume sends what its writer did not get to send, and has its reader find what came meanwhile, each at an instant
+// of its own.
+func (p *pipe) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := time.Now().Add(1)
+	p.awake = at
+	for i := range p.queue {
+		m := &p.queue[i]
+		if m.at.Before(at) {
+			m.at = own(at, time.Duration(m.at.UnixNano())%quantum)
+		}
+		at = m.at.Add(1)
+		p.last = m.at
+	}
+	p.advance()
+	p.look()
+}

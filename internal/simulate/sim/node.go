@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockbench/internal/drive/faults"
+)
+
+// node is an emulated server, which can be killed and started again.
+type node struct {
+	place
+	mu     sync.Mutex
+	server *miniredis.Miniredis // nil: it is dead
+	gains  time.Duration        // of its clock, in each second
+	since  time.Time            // when that was last reckoned
+	ahead  time.Duration        // of everybody's clock is this one, by what it jumped and gained
+	serves []*served            // its connections so far
+	lua    bool                 // scripts are run, rather than their twins
+}
+
+// begin starts an emulator for the node.
+func (n *node) begin() *miniredis.Miniredis {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	c, err := m.Dial() // which starts it, without a port
+	if err != nil {
+		panic(err) // impossible: nothing outside this process is touched
+	}
+	c.Close()
+	known := new(sync.Map)
+	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		n.catchUp()
+		return n.tells(peer, command) || !n.lua && scripted(m, known, peer, command, args)
+	})
+	return m
+}
+
+// tells answers TIME where the clock is not the emulator's.
+func (n *node) tells(peer *server.Peer, command string) bool {
+	n.mu.Lock()
+	ahead := n.ahead
+	n.mu.Unlock()
+	if command != "TIME" || ahead == 0 {
+		return false
+	}
+	now := time.Now().Add(ahead).UnixMicro()
+	peer.WriteLen(2)
+	peer.WriteBulk(strconv.FormatInt(now/1e6, 10))
+	peer.WriteBulk(strconv.FormatInt(now%1e6, 10))
+	return true
+}
+
+// running is the emulator, nil where it is dead.
+func (n *node) running() *miniredis.Miniredis {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server
+}
+
+// accept keeps a connection, to close it when the server is killed.
+func (n *node) accept(s *served) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.serves = append(n.serves, s)
+}
+
+// kill ends it, and with it its connections and all that it knew.
+func (n *node) kill() {
+	n.start()
+	n.mu.Lock()
+	server, serves := n.server, n.serves
+	n.server, n.serves = nil, nil
+	n.mu.Unlock()
+	for _, s := range serves {
+		s.Close()
+	}
+	if server != nil {
+		server.Close()
+	}
+}
+
+// restart starts it with nothing, or with what a copy has.
+func (n *node) restart(with contents) {
+	server := n.begin()
+	with.load(server)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil {
+		n.server = server
+	}
+}
+
+// bounce kills it and starts it again, at once or when it is healed, with nothing or with all that it knew.
+func (n *node) bounce(a faults.Action) (heal func(), err error) {
+	var knows contents
+	if a.Keeps {
+		if knows, err = n.contents(); err != nil {
+			return nil, err // it is dead: whoever killed it says with what it comes back
+		}
+	}
+	n.kill()
+	if a.By > 0 {
+		return func() { n.restart(knows) }, err // also at the end, for the epilogue
+	}
+	n.restart(knows)
+	return nil, err
+}
+
+// drift has the clock gain so much in each second from now on.
+func (n *node) drift(by time.Duration) {
+	n.catchUp()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gains, n.since = by, time.Now()
+}
+
+// setRight sets the clock of a server that is dead right, and has it go as it should.
+func (n *node) setRight() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ahead, n.gains = 0, 0
+}
+
+// catchUp moves the clock by what it gained. Nobody can tell whether it does so all the time, or whenever a command
+// comes.
+func (n *node) catchUp() {
+	n.mu.Lock()
+	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
+	n.since = time.Now()
+	n.mu.Unlock()
+	if by != 0 && n.running() != nil {
+		_ = n.jump(by)
+	}
+}
+
+// jump moves the clock: the leases that there are end so much earlier, or later where it is less than nothing, and
+// the server says another time.
+func (n *node) jump(by time.Duration) error {
+	server := n.running()
+	if server == nil {
+		return errors.New("the server is dead")
+	}
+	n.mu.Lock()
+	n.ahead += by
+	n.mu.Unlock()
+	for _, key := range server.Keys() {
+		switch left := server.TTL(key); {
+		case left == 0: // for ever
+		case left <= by:
+			server.Del(key)
+		default:
+			server.SetTTL(key, left-by)
+		}
+	}
+	return nil
+}
+
+// evict drops a key.
+func (n *node) evict(key string) error {
+	if server := n.running(); server == nil || !server.Del(key) {
+		return errors.New("there was no such key to drop")
+	}
+	return nil
+}
+
+// contents is what a server knew at a time: what a replica has of its primary.
+type contents []entry
+
+// entry is a key. Which field counts depends on its type.
+type entry struct {
+	key    string
+	until  time.Time // zero: for ever
+	text   string
+	list   []string
+	fields map[string]string
+}
+
+// contents copies all that the server has.
+func (n *node) contents() (contents, error) {
+	server := n.running()
+	if server == nil {
+		return nil, errors.New("the server is dead")
+	}
+	var all contents
+	for _, key := range server.Keys() {
+		e := entry{key: key}
+		if left := server.TTL(key); left > 0 {
+			e.until = time.Now().Add(left)
+		}
+		var err error
+		switch kind := server.Type(key); kind {
+		case "string":
+			e.text, err = server.Get(key)
+		case "list":
+			e.list, err = server.List(key)
+		case "hash":
+			var names []string
+			names, err = server.HKeys(key)
+			e.fields = map[string]string{}
+			for _, name := range names {
+				e.fields[name] = server.HGet(key, name)
+			}
+		default:
+			err = fmt.Errorf("nobody knows how to copy a %s to a replica", kind)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// load puts into a server what is not over by now.
+func (c contents) load(server *miniredis.Miniredis) {
+	for _, e := range c {
+		left := time.Until(e.until)
+		if !e.until.IsZero() && left <= 0 {
+			continue
+		}
+		var err error
+		switch {
+		case e.list != nil:
+			_, err = server.Push(e.key, e.list...)
+		case e.fields != nil:
+			for name, value := range e.fields {
+				server.HSet(e.key, name, value)
+			}
+		default:
+			err = server.Set(e.key, e.text)
+		}
+		if err != nil {
+			panic(err) // impossible: the server is empty
+		}
+		if !e.until.IsZero() {
+			server.SetTTL(e.key, left)
+		}
+	}
+}

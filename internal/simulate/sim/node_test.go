@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+)
+
+// lasts is how long a lease of a second keeps another process out.
+func lasts(t *testing.T, w *world) time.Duration {
+	t.Helper()
+	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
+	if _, err := w.processes[0].lock.Acquire(ctx, req); err != nil {
+		t.Error(err)
+		return 0
+	}
+	began := time.Now()
+	for time.Since(began) < time.Minute {
+		if _, err := w.processes[1].lock.Acquire(ctx, req); err == nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// TestDrift: under a clock that gains a second in each a lease lasts half as long, and under one that loses half of
+// each twice as long; once that is healed it lasts as long as it was asked for.
+func TestDrift(t *testing.T) {
+	for by, want := range map[time.Duration]time.Duration{
+		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
+	} {
+		inWorld(t, "set-px-lua", func(w *world) {
+			heal := did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: by})
+			if took := lasts(t, w); (took - want).Abs() > 20*time.Millisecond {
+				t.Errorf("with a clock that gains %v in a second a lease of a second lasted %v, not %v", by, took, want)
+			}
+			heal()
+			time.Sleep(10 * time.Second)
+			if took := lasts(t, w); (took - time.Second).Abs() > 20*time.Millisecond {
+				t.Errorf("once a clock that gained %v in a second was healed a lease of a second lasted %v", by, took)
+			}
+		})
+	}
+}
+
+// TestDriftCountsFromItsBeginning: what a lease has lost until then, and after it, it loses as usual.
+func TestDriftCountsFromItsBeginning(t *testing.T) {
+	inWorld(t, "set-px-lua", func(w *world) {
+		var heal func()
+		time.AfterFunc(200*time.Millisecond, func() { heal = did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })
+		time.AfterFunc(400*time.Millisecond, func() { heal() })
+		if took := lasts(t, w); (took - 800*time.Millisecond).Abs() > 20*time.Millisecond {
+			t.Errorf("with a clock that gained 200ms a lease of a second lasted %v", took)
+		}
+	})
+}
+
+// TestRestart: a server that comes back with all that it knew keeps others out until the lease ends, also where it comes
+// back later; one that keeps nothing lets them in.
+func TestRestart(t *testing.T) {
+	for _, c := range []struct {
+		keeps bool
+		away  time.Duration
+		want  time.Duration // how long the lease lasts
+	}{
+		{keeps: true, want: time.Second},
+		{keeps: true, away: 300 * time.Millisecond, want: time.Second},
+		{keeps: false, want: 100 * time.Millisecond},
+		{keeps: false, away: 300 * time.Millisecond, want: 400 * time.Millisecond},
+	} {
+		inWorld(t, "set-px-lua", func(w *world) {
+			time.AfterFunc(100*time.Millisecond, func() {
+				a := faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: c.keeps, By: c.away}
+				effect, err := w.Do(context.Background(), a)
+				if err != nil {
+					t.Error(err)
+				}
+				if c.away > 0 {
+					time.AfterFunc(c.away, func() { _ = effect.Heal() })
+				}
+			})
+			if took := lasts(t, w); (took - c.want).Abs() > 20*time.Millisecond {
+				t.Errorf("keeps %t, away for %v: a lease of a second lasted %v, not %v", c.keeps, c.away, took, c.want)
+			}
+		})
+	}
+}
+
+// TestRestartKeepsEverything: of every type that a lock uses, with what is left of it.
+func TestRestartKeepsEverything(t *testing.T) {
+	inWorld(t, "set-px-lua", func(w *world) {
+		m := w.net.nodes[0].running()
+		_ = m.Set("text", "value")
+		_, _ = m.Push("list", "a", "b")
+		m.HSet("hash", "f", "1", "g", "2")
+		for _, key := range []string{"text", "list", "hash"} {
+			m.SetTTL(key, time.Minute)
+		}
+		_ = m.Set("for ever", "value")
+		before := m.Dump()
+		heal := did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true, By: time.Second})
+		time.Sleep(time.Second)
+		if w.net.nodes[0].running() != nil {
+			t.Error("it is back before it is healed")
+		}
+		heal()
+		again := w.net.nodes[0].running()
+		if after := again.Dump(); after != before {
+			t.Errorf("before:\n%safter:\n%s", before, after)
+		}
+		for _, key := range []string{"text", "list", "hash"} {
+			if left := again.TTL(key); left != 59*time.Second {
+				t.Errorf("of the minute of %s %v is left after a second", key, left)
+			}
+		}
+		if left := again.TTL("for ever"); left != 0 {
+			t.Errorf("what was for ever ends in %v", left)
+		}
+	})
+}
+
+// TestTurns: who has had its turns asks no more, that is no fault, and a trial in which all rest ends early.
+func TestTurns(t *testing.T) {
+	for _, l := range impls.OnRedis() {
+		if l.Name != "set-px-lua" {
+			continue
+		}
+		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
+		trial.Fault, trial.Params.Duration = "turns", time.Hour
+		trial.Plan = faults.Plan{Turns: []faults.Turns{{Client: 0, Iterations: 2}, {Client: 1, Iterations: 0}, {Client: 2, Iterations: 3}}}
+		m, void, err := trial.Record()
+		if err != nil || void != "" {
+			t.Fatal(void, err)
+		}
+		turns := map[int32]int{}
+		for _, line := range m.Lines {
+			switch op := line.Op; {
+			case op.Kind == histories.Inject || op.Kind == histories.Heal:
+				t.Errorf("a fault was recorded: %+v", op)
+			case op.Kind == histories.Acquire && op.Outcome == histories.OK:
+				turns[op.Client]++
+			}
+		}
+		if turns[0] != 2 || turns[1] != 0 || turns[2] != 3 {
+			t.Errorf("turns of the clients: %v", turns)
+		}
+		if end := m.Lines[len(m.Lines)-1].At; end > time.Minute {
+			t.Errorf("all rested, and it went on until %v", end)
+		}
+		return
+	}
+}
+
+// TestTokensFollowTheClock: a token is higher than the last whatever becomes of the clock, or of the counter; only where
+// both are lost it is not.
+func TestTokensFollowTheClock(t *testing.T) {
+	inWorld(t, "fenced", func(w *world) {
+		token := func() int64 {
+			l, ctx := w.processes[0].asWorkload().Lock, context.Background()
+			req := impls.Request{Key: "k", Owner: "o", TTL: time.Second}
+			h, err := l.Acquire(ctx, req)
+			for range 10 {
+				if err == nil {
+					break
+				}
+				h, err = l.Acquire(ctx, req) // its connection went with the server
+			}
+			if err := errors.Join(err, l.Release(ctx, h.Grant)); err != nil {
+				t.Error(err)
+			}
+			return h.Fence
+		}
+		first := token()
+		if now := time.Now().UnixMicro(); first > now || first < now-1e6 {
+			t.Errorf("the first is %d at %d", first, now)
+		}
+		jump := func(by time.Duration) { did(t, w, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: by}) }
+		jump(-time.Hour)
+		if second := token(); second != first+1 {
+			t.Errorf("with a clock that was set back %d follows %d", second, first)
+		}
+		jump(2 * time.Hour)
+		third := token()
+		if third < first+3600e6 {
+			t.Errorf("with a clock that was set forward %d follows %d", third, first)
+		}
+		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		fourth := token()
+		if fourth <= third {
+			t.Errorf("of a server that knows nothing %d follows %d", fourth, third)
+		}
+		if err := w.failover(0); err != nil { // of which nobody was left behind: it has the counter
+			t.Error(err)
+		}
+		if fifth := token(); fifth != fourth+1 {
+			t.Errorf("of a replica with the counter and a clock behind %d follows %d", fifth, fourth)
+		}
+		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		if sixth := token(); sixth >= fourth {
+			t.Errorf("with a clock behind and a counter that is lost %d follows %d", sixth, fourth)
+		}
+	})
+}

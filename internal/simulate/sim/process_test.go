@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// inWorld runs f in virtual time with a world of three processes, in which every process may be stopped.
+func inWorld(t *testing.T, lock string, f func(*world)) {
+	t.Helper()
+	for _, l := range impls.OnRedis() {
+		if l.Name != lock {
+			continue
+		}
+		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
+		trial.Plan = faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: faults.Pause}}}}
+		err := inBubble(func() {
+			w, err := trial.up(workloads.NewWatch())
+			if err == nil {
+				f(w)
+			}
+			if err := errors.Join(err, w.close()); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Fatalf("there is no lock %s", lock)
+}
+
+func did(t *testing.T, w *world, a faults.Action) func() {
+	t.Helper()
+	e, err := w.Do(context.Background(), a)
+	if err != nil {
+		t.Error(err)
+	}
+	return func() {
+		if err := e.Heal(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var forAMinute = impls.Request{Key: "k", Owner: "o", TTL: time.Minute, KeepAlive: true}
+
+// TestStoppedProcess: whatever is asked of a process that stands still is answered when it goes on, or not at all.
+func TestStoppedProcess(t *testing.T) {
+	inWorld(t, "fenced", func(w *world) {
+		p := w.processes[0].asWorkload()
+		h, err := p.Lock.Acquire(context.Background(), forAMinute)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		goOn := did(t, w, faults.Action{Verb: faults.Pause})
+		stopped := time.Now()
+		time.AfterFunc(time.Hour, goOn)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := p.Resource.Write(ctx, "k", 1, 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(stopped) > 2*time.Second {
+			t.Errorf("what does not wait for it: %v after %v", err, time.Since(stopped))
+		}
+		select {
+		case <-h.Lost: // its lease is over after a minute
+		case <-time.After(2 * time.Hour):
+			t.Error("no loss was told")
+		}
+		if told := time.Since(stopped); told < time.Hour || told > time.Hour+time.Second {
+			t.Errorf("the loss was told after %v", told)
+		}
+		if v, err := p.Resource.Read(context.Background(), "k", 0); v != 0 || err != nil {
+			t.Errorf("%d, %v", v, err)
+		}
+	})
+}
+
+// TestStoppedInTheMiddle: who waits for an answer that a process keeps hears nothing once its context is over.
+func TestStoppedInTheMiddle(t *testing.T) {
+	inWorld(t, "set-px-lua", func(w *world) {
+		time.AfterFunc(oneWay/4, func() { w.processes[0].stop() }) // before anything can have come back
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestKilled: nobody hears of a process that was killed, others go on, and its hold expires.
+func TestKilled(t *testing.T) {
+	inWorld(t, "redisson", func(w *world) {
+		ctx, p := context.Background(), w.processes[0].asWorkload()
+		if _, err := p.Lock.Acquire(ctx, forAMinute); err != nil {
+			t.Error(err)
+		}
+		waits := make(chan error)
+		go func() {
+			_, err := p.Lock.Acquire(ctx, impls.Request{Key: "k", Owner: "other", TTL: time.Minute, Wait: -1})
+			waits <- err
+		}()
+		time.Sleep(time.Second)
+		did(t, w, faults.Action{Verb: faults.Kill})
+		killed := time.Now()
+		_, readErr := p.Resource.Read(ctx, "k", 0)
+		for what, err := range map[string]error{"who waits": <-waits, "a write": p.Resource.Write(ctx, "k", 1, 0), "a read": readErr, "running": p.Running(ctx)} {
+			if !errors.Is(err, workloads.ErrGone) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if took := time.Since(killed); took > time.Second {
+			t.Errorf("it took %v to hear of it", took)
+		}
+		_, err := w.processes[1].asLock().Acquire(ctx, impls.Request{Key: "k", Owner: "o", TTL: time.Minute, Wait: -1})
+		if took := time.Since(killed); err != nil || took < 50*time.Second || took > 61*time.Second {
+			t.Errorf("the next: %v after %v", err, took)
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+)
+
+// TestRecordIsRun records trials into memory and into a file: the lines are the same.
+func TestRecordIsRun(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	for _, l := range impls.OnRedis() {
+		if l.Name != "set-px" && l.Name != "redlock" && l.Name != "fenced" {
+			continue
+		}
+		for _, f := range faults.All() {
+			trial := faultTrial(l, f, counter(t), l.Deployment)
+			if trial.Refused() != nil {
+				continue
+			}
+			if diff := recordedTwice(t, trial); diff != "" {
+				t.Errorf("%s under %s: file and memory differ: %s", l.Name, f.Name, diff)
+			}
+		}
+	}
+}
+
+// recordedTwice is how the record of a trial in a file differs from the one in memory.
+func recordedTwice(t *testing.T, trial Trial) string {
+	t.Helper()
+	var file bytes.Buffer
+	void, err := trial.Run(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := histories.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var lines []histories.Line
+	for line, err := r.Next(); err != io.EOF; line, err = r.Next() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	m, again, err := trial.Record()
+	if err != nil || again != void {
+		return fmt.Sprintf("%v, void %q and %q", err, void, again)
+	}
+	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"bytes"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// differs is where virtual time does not come out as a trial in real time does, by lock, fault and property, and why.
+var differs = map[string]string{
+	"blind-renewal process-pause renewal": "the renewal is due while the process stands still, and is stamped then: it is sent when the process goes on, and counts as sent before the next was granted",
+}
+
+// acted is a trial that was run and judged.
+type acted struct {
+	void    string
+	file    []byte
+	header  histories.Header
+	verdict *checker.Verdict
+}
+
+// TestFaultsInVirtualTime acts every fault out with every lock that something is expected of under it, as a trial in
+// real time would, and holds what was recorded to what is expected; twice, and both times the same is recorded.
+func TestFaultsInVirtualTime(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	var virtual time.Duration
+	start, used := time.Now(), map[string]bool{}
+	for _, trial := range faulty(t) {
+		t.Run(trial.Lock.Name+" "+trial.Workload.Name+"+"+trial.Fault+"@"+trial.On(), func(t *testing.T) {
+			first := trial.act(t)
+			virtual += first.verdict.Until
+			for _, f := range first.verdict.Findings {
+				score := checker.ScoreOf(first.header.Claim(f.Property).Expected, f.Observed)
+				name := trial.Lock.Name + " " + trial.Fault + " " + f.Property
+				odd := score == checker.Broken || score == checker.Missed || score == checker.LeftUndecided
+				switch why := differs[name]; {
+				case odd && why == "":
+					t.Errorf("%s: %s %s %+v", name, score, f.Why, f.Witness)
+				case why != "":
+					used[name] = used[name] || odd
+				}
+			}
+			for _, d := range first.verdict.Oracle.Disagreements {
+				t.Error(d)
+			}
+			second := trial.act(t)
+			virtual += second.verdict.Until
+			if !bytes.Equal(first.file, second.file) {
+				t.Errorf("the same trial recorded two histories, of %d and %d bytes", len(first.file), len(second.file))
+			}
+		})
+	}
+	took := time.Since(start)
+	t.Logf("%v of virtual time in %v: %.0f virtual seconds in a real one, judging included", virtual.Round(time.Millisecond), took.Round(time.Millisecond), virtual.Seconds()/took.Seconds())
+	for name := range maps.Keys(differs) {
+		if !used[name] {
+			t.Errorf("%s comes out as in real time: take it off the list", name)
+		}
+	}
+}
+
+// act runs and judges.
+func (t Trial) act(to *testing.T) acted {
+	to.Helper()
+	var file bytes.Buffer
+	void, err := t.Run(&file)
+	if err != nil {
+		to.Fatal(err)
+	}
+	if void != "" {
+		to.Errorf("it does not count: %s", void)
+	}
+	a := acted{void: void, file: file.Bytes()}
+	r, err := histories.NewReader(bytes.NewReader(a.file))
+	if err != nil {
+		to.Fatal(err)
+	}
+	defer r.Close()
+	a.header = t.header()
+	if a.verdict, err = checker.Judge(a.header, r.Next); err != nil {
+		to.Fatal(err)
+	}
+	return a
+}
+
+// faulty are the trials of every lock under every fault of which something is expected, but for those that are refused,
+// each for a reason that is known.
+func faulty(t *testing.T) []Trial {
+	var all []Trial
+	refused := map[string]bool{}
+	for _, l := range impls.OnRedis() {
+		for _, f := range faults.All() {
+			for _, w := range workloads.All() {
+				for _, on := range deployments(l, f) {
+					trial := faultTrial(l, f, w, on)
+					if f.Plan == nil || w.Name != "counter" && w.Name != "write-fenced" || len(trial.header().Claims) == 0 {
+						continue
+					}
+					if why := trial.Refused(); why != nil {
+						refused[why.Error()] = true
+						continue
+					}
+					all = append(all, trial)
+				}
+			}
+		}
+	}
+	t.Logf("refused: %q", slices.Sorted(maps.Keys(refused)))
+	return all
+}
+
+// deployments are the usual one, or what the fault needs instead, and those of which a lock says something by name.
+func deployments(l impls.Impl, f faults.Fault) []string {
+	usual := l.Deployment
+	if f.On != nil {
+		usual = f.On(usual)
+	}
+	all := []string{usual}
+	for _, e := range l.Expect {
+		if e.Fault == f.Name && e.Deployment != "" && !slices.Contains(all, e.Deployment) {
+			all = append(all, e.Deployment)
+		}
+	}
+	return all
+}
+
+// faultTrial is the trial of a lock under a fault, in the parameters of the fault.
+func faultTrial(l impls.Impl, f faults.Fault, w workloads.Workload, on string) Trial {
+	p := w.Adapted(f.Params(workloads.Defaults(), 0, on))
+	if l.Lease > 0 {
+		p.TTL = min(p.TTL, l.Lease)
+	}
+	t := Trial{Lock: l, Deployment: on, Workload: w, Params: p, LockParams: map[string]string{"wait": "backoff"}, Fault: f.Name}
+	if f.Plan != nil {
+		t.Plan = f.Plan(faults.Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes})
+	}
+	return t
+}

@@ -1,0 +1,250 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/reports/run"
+)
+
+// historyPage is a window of a history, and all that there is to move it to.
+type historyPage struct {
+	Folder, Dir string
+	Over        *overview
+	Window      *window
+	Drawing     template.HTML
+	Strip       []slice
+	Jumps       []jump // violations, and times in which two held one key
+	Faults      []jump
+	MoreJumps   int
+	MoreFaults  int
+	Verdicts    []mark
+	Clients     []int32
+	Hidden      int // lanes that are not drawn
+	File        string
+	Warnings    []string
+}
+
+// jump is a place in the history that is worth a look.
+type jump struct {
+	State state
+	Text  string
+	To    view
+	Here  bool // it lies within what is shown
+}
+
+// slice is a part of the strip that shows the whole history.
+type slice struct {
+	X, W, H  float64 // of 1000 by 48
+	Overlaps bool
+	Shown    bool
+	Title    string
+	To       view
+}
+
+// How many jumps are offered at most.
+const mostJumps = 24
+
+func (s *Server) history(w http.ResponseWriter, r *http.Request) {
+	name, dir := r.PathValue("name"), path.Clean(r.PathValue("path"))
+	if !folderName(name) || dir == "." || strings.Contains(dir, `\`) {
+		s.fail(w, http.StatusNotFound, "There is no such history.", "")
+		return
+	}
+	if _, known := s.kindOf(name); !known {
+		s.fail(w, http.StatusNotFound, "There is no such folder of a run or a bench.", "")
+		return
+	}
+	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, historyName)}
+	file := path.Join(name, p.File)
+	over, err := s.overviewOf(r.Context(), file)
+	if err != nil {
+		s.unreadableHistory(w, err)
+		return
+	}
+	p.Over = over
+	verdict := s.verdictOf(path.Join(name, dir))
+	base := view{until: max(over.Until, narrowest)}
+	v, err := parseView(r.URL.Query(), over.Until, func() (time.Duration, time.Duration) { return standard(base, over, verdict) })
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, "This view cannot be shown: "+err.Error()+".", "The history's page without parameters shows a view to begin with.")
+		return
+	}
+	if p.Window, err = s.windowOf(r.Context(), file, v); err != nil {
+		s.unreadableHistory(w, err)
+		return
+	}
+	p.Warnings = slices.Concat(over.Warnings, p.Window.Warnings)
+	slices.Sort(p.Warnings)
+	p.Warnings = slices.Compact(p.Warnings)
+	p.jumps(v, verdict)
+	p.strip(v)
+	if err := p.draw(verdict); err != nil {
+		s.unreadable(w, "The drawing", err)
+		return
+	}
+	s.show(w, r, "history", page{Title: "History of " + dir, Content: p,
+		Crumbs: []crumb{{name, link("folder", name)}}})
+}
+
+func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return // nobody waits for it
+	}
+	s.unreadable(w, "The history", err)
+}
+
+// standard is what is shown at first: the first violation, or the beginning with some dozens of operations.
+func standard(base view, over *overview, verdict *checker.Verdict) (from, to time.Duration) {
+	if verdict != nil {
+		for _, f := range verdict.Findings {
+			if f.Observed == checker.Violated && f.Witness != nil {
+				v := base.around(span2(f.Witness, base.until))
+				return v.From, v.To
+			}
+		}
+	}
+	if len(over.Overlaps) > 0 {
+		v := base.around(over.Overlaps[0].From, over.Overlaps[0].To)
+		return v.From, v.To
+	}
+	if over.Ops <= mostOps/2 {
+		return 0, base.until
+	}
+	return 0, max(base.until/time.Duration(over.Ops/80+1), time.Millisecond)
+}
+
+// span2 is the time that a witness takes, with its operations.
+func span2(w *checker.Witness, until time.Duration) (from, to time.Duration) {
+	from, to = w.From, w.To
+	if to < from || to > until {
+		to = until
+	}
+	return from, to
+}
+
+// jumps gathers what is worth a look.
+func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
+	add := func(all *[]jump, more *int, st state, text string, from, to time.Duration) {
+		if len(*all) == mostJumps {
+			*more++
+			return
+		}
+		*all = append(*all, jump{State: st, Text: text, To: v.around(from, to), Here: from <= v.To && to >= v.From})
+	}
+	faults := p.Over.Faults
+	if verdict != nil {
+		p.Verdicts = marksOf(verdict, p.Over.Header)
+		for _, f := range verdict.Findings {
+			if f.Observed == checker.Violated && f.Witness != nil {
+				st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
+				if st == measured() {
+					st = state{"score-violated", "×", "violated"}
+				}
+				from, to := span2(f.Witness, v.until)
+				add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
+			}
+		}
+		if len(verdict.Faults) > 0 {
+			faults = verdict.Faults
+		}
+	}
+	for i, o := range p.Over.Overlaps {
+		add(&p.Jumps, &p.MoreJumps, state{"score-violated", "◫", "both inside"},
+			fmt.Sprintf("overlap %d: %s hold %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From)), o.From, o.To)
+	}
+	p.MoreJumps += p.Over.Shared - len(p.Over.Overlaps)
+	for _, f := range faults {
+		to := f.To
+		if to == histories.StillOpen || to > v.until {
+			to = v.until
+		}
+		text := fmt.Sprintf("%s of %s at %s ms", f.Name, clientName(f.Client), at(f.From))
+		if f.Client == histories.Harness {
+			text = fmt.Sprintf("%s at %s ms", f.Name, at(f.From))
+		}
+		if !f.Effective {
+			text += ", not seen to take effect"
+		}
+		add(&p.Faults, &p.MoreFaults, state{"score-fault", "⚡", "fault"}, text, f.From, to)
+	}
+}
+
+// strip draws the whole history: how much happened when, where two held one key, and what of it is shown.
+func (p *historyPage) strip(v view) {
+	o := p.Over
+	most := 1
+	for _, b := range o.Buckets {
+		most = max(most, b.Ops)
+	}
+	for i, b := range o.Buckets {
+		from := time.Duration(i) * o.Width
+		if from >= v.until {
+			break
+		}
+		to := min(from+o.Width, v.until)
+		one := slice{X: 1000 * float64(from) / float64(v.until), H: 44 * float64(b.Ops) / float64(most), Overlaps: b.Overlaps > 0,
+			Shown: from < v.To && to > v.From, To: v.at(from, to)}
+		one.W = 1000*float64(to)/float64(v.until) - one.X
+		one.Title = fmt.Sprintf("%s to %s ms: %s", at(from), at(to), plural(b.Ops, "operation"))
+		if b.Overlaps > 0 {
+			one.Title += fmt.Sprintf(", %s", plural(b.Overlaps, "overlap"))
+		}
+		p.Strip = append(p.Strip, one)
+	}
+}
+
+// draw chooses the lanes and draws the window.
+func (p *historyPage) draw(verdict *checker.Verdict) (err error) {
+	w := p.Window
+	p.Clients = p.lanes()
+	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: p.Over.Faults, Holds: w.Holds,
+		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
+		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
+			plural(len(p.Clients), "client"), plural(w.Count, "operation"))}
+	if verdict != nil && len(verdict.Faults) > 0 {
+		drawn.Faults = verdict.Faults
+	}
+	for _, f := range drawn.Faults {
+		if f.From <= w.To && (f.To == histories.StillOpen || f.To >= w.From) {
+			drawn.Desc += " A fault: " + f.Name + "."
+		}
+	}
+	for i, o := range w.Overlaps {
+		drawn.Overlaps = append(drawn.Overlaps, run.Overlap{Number: i + 1, From: o.From, To: o.To, Parts: o.Parts})
+	}
+	if !w.Crowded() {
+		drawn.Ops = w.Ops
+	}
+	p.Drawing, err = run.DrawWindow(drawn)
+	return err
+}
+
+// lanes are the clients that are drawn: all of a small history, so that none comes and goes, else those that did something.
+func (p *historyPage) lanes() (clients []int32) {
+	w := p.Window
+	for _, c := range p.Over.Clients {
+		active := slices.ContainsFunc(w.Clients, func(s clientShare) bool { return s.Client == c })
+		if w.Client != "" && w.Client != clientWord(c) || !active && len(p.Over.Clients) > 16 {
+			continue
+		}
+		if len(clients) == mostLanes {
+			p.Hidden++
+			continue
+		}
+		clients = append(clients, c)
+	}
+	if len(clients) == 0 {
+		clients = []int32{0}
+	}
+	return clients
+}

@@ -1,0 +1,79 @@
+// Package serve shows the folders that runs and benches left, in a browser: what comes in is a folder of folders and an
+// address, what goes out is pages. It reads and never writes, serves nothing that lies outside of its folder, and has no
+// password: that is why it listens on loopback unless told otherwise.
+package serve
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"os"
+	"time"
+
+	"lockbench/reports/run"
+)
+
+//go:embed templates static
+var own embed.FS
+
+// Server shows one folder of folders.
+type Server struct {
+	dir   string // as it was named
+	root  *os.Root
+	now   func() time.Time
+	pages map[string]*template.Template
+	style string
+
+	folders   *remembered[folder]
+	overviews *remembered[*overview]
+	trials    *remembered[[]mark]
+	nearby    neighbourhood
+	room      int           // operations that are kept there
+	scans     chan struct{} // at most so many histories are read at once
+}
+
+// How much of anything is kept, read at once or shown.
+const (
+	mostFolders   = 2000
+	mostScans     = 2
+	mostFileBytes = 256 << 20 // of a JSON file that is read whole
+	mostPageBytes = 64 << 20  // of a page that is served whole
+)
+
+// New looks at the folder that is to be shown. Close frees it.
+func New(dir string) (*Server, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
+		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
+	if s.pages, err = parsePages(); err == nil {
+		s.style, err = run.Style()
+	}
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("prepare the pages: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends the reading of the folder.
+func (s *Server) Close() error { return s.root.Close() }
+
+// Handler answers requests; bound is the host name or address that was asked to listen on.
+func (s *Server) Handler(bound string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.list)
+	mux.HandleFunc("GET /static/{file}", s.static)
+	mux.HandleFunc("GET /folder/{name}", s.folderPage)
+	mux.HandleFunc("GET /files/{name}/{path...}", s.file)
+	mux.HandleFunc("GET /history/{name}/{path...}", s.history)
+	mux.HandleFunc("GET /compare", s.compare)
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.fail(w, http.StatusNotFound, "There is no such page.", "The list has all that there is to see.")
+	})
+	return s.guard(bound, mux)
+}

@@ -1,0 +1,292 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"lockbench/histories"
+	runreport "lockbench/reports/run"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPages asks for each page, and looks for what a user would.
+func TestPages(t *testing.T) {
+	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
+	for _, c := range []struct {
+		path       string
+		status     int
+		has, lacks []string
+	}{
+		{"/", 200, []string{"11 folders", "✗", "broken", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
+			"It cannot be read: run.json: unexpected end of JSON input.", "99", "advised", "fenced", "latest", "data-every"}, nil},
+		{"/?q=bench+synthetic", 200, []string{"2 folders of 11", "20261117-bench-a"}, []string{"20261118-100000-first"}},
+		{"/?q=nothing-like-that", 200, []string{"No folder has all of these words"}, nil},
+		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
+		{"/folder/20261118-100000-first", 200, []string{"sound", "broken", "/history/20261118-100000-first/lock1/contend+none/001",
+			"/files/20261118-100000-first/report/index.html", "mutual-exclusion", "1 violation", "Set beside"}, []string{"data-every"}},
+		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
+		{"/folder/20261117-bench-a", 200, []string{"fenced", "goodput", "passed", "report/index.html"}, []string{"withheld"}},
+		{"/folder/20261115-advice", 200, []string{"Take fenced, if what it guards checks tokens.", "/files/20261115-advice/advice.html",
+			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
+		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
+		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"both inside 1"}, nil},
+		{"/files/20261115-advice%2Frun/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/folder/20261115-advice%2F..%2F20261115-advice", 404, nil, nil},
+		{"/folder/20261116-torn", 422, []string{"cannot be read", "unexpected end"}, nil},
+		{"/folder/nowhere", 404, []string{"no such folder"}, nil},
+		{"/nowhere", 404, []string{"no such page"}, nil},
+		{"/compare", 200, []string{"<select", "20261117-bench-b"}, nil},
+		{"/compare?a=20261118-100000-first&b=20261119-100000-second", 200, []string{"only in A", "only in B", "same", "2 of"}, nil},
+		{"/compare?pick=20261119-100000-second&pick=20261118-100000-first", 200, []string{"A is <a href=\"/folder/20261118-100000-first\""}, nil},
+		{"/compare?pick=latest", 200, []string{"one was chosen"}, nil},
+		{"/compare?a=20261117-bench-a&b=20261117-bench-b", 200, []string{"goodput", "better", "~ may be noise", "× 1."}, nil},
+		{"/compare?a=20261117-bench-a&b=20261118-100000-first", 200, []string{"two of a kind"}, nil},
+		{"/compare?a=20261117-bench-a&b=20261117-bench-a", 200, []string{"compared with itself"}, nil},
+		{"/compare?a=20261118-100000-first&b=20261120-100000-killed", 200, []string{"has no results yet"}, nil},
+		{"/compare?a=../etc&b=x", 200, []string{"no folder that can be compared"}, nil},
+		{"/files/20261118-100000-first/report/index.html", 200, []string{"Expectations against observations"}, nil},
+		{"/files/20261118-100000-first/results.json", 200, []string{"lockbench_results"}, nil},
+		{"/history/20261118-100000-first/lock0/contend+none/001?from=0&to=10", 200, []string{"Swim lanes", "client 0", "acquire", `data-key="+"`}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001", 200, []string{"both inside 1: 10.0 ms", "clients 0, 1 hold k0 from 20 to 30 ms", "process-pause",
+			"mutual-exclusion at 20 ms", "class=\"hold\"", "class=\"fault\""}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001?client=2", 200, []string{"0 operations", "client 2 alone"}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001?from=x", 400, []string{"want milliseconds"}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001?from=9&to=3", 400, []string{"the end must lie after the beginning"}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/001?client=-3", 400, []string{"want a number, or harness"}, nil},
+		{"/history/20261118-100000-first/lock1/contend+none/009", 404, []string{"is not there"}, nil},
+		{"/history/20261120-115900-going/lock1/contend+none/001", 200, []string{"Swim lanes"}, nil},
+		{"/static/serve.css", 200, []string{"--ground", ".skip"}, nil},
+		{"/static/serve.js", 200, []string{"part=live"}, nil},
+		{"/static/layout.html.tmpl", 404, nil, nil},
+	} {
+		w := get(h, c.path)
+		if w.Code != c.status {
+			t.Errorf("%s: %d, want %d: %.300s", c.path, w.Code, c.status, w.Body)
+		}
+		holds(t, c.path, w.Body.String(), c.has, c.lacks)
+	}
+}
+
+// TestHostile: what others wrote is shown as what it is, and without the password.
+func TestHostile(t *testing.T) {
+	h := serverOf(t, writeAll(t)).Handler("127.0.0.1")
+	for _, path := range []string{"/", "/folder/20261114-hostile", "/history/20261114-hostile/lock0/contend+none/001",
+		"/compare?a=20261114-hostile&b=20261118-100000-first", "/?q=" + "%3Cscript%3Ealert(1)%3C/script%3E", "/folder/%3Cscript%3E",
+		"/files/20261114-hostile/results.json", "/files/20261114-hostile/report/index.html", "/files/20261114-hostile/run.json",
+		"/compare?a=%3Cscript%3Ealert(1)%3C/script%3E&b=redis://u:s3cret@h", "/history/20261114-hostile/lock0/contend+none/001?key=redis://u:s3cret@h&from=0&to=99",
+		"/history/20261114-hostile/lock0/contend+none/001?client=redis://u:s3cret@h"} {
+		w := get(h, path)
+		text := w.Body.String()
+		holds(t, path, text, nil, []string{secret})
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || strings.Contains(path, "/files/") {
+			continue
+		}
+		holds(t, path, text, nil, []string{scripted, turned, "\u202e", ` onmouseover="`, "<nil>", "ZgotmplZ", "%!"})
+		if n := strings.Count(text, "<script"); n != 1 {
+			t.Errorf("%s: %d scripts", path, n)
+		}
+	}
+}
+
+// TestHost: another's name that leads here is not answered.
+func TestHost(t *testing.T) {
+	dir := t.TempDir()
+	s := serverOf(t, dir)
+	for _, c := range []struct {
+		host, bound string
+		local       net.IP
+		ok          bool
+	}{
+		{"127.0.0.1:7070", "127.0.0.1", nil, true}, {"localhost:7070", "127.0.0.1", nil, true}, {"LOCALHOST", "127.0.0.1", nil, true},
+		{"[::1]:7070", "127.0.0.1", nil, true}, {"127.9.9.9", "127.0.0.1", nil, true}, {"build.example:80", "build.example", nil, true},
+		{"192.0.2.7:7070", "0.0.0.0", net.IPv4(192, 0, 2, 7), true},
+		{"192.0.2.8:7070", "0.0.0.0", net.IPv4(192, 0, 2, 7), false},
+		{"evil.example", "127.0.0.1", nil, false}, {"localhost.evil.example", "127.0.0.1", nil, false}, {"", "", nil, false},
+		{"127.0.0.1.evil.example:7070", "127.0.0.1", nil, false}, {"10.0.0.1:7070", "127.0.0.1", nil, false}, {"2130706433", "127.0.0.1", nil, false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = c.host
+		if c.local != nil {
+			r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: c.local, Port: 7070}))
+		}
+		w := httptest.NewRecorder()
+		s.Handler(c.bound).ServeHTTP(w, r)
+		if ok := w.Code == http.StatusOK; ok != c.ok {
+			t.Errorf("%q bound to %q: status %d", c.host, c.bound, w.Code)
+		}
+	}
+}
+
+func TestMethodsAndHeaders(t *testing.T) {
+	s := serverOf(t, writeAll(t))
+	h := s.Handler("127.0.0.1")
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE"} {
+		r := httptest.NewRequest(method, "/", strings.NewReader("a=b"))
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %d", method, w.Code)
+		}
+	}
+	live := httptest.NewServer(h)
+	defer live.Close()
+	if r, err := http.Head(live.URL); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("HEAD: %v, %v", r, err)
+	}
+	for path, policy := range map[string][]string{
+		"/": {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"}, "/nowhere": {"default-src 'none'"},
+		"/files/20261118-100000-first/report/index.html":    {"sandbox allow-scripts", "default-src 'none'"},
+		"/files/20261118-100000-first/results.json":         {"sandbox", "default-src 'none'"},
+		"/history/20261118-100000-first/lock1/contend+none": {"script-src 'self'"},
+	} {
+		w := get(h, path)
+		got := w.Header().Get("Content-Security-Policy")
+		holds(t, path, got, policy, []string{"http:", "https:", "*", "allow-same-origin"})
+		if strings.HasPrefix(path, "/files/") == strings.Contains(got, "connect-src 'self'") {
+			t.Errorf("%s: a report may fetch, or a page of ours may not: %s", path, got)
+		}
+		for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Access-Control-Allow-Origin": ""} {
+			if w.Header().Get(header) != want {
+				t.Errorf("%s: %s is %q", path, header, w.Header().Get(header))
+			}
+		}
+	}
+	w := get(h, "/files/20261118-100000-first/lock0/contend+none/001/"+historyName)
+	if w.Header().Get("Content-Disposition") != "attachment" || w.Body.Len() == 0 {
+		t.Errorf("a history is not handed over: %v", w.Header())
+	}
+}
+
+// TestNothingOutside: neither a path nor a link leads out of the folder.
+func TestNothingOutside(t *testing.T) {
+	dir := writeAll(t)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "private.txt"), "treasure")
+	write(t, filepath.Join(outside, "run.json"), `{"lockbench_run":1,"name":"treasure","command":"","seed":0,"servers":"","environment":{},"plan":[]}`)
+	writeTrial(t, filepath.Join(outside, "001"), histories.Header{Lock: "treasure"}, sound(2, 3))
+	run := filepath.Join(dir, "20261118-100000-first")
+	for link, to := range map[string]string{
+		filepath.Join(dir, "away"): outside, filepath.Join(run, "private.txt"): filepath.Join(outside, "private.txt"),
+		filepath.Join(run, "elsewhere"): outside, filepath.Join(run, "lock0", "contend+none", "777"): filepath.Join(outside, "001"),
+		filepath.Join(run, "up"): "../..", filepath.Join(dir, "20261117-bench-a", "private.json"): filepath.Join(outside, "private.txt"),
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "linked"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "run.json"), filepath.Join(dir, "linked", "run.json")); err != nil {
+		t.Fatal(err)
+	}
+	live := httptest.NewServer(serverOf(t, dir).Handler("127.0.0.1"))
+	defer live.Close()
+	for _, path := range []string{"/folder/away", "/folder/linked", "/files/away/private.txt", "/files/20261118-100000-first/private.txt",
+		"/files/20261118-100000-first/elsewhere/private.txt", "/history/20261118-100000-first/lock0/contend+none/777", "/files/20261118-100000-first/up/x",
+		"/files/20261118-100000-first/..%2f..%2f" + filepath.Base(outside) + "%2fprivate.txt", "/files/..%2f" + filepath.Base(outside) + "/private.txt",
+		"/files/%2e%2e/%2e%2e/etc/passwd", "/files/20261118-100000-first/%2fetc%2fpasswd", "/history/..%2f..%2fetc/passwd", "/files/20261118-100000-first",
+		"/files/20261118-100000-first/lock0", "/compare?a=20261117-bench-a&b=20261117-bench-b", "/files/20261118-100000-first/..%5c..%5cx", "/static/..%2fserve.go",
+		"/folder/..", "/folder/%2e%2e", "/folder/.", "/files/20261118-100000-first/run.json%00.txt"} {
+		r, err := http.Get(live.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil || strings.Contains(string(text), "treasure") || strings.Contains(string(text), "root:") {
+			t.Errorf("%s: %v %.200s", path, err, text)
+		}
+		if r.StatusCode == http.StatusOK && !strings.HasPrefix(path, "/compare") && r.Request.URL.Path != "/" {
+			t.Errorf("%s: it is answered: %.200s", path, text)
+		}
+		if strings.HasPrefix(path, "/compare") {
+			holds(t, path, string(text), []string{"leads out of the folder"}, nil)
+		}
+	}
+}
+
+func TestListen(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		anyone  bool
+		refused string
+	}{
+		{"127.0.0.1:0", false, ""}, {"localhost:0", false, ""}, {"0.0.0.0:0", true, ""},
+		{"0.0.0.0:0", false, "no password"}, {":0", false, "no password"}, {"192.0.2.1:0", false, "no password"}, {"build.example:0", false, "no password"},
+		{"127.0.0.1", false, "want host:port"}, {"127.0.0.1:99999", false, "port"},
+	} {
+		l, err := Listen(c.address, c.anyone)
+		if err == nil {
+			l.Close()
+		}
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("%s, anyone %t: %v, want %q", c.address, c.anyone, err, c.refused)
+		}
+	}
+}
+
+// TestInProgress: a run that goes on tells how far it has come, and one that was killed how long ago it last gave a sign.
+func TestInProgress(t *testing.T) {
+	dir := writeAll(t)
+	s := serverOf(t, dir)
+	h := s.Handler("127.0.0.1")
+	going, killed := get(h, "/folder/20261120-115900-going"), get(h, "/folder/20261120-100000-killed")
+	spaces := regexp.MustCompile(`<[^>]*>|\s+`)
+	plain := func(w *httptest.ResponseRecorder) string {
+		return strings.Join(strings.Fields(spaces.ReplaceAllString(w.Body.String(), " ")), " ")
+	}
+	holds(t, "going", plain(going), []string{"In progress", "2 of 6 trials finished, 1 void; last sign of life 3 s ago", "1 done, 1 running, 0 begun, 1 waiting",
+		"✗ broken mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"Killed"})
+	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, nil)
+	holds(t, "killed", plain(killed), []string{"Killed, as it seems.", "last sign of life was 2 h ago", "0 running", "1 interrupted"}, []string{"In progress"})
+	holds(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
+	if going.Header().Get("X-Running") == "" || killed.Header().Get("X-Running") != "" {
+		t.Error("the script is not told whether to look again")
+	}
+	// It ends: what is shown is read anew.
+	writeRun(t, filepath.Join(dir, "20261120-115900-going"), theTime(), "x")
+	if w := get(h, "/folder/20261120-115900-going"); w.Header().Get("X-Running") != "" || strings.Contains(w.Body.String(), "In progress") {
+		t.Error("a run that ended is still in progress")
+	}
+	// One that was killed was reported: what was found stands there, and that it was killed does so too.
+	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "findings", "✗ broken"}, nil)
+	// The time goes on, and nothing else: it is taken for killed.
+	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
+	s.now = func() time.Time { return theTime().Add(2 * quiet) }
+	if w := get(h, "/folder/20261120-115901-going"); !strings.Contains(w.Body.String(), "Killed") {
+		t.Error("a silent run is not taken for killed")
+	}
+}
+
+// TestRun: the server ends with its context.
+func TestRun(t *testing.T) {
+	l, err := Listen("127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	s := serverOf(t, t.TempDir())
+	go func() { ended <- s.Run(ctx, l, "127.0.0.1") }()
+	r, err := http.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/reports/run"
+)
+
+// How much a window shows.
+const (
+	mostOps    = 300 // drawn and listed one by one
+	mostLanes  = 40
+	mostBars   = 4000
+	resolution = 450 // holds that are nearer than one part in so many are drawn as one
+	mostHatch  = 60
+	mostBeyond = 20_000 // events after the window, in which what it began may end
+)
+
+// window is a part of a history: the operations of that time, or where they are too many to be drawn, who held when.
+type window struct {
+	view
+	Ops      []histories.Op // in the order of their calls
+	Count    int            // how many there are, of which Ops are the first
+	Holds    []run.Hold
+	Overlaps []*overlap
+	Shared   int // how many there are, of which Overlaps are the first
+	Clients  []clientShare
+	Warnings []string
+
+	merged map[int32][]run.Hold
+	bars   int
+	shares map[int32]*clientShare
+	open   map[openID]histories.Op
+	beyond int // events after the window
+}
+
+// clientShare is what one client did in the window: the drawing, for those who do not see it.
+type clientShare struct {
+	Client    int32
+	Ops       int
+	Grants    int
+	Held      time.Duration
+	Contended int // holds that were shared with another's
+}
+
+type openID struct {
+	client int32
+	call   time.Duration
+}
+
+// View is what is shown.
+func (w *window) View() view { return w.view }
+
+// Crowded tells that there are too many operations to draw each.
+func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
+
+// windowOf reads the part of a history that a view shows: from what was kept about the last one, or from the file.
+func (s *Server) windowOf(ctx context.Context, file string, v view) (*window, error) {
+	over, err := s.overviewOf(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	_, info, err := s.place(file)
+	if err != nil {
+		return nil, err
+	}
+	if kept := s.nearby.get(file, stampOf(info), v); kept != nil {
+		w, k := newWindow(v), kept.before.clone()
+		k.ended, k.overlaps = w.hold, w.overlap
+		if kept.replay(func(e histories.Event) error { return w.see(k, e) }) {
+			w.finish(k)
+			return w, nil
+		}
+	}
+	return s.readWindow(ctx, file, v, over.keeperFor(file, stampOf(info), v, s.room))
+}
+
+// readWindow reads the window from the file, and goes on for as long as there is something to be kept.
+func (s *Server) readWindow(ctx context.Context, file string, v view, keep *keeper) (w *window, err error) {
+	w = newWindow(v)
+	k := newTracker(w.hold, w.overlap)
+	done, past := false, 0
+	keep.toTheEnd = true
+	_, w.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
+		keep.event(e, k)
+		if !done {
+			done = w.see(k, e) != nil
+		}
+		if e.Time() > keep.to {
+			past++
+		}
+		if done && (keep.full || past > mostBeyond) {
+			keep.toTheEnd = false
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.finish(k)
+	if !keep.full && keep.before != nil {
+		s.nearby.put(&keep.near)
+	}
+	return w, nil
+}
+
+func newWindow(v view) *window {
+	return &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
+}
+
+// see takes an event in; an error says that all was seen that belongs to the window.
+func (w *window) see(k *tracker, e histories.Event) error {
+	k.event(e)
+	if e.Time() > w.To {
+		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && k.none(w.To) {
+			return errEnough
+		}
+	}
+	w.event(e)
+	return nil
+}
+
+// finish takes in what had no end when the reading ended.
+func (w *window) finish(k *tracker) {
+	k.finish()
+	for _, op := range w.open {
+		w.add(op)
+	}
+	w.settle()
+}
+
+// none tells whether nothing is held any more that was granted by then.
+func (k *tracker) none(by time.Duration) bool {
+	for _, t := range k.open {
+		if t.Acquire.Return <= by {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *window) event(e histories.Event) {
+	op := e.Op
+	if !w.wants(op.Client, op.Key) || op.Call > w.To {
+		return
+	}
+	if !e.Return {
+		open := *op
+		open.Return, open.Outcome, open.Error = histories.StillOpen, histories.Unknown, ""
+		w.open[openID{op.Client, op.Call}] = open
+		return
+	}
+	delete(w.open, openID{op.Client, op.Call})
+	if op.Return >= w.From {
+		w.add(*op)
+	}
+}
+
+func (w *window) add(op histories.Op) {
+	w.Count++
+	if len(w.Ops) < mostOps {
+		w.Ops = append(w.Ops, op)
+	}
+	w.share(op.Client).Ops++
+}
+
+func (w *window) share(client int32) *clientShare {
+	c, ok := w.shares[client]
+	if !ok {
+		c = &clientShare{Client: client}
+		w.shares[client] = c
+	}
+	return c
+}
+
+// hold keeps what was held in the window, once for each and once with what lies close together as one.
+func (w *window) hold(t *tenure) {
+	end := t.End
+	if !t.Ended {
+		end = histories.Forever
+	}
+	a := t.Acquire
+	if !w.wants(a.Client, a.Key) || a.Return > w.To || end < w.From {
+		return
+	}
+	c := w.share(a.Client)
+	c.Grants++
+	c.Held += min(end, w.To) - max(a.Return, w.From)
+	if len(w.Holds) <= mostOps {
+		w.Holds = append(w.Holds, t.Hold)
+	}
+	all := w.merged[a.Client]
+	near := (w.To - w.From) / resolution
+	if n := len(all); n > 0 && all[n-1].Ended && a.Return-all[n-1].End < near {
+		last := &all[n-1]
+		last.End, last.Ended, last.Count = max(last.End, end), t.Ended, max(last.Count, 1)+1
+		return
+	}
+	if w.bars++; w.bars <= mostBars {
+		w.merged[a.Client] = append(all, t.Hold)
+	}
+}
+
+func (w *window) overlap(o *overlap) {
+	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key {
+		return
+	}
+	if w.Client != "" && !slices.ContainsFunc(o.Clients, func(c int32) bool { return clientWord(c) == w.Client }) {
+		return
+	}
+	w.Shared++
+	for _, part := range o.Parts {
+		if w.wants(part.Client, o.Key) && part.From <= w.To && part.To >= w.From {
+			w.share(part.Client).Contended++
+		}
+	}
+	if len(w.Overlaps) < mostHatch {
+		w.Overlaps = append(w.Overlaps, o)
+	}
+}
+
+// settle brings what was found into the order in which it is shown.
+func (w *window) settle() {
+	slices.SortStableFunc(w.Ops, func(a, b histories.Op) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
+	})
+	slices.SortFunc(w.Overlaps, func(a, b *overlap) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Key, b.Key)) })
+	for _, c := range w.shares {
+		w.Clients = append(w.Clients, *c)
+	}
+	slices.SortFunc(w.Clients, func(a, b clientShare) int { return cmp.Compare(a.Client, b.Client) })
+	if w.Crowded() || len(w.Holds) > mostOps {
+		w.Holds = nil
+		for _, c := range w.Clients {
+			for _, h := range w.merged[c.Client] {
+				h.Acquire.Validity = 0 // so many promises hide one another
+				w.Holds = append(w.Holds, h)
+			}
+		}
+	}
+	slices.SortFunc(w.Holds, func(a, b run.Hold) int {
+		return cmp.Or(cmp.Compare(a.Acquire.Return, b.Acquire.Return), cmp.Compare(a.Acquire.Client, b.Acquire.Client))
+	})
+}

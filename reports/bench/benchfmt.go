@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchunit"
+)
+
+// WriteBenchfmt writes the trials behind the rows in the format of Go's benchmarks, one line per trial, for benchstat:
+// -col run compares two runs, -col /lock two locks of one. Trials of what is unsafe are left out, as their figures mean
+// nothing.
+func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
+	var err error
+	comment := func(format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintln(w, "# "+oneLine(fmt.Sprintf(format, args...)))
+		}
+	}
+	for _, why := range c.Withheld {
+		comment("withheld: %s", why)
+	}
+	out := benchfmt.NewWriter(w)
+	for _, m := range metrics {
+		if unit, ok := unitMetadata(m); ok && err == nil {
+			err = out.Write(unit)
+		}
+	}
+	for i, side := range []Side{c.Base, c.New} {
+		name := []string{"base", "new"}[i]
+		if c.Base.Run == c.New.Run { // one run: the locks tell the lines apart, and no benchstat option is needed for it
+			name = "run"
+		}
+		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
+		for _, row := range c.sideRows(i == 1) {
+			if row.Unsafe != nil {
+				comment("left out: %s at %s, violated: %s", row.Subject, row.Point, row.Unsafe.Property)
+				continue
+			}
+			for _, t := range side.Run.counted(row.Subject, row.Point) {
+				if line := side.benchLine(name, row, t, metrics); err == nil && len(line.Values) > 0 {
+					err = out.Write(line)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// sideRows are the rows of one side, each once.
+func (c *Comparisons) sideRows(new bool) []*Row {
+	var rows []*Row
+	for _, compared := range c.Rows {
+		row := compared.baseRow
+		if new {
+			row = compared.newRow
+		}
+		if !slices.Contains(rows, row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *benchfmt.Result {
+	p, _ := s.Run.Plan.Point(row.Point)
+	e := s.Run.Plan.Environment
+	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, p)), Iters: 1}
+	for _, c := range [][2]string{{"run", run}, {"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+		if c[1] != "" {
+			line.Config = append(line.Config, benchfmt.Config{Key: c[0], Value: []byte(oneLine(c[1])), File: true})
+		}
+	}
+	for _, m := range metrics {
+		if v, ok := t.Figures[m.Name]; ok {
+			unit, factor := benchUnit(m)
+			line.Values = append(line.Values, benchfmt.Value{Value: v * factor, Unit: unit})
+		}
+	}
+	return line
+}
+
+// benchName is the name after Benchmark. It ends in the hold: a number after a hyphen would be read as GOMAXPROCS.
+func benchName(subject string, p Point) string {
+	parts := []string{
+		"Lock", "point=" + p.ID, "lock=" + subject,
+		fmt.Sprintf("clients=%d", p.Clients), fmt.Sprintf("keys=%d", p.Keys), fmt.Sprintf("hold=%v", time.Duration(p.HoldNS)),
+	}
+	for i, part := range parts {
+		parts[i] = strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) || unicode.IsControl(r) || r == '/' {
+				return '_'
+			}
+			return r
+		}, part)
+	}
+	return strings.Join(parts, "/")
+}
+
+// benchUnit is a unit of the metric's own, as benchstat makes a table for each unit; times are in seconds, which it scales.
+func benchUnit(m Metric) (unit string, factor float64) {
+	switch {
+	case m.Name == "goodput":
+		return "sections/s", 1
+	case m.Unit == "ms":
+		return m.Name + "-sec", 1e-3
+	case m.Unit == "us":
+		return m.Name + "-sec", 1e-6
+	case m.Unit == "":
+		return m.Name, 1
+	case strings.HasPrefix(m.Unit, "/"):
+		return m.Name + m.Unit, 1
+	}
+	return m.Name + "-" + m.Unit, 1
+}
+
+func unitMetadata(m Metric) (*benchfmt.UnitMetadata, bool) {
+	if m.Better == 0 {
+		return nil, false
+	}
+	unit, _ := benchUnit(m)
+	_, tidied := benchunit.Tidy(1, unit)
+	better := "higher"
+	if m.Better < 0 {
+		better = "lower"
+	}
+	return &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: tidied, Key: "better"}, OrigUnit: unit, Value: better}, true
+}
+
+// oneLine keeps what a file says from being read as lines of its own, or by a terminal as commands.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}

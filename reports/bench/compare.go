@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"math"
+)
+
+// Comparisons are rows that are shown together, each of a new figure against a base: A against B.
+type Comparisons struct {
+	Version  int        `json:"lockbench_bench_comparisons"`
+	Base     Side       `json:"base"`
+	New      Side       `json:"new"`
+	Withheld []string   `json:"withheld,omitempty"` // why there are no rows: a bench's own controls failed
+	Notes    []string   `json:"notes,omitempty"`    // what a reader must know, and what was left out
+	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
+}
+
+// Side is what is compared: a run, or one subject of a run.
+type Side struct {
+	Run     *Results `json:"-"`
+	Dir     string   `json:"dir"`
+	Subject string   `json:"subject,omitempty"` // empty: each is compared with itself in the other run
+	Name    string   `json:"suite"`
+	Seed    uint64   `json:"seed"`
+}
+
+// Compared is a row. Where one of the two is unsafe its figures mean nothing, and there is no comparison.
+type Compared struct {
+	Comparison
+	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
+	BaseUnsafe *Violation `json:"base_unsafe,omitempty"`
+	newRow     *Row
+	baseRow    *Row
+}
+
+// Estimates are the two figures with their intervals.
+func (c Compared) Estimates() (base, new Estimate) {
+	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
+}
+
+// Unsafe tells whether either side's figures mean nothing.
+func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
+
+// Verdict is what a difference means: better, worse, or differs where neither is; ~ where it may be noise.
+func (c Compared) Verdict() string {
+	m, _ := FindMetric(c.Metric)
+	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB
+	switch {
+	case c.Unsafe() || !c.Differs:
+		return "~"
+	case m.Better == 0:
+		return "differs"
+	case up == (m.Better > 0):
+		return "better"
+	}
+	return "worse"
+}
+
+// DefaultMetrics are those compared without being asked: the ones on which pairs are decided, and how a contended lock
+// feels.
+func DefaultMetrics() []Metric {
+	var all []Metric
+	for _, m := range Metrics() {
+		if m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// CompareRuns compares each subject with itself in another run, wherever both runs measured it under the same conditions.
+// Their blocks have nothing in common, so their trials are not paired. Without all it is locks only.
+func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
+	c := &Comparisons{Version: Version, Base: sideOf(base, ""), New: sideOf(new, ""), Rows: []Compared{}}
+	if c.withhold(base, new) {
+		return c
+	}
+	c.noteMachines(base, new)
+	var pairs [][2]*Row // new, base
+	for i := range base.Rows {
+		b := &base.Rows[i]
+		if s, _ := base.Plan.Subject(b.Subject); s.Role != Lock && !all {
+			continue
+		}
+		n, ok := new.Row(b.Subject, b.Point)
+		if !ok {
+			continue
+		}
+		if why := unlike(base.Plan, new.Plan, b); why != "" {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s at %s is left out: %s", b.Subject, b.Point, why))
+			continue
+		}
+		pairs = append(pairs, [2]*Row{n, b})
+	}
+	c.fill(metrics, pairs, Unpaired)
+	return c
+}
+
+// CompareSubjects compares two subjects of one run, block by block.
+func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparisons {
+	c := &Comparisons{Version: Version, Base: sideOf(r, base), New: sideOf(r, new), Rows: []Compared{}}
+	if c.withhold(r) {
+		return c
+	}
+	var pairs [][2]*Row
+	for _, p := range r.Plan.Points {
+		n, okN := r.Row(new, p.ID)
+		b, okB := r.Row(base, p.ID)
+		if okN && okB {
+			pairs = append(pairs, [2]*Row{n, b})
+		}
+	}
+	c.fill(metrics, pairs, func(a, b Estimate) Comparison { return Paired(a, b, r.Plan.Seed) })
+	return c
+}
+
+func sideOf(r *Results, subject string) Side {
+	return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
+}
+
+// withhold tells whether a run's own controls failed: then none of its figures is shown.
+func (c *Comparisons) withhold(runs ...*Results) bool {
+	for _, r := range runs {
+		for _, why := range r.Withheld {
+			c.Withheld = append(c.Withheld, r.Dir+": "+why)
+		}
+	}
+	return len(c.Withheld) > 0
+}
+
+func (c *Comparisons) noteMachines(base, new *Results) {
+	b, n := base.Plan.Environment, new.Plan.Environment
+	for _, part := range []struct{ what, base, new string }{
+		{"processor", fmt.Sprintf("%d x %s", b.Cores, b.CPU), fmt.Sprintf("%d x %s", n.Cores, n.CPU)},
+		{"kernel", b.OS + " " + b.Kernel, n.OS + " " + n.Kernel},
+		{"Go", b.Go, n.Go},
+		{"servers", base.Plan.Servers + " " + b.Server, new.Plan.Servers + " " + n.Server},
+	} {
+		if part.base != part.new {
+			c.Notes = append(c.Notes, fmt.Sprintf("the two runs differ in more than what is compared: %s %s, then %s", part.what, part.base, part.new))
+		}
+	}
+}
+
+// unlike says why a row of one run may not be compared with that of the other; empty where it may.
+func unlike(base, new *Plan, row *Row) string {
+	pb, _ := base.Point(row.Point)
+	pn, _ := new.Point(row.Point)
+	pb.Section, pn.Section = "", "" // only where it stands on the page
+	if pb != pn {
+		return "the conditions are not the same in both runs"
+	}
+	sb, _ := base.Subject(row.Subject)
+	sn, _ := new.Subject(row.Subject)
+	if sb.Lock != sn.Lock || sb.Deployment != sn.Deployment || sb.Role != sn.Role || !maps.Equal(sb.Params, sn.Params) {
+		return "the name stands for another lock, or for other parameters, in the other run"
+	}
+	return ""
+}
+
+// fill makes the rows, and corrects all that are shown together.
+func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b Estimate) Comparison) {
+	for _, m := range metrics {
+		for _, pair := range pairs {
+			n, b := pair[0], pair[1]
+			if n.Estimates[m.Name].N == 0 || b.Estimates[m.Name].N == 0 {
+				continue
+			}
+			row := Compared{Comparison: Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
+			if !row.Unsafe() {
+				row.Comparison = compare(n.Estimates[m.Name], b.Estimates[m.Name])
+			}
+			row.A, row.B, row.Point, row.Metric = n.Subject, b.Subject, n.Point, m.Name
+			c.Rows = append(c.Rows, row)
+		}
+	}
+	var together []*Comparison
+	for i := range c.Rows {
+		if !c.Rows[i].Unsafe() {
+			together = append(together, &c.Rows[i].Comparison)
+		}
+	}
+	Holm(together)
+	c.noteTooFew(len(together))
+}
+
+// noteTooFew tells where no difference, however large, could have been named.
+func (c *Comparisons) noteTooFew(shown int) {
+	most, enough := 0, false
+	for _, row := range c.Rows {
+		if row.Unsafe() {
+			continue
+		}
+		n, m := len(row.newRow.Estimates[row.Metric].Values), len(row.baseRow.Estimates[row.Metric].Values)
+		most = max(most, min(n, m))
+		enough = enough || least(row.Comparison, n, m)*float64(shown) < alpha
+	}
+	if shown > 0 && !enough {
+		c.Notes = append(c.Notes, fmt.Sprintf("with %d trials a side and %d rows no difference could be told from noise, however large: measure more trials or compare fewer metrics",
+			most, shown))
+	}
+}
+
+// least is the smallest p that a comparison of so many trials can come to.
+func least(c Comparison, n, m int) float64 {
+	if c.Paired && c.Pairs > exactPairs {
+		return 1.0 / (flips + 1)
+	}
+	if c.Paired {
+		return math.Pow(2, 1-float64(max(1, c.Pairs)))
+	}
+	mixes := 1.0 // ways to mix n values with m
+	for i := 1; i <= n; i++ {
+		mixes *= float64(m+i) / float64(i)
+	}
+	return min(1, 2/mixes)
+}

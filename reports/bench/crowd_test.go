@@ -1,0 +1,115 @@
+package bench_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockbench/internal/web/chromium"
+	"lockbench/reports/bench"
+	"lockbench/reports/bench/benchtest"
+)
+
+// crowd is a bench of more locks than a chart has colours.
+func crowd(t *testing.T) *bench.Results {
+	t.Helper()
+	dir := t.TempDir()
+	if err := benchtest.Folder(dir, benchtest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := bench.ReadPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bench.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, like := range []struct {
+		name, of string
+		factor   float64
+	}{
+		{"redislock", "redsync", 0.8}, {"redislock-tuned", "redsync-tuned", 1.1},
+		{"rueidislock", "redsync", 1.15}, {"rueidislock-tuned", "redsync-tuned", 1.13},
+		{"redisson", "set-px-lua", 0.93}, {"postgres-advisory-with-a-long-name", "fenced", 0.4},
+	} {
+		imitate(t, dir, p, r, like.name, like.of, like.factor)
+	}
+	if err := bench.WritePlan(dir, p); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = bench.Read(dir); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// imitate adds a lock to a folder that is like another, but faster or slower.
+func imitate(t *testing.T, dir string, p *bench.Plan, r *bench.Results, name, of string, factor float64) {
+	t.Helper()
+	s, _ := p.Subject(of)
+	s.Name, s.Lock = name, name
+	p.Subjects = append(p.Subjects, s)
+	for _, pair := range p.Pairs {
+		if p.Subjects[pair.Subject].Name == of {
+			p.Pairs = append(p.Pairs, bench.Pair{Subject: len(p.Subjects) - 1, Point: pair.Point})
+		}
+	}
+	for _, trial := range r.Trials {
+		if trial.Subject != of {
+			continue
+		}
+		its := *trial
+		its.Dir, its.Subject, its.Figures = strings.Replace(trial.Dir, of, name, 1), name, bench.Figures{}
+		for metric, v := range trial.Figures {
+			if metric == "goodput" || metric == "utilisation" {
+				v *= factor
+			}
+			its.Figures[metric] = v
+		}
+		if err := bench.WriteTrial(dir, &its); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCrowd: six lines are in colour, the others grey, and the chart says which.
+func TestCrowd(t *testing.T) {
+	got := page(t, crowd(t))
+	checkDrawings(t, got)
+	if !strings.Contains(got, "In colour are the first 6 by rank; in grey: ") || !strings.Contains(got, `class="line cx"`) {
+		t.Error("no line is grey, or it is not said which")
+	}
+}
+
+// TestChromium looks at pages as a reader's browser shows them.
+func TestChromium(t *testing.T) {
+	ctx := chromium.Open(t)
+	for name, r := range map[string]*bench.Results{
+		"crowd":    crowd(t),
+		"fault":    read(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
+		"withheld": read(t, benchtest.Options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "index.html")
+			if err := os.WriteFile(file, []byte(page(t, r)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b := chromium.Load(t, ctx, file)
+			main := map[bool]string{false: ".compare", true: ".checks"}[len(r.Withheld) > 0]
+			b.Prints(main)
+			b.Fits()
+			b.Contrast()
+			if name != "crowd" { // nothing more can be pointed at than in the others, but many times over
+				b.Accessible()
+			}
+			if len(r.Withheld) == 0 {
+				for _, c := range append(b.Complaints("emptyDrawings()"), b.Complaints("cutNames()")...) {
+					t.Error(c)
+				}
+			}
+			b.Quiet()
+		})
+	}
+}

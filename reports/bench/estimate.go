@@ -1,0 +1,50 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// confidence is that of all intervals.
+const confidence = 0.95
+
+// EstimateOf is the median of values, each of the block that stands at its place, with its interval.
+func EstimateOf(values []float64, blocks []int) Estimate {
+	e := Estimate{N: len(values), Values: values, Blocks: blocks}
+	if len(values) == 0 {
+		return e
+	}
+	s := summary(values)
+	e.Median = s.Center
+	e.Low, e.High = finite(s.Lo, s.Hi)
+	if e.Low != nil {
+		e.Confidence = s.Confidence
+	}
+	return e
+}
+
+// summary assumes nothing of the distribution: the interval lies between two of the values.
+func summary(values []float64) benchmath.Summary {
+	sorted := slices.Clone(values) // NewSample sorts what it is given
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(sorted, &benchmath.Thresholds{CompareAlpha: 1 - confidence}), confidence)
+}
+
+// finite is an interval, or none where there were too few values for one.
+func finite(low, high float64) (lo, hi *float64) {
+	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
+		return nil, nil
+	}
+	return &low, &high
+}
+
+// median of values; 0 of none.
+func median(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

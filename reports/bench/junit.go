@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+	"time"
+)
+
+// The elements of a JUnit file that build servers agree on.
+type junitSuites struct {
+	XMLName xml.Name   `xml:"testsuites"`
+	Suite   junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitMessage `xml:"failure"`
+	Error   *junitMessage `xml:"error"`
+	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes one test case for each threshold. What could not be told is an error and never skipped: a build server
+// counts what is skipped as good.
+func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
+	s := junitSuite{Name: "lockbench gate: " + run.Plan.Name, Tests: len(gated)}
+	if !run.Plan.Started.IsZero() {
+		s.Timestamp = run.Plan.Started.UTC().Format(time.RFC3339)
+	}
+	for _, g := range gated {
+		c := junitCase{Class: "lockbench.gate." + g.Threshold.Subject, Name: g.Threshold.Name()}
+		text := sentences(g.Points, func(GatedPoint) bool { return true })
+		why := &junitMessage{Type: g.Outcome.String(), Text: text,
+			Message: sentences(g.Points, func(p GatedPoint) bool { return p.Outcome == g.Outcome })}
+		switch g.Outcome {
+		case Breach:
+			c.Failure = why
+			s.Failures++
+		case Pass:
+			c.Output = text
+		default:
+			c.Error = why
+			s.Errors++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(junitSuites{Suite: s}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func sentences(points []GatedPoint, which func(GatedPoint) bool) string {
+	var all []string
+	for _, p := range points {
+		if which(p) {
+			all = append(all, oneLine(p.Text))
+		}
+	}
+	return strings.Join(all, "; ")
+}

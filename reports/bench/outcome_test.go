@@ -1,0 +1,15 @@
+package bench
+
+import "testing"
+
+// TestWorse: a pass takes all, and a breach anywhere is one.
+func TestWorse(t *testing.T) {
+	for _, c := range []struct{ a, b, want Outcome }{
+		{Pass, Pass, Pass}, {Pass, Noisy, Noisy}, {Pass, Unknown, Unknown}, {Noisy, Unknown, Unknown},
+		{Noisy, Noisy, Noisy}, {Breach, Pass, Breach}, {Breach, Unknown, Breach}, {Breach, Noisy, Breach},
+	} {
+		if got, back := c.a.worse(c.b), c.b.worse(c.a); got != c.want || back != c.want {
+			t.Errorf("%v and %v: %v, and the other way round %v, want %v", c.a, c.b, got, back, c.want)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package bench_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/reports/bench"
+	"lockbench/reports/bench/benchtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// read makes a folder and reads it.
+func read(t *testing.T, o benchtest.Options) *bench.Results {
+	t.Helper()
+	dir := t.TempDir()
+	if err := benchtest.Folder(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	r, err := bench.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// small is a bench of one point. It carries too little for its controls, which are set to passed.
+func small(t *testing.T, o benchtest.Options) *bench.Results {
+	t.Helper()
+	o.OnlyContend4 = true
+	r := read(t, o)
+	r.Withheld = nil
+	for i := range r.Checks {
+		r.Checks[i].OK = true
+	}
+	return r
+}
+
+func page(t *testing.T, r *bench.Results) string {
+	t.Helper()
+	b, err := bench.Page(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func text(t *testing.T, r *bench.Results) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := bench.Text(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func markdown(t *testing.T, r *bench.Results) string {
+	t.Helper()
+	b, err := bench.Markdown(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// body is the page without its style, which is long and says nothing about the figures.
+func body(page string) string {
+	return regexp.MustCompile(`(?s)<style>.*</style>`).ReplaceAllString(page, "<style></style>")
+}
+
+func TestGolden(t *testing.T) {
+	r := small(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
+	for name, got := range map[string]string{"page.html": body(page(t, r)), "report.md": markdown(t, r), "summary.txt": text(t, r)} {
+		file := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+			t.Errorf("%s (write it anew with -update):\n%s", name, d)
+		}
+	}
+}
+
+// TestPage looks at a page with everything on it.
+func TestPage(t *testing.T) {
+	r := read(t, benchtest.Options{Unsafe: []string{"set-px-lua"}, Fault: true})
+	got := page(t, r)
+	t.Run("same again", func(t *testing.T) {
+		if page(t, r) != got {
+			t.Error("the same results give two pages")
+		}
+	})
+	t.Run("offline", func(t *testing.T) {
+		for _, foreign := range []string{"http:", "https:", "<script", "<link", "@import", "url(", "<iframe", "src="} {
+			if strings.Contains(got, foreign) {
+				t.Errorf("the page has %q", foreign)
+			}
+		}
+	})
+	t.Run("sections", func(t *testing.T) {
+		last := 0
+		for _, id := range []string{"safety", "controls", "comparison", "latency", "scaling", "fairness", "cost", "time", "differences", "tuned", "changes", "method", "environment", "limitations", "reproduce"} {
+			at := strings.Index(got, fmt.Sprintf(`<section id="%s">`, id))
+			if at < last {
+				t.Errorf("section %s is missing, or not in its place", id)
+			}
+			last = max(last, at)
+			if !strings.Contains(got, fmt.Sprintf(`<a href="#%s">`, id)) {
+				t.Errorf("nothing leads to %s", id)
+			}
+		}
+	})
+	t.Run("drawings", func(t *testing.T) { checkDrawings(t, got) })
+	t.Run("struck", func(t *testing.T) { checkStruck(t, r, got) })
+	t.Run("fault", func(t *testing.T) {
+		if !strings.Contains(got, `<rect class="fault"`) || !strings.Contains(got, "from 240 ms on, under kill-server") {
+			t.Error("the fault is not in the map of latency over time")
+		}
+	})
+}
+
+// checkDrawings looks that each has a name and a description of its own, and its data as a table.
+func checkDrawings(t *testing.T, page string) {
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] {
+			t.Errorf("the id %s is there twice", m[1])
+		}
+		ids[m[1]] = true
+	}
+	all := regexp.MustCompile(`(?s)<svg ([^>]*)>(<title id="([^"]*)">[^<]+</title><desc id="([^"]*)">[^<]+</desc>)?`).FindAllStringSubmatch(page, -1)
+	for _, m := range all {
+		if m[2] == "" || !strings.Contains(m[1], `role="img"`) || !strings.Contains(m[1], fmt.Sprintf(`aria-labelledby="%s %s"`, m[3], m[4])) {
+			t.Errorf("a drawing without a role, a title or a description: %s", m[1])
+		}
+	}
+	if figures := strings.Count(page, "<figure "); len(all) < 12 || len(all) != figures || figures != strings.Count(page, "The chart as a table") {
+		t.Errorf("%d drawings, %d figures", len(all), figures)
+	}
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+		t.Error("something was divided by zero")
+	}
+}
+
+// checkStruck looks that no figure of a lock that was seen to break stands as if it meant something.
+func checkStruck(t *testing.T, r *bench.Results, page string) {
+	for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1) {
+		if strings.Contains(svg, ">set-px-lua</text>") || strings.Contains(svg, ">broken</text>") {
+			t.Error("a lock that breaks is drawn")
+		}
+	}
+	rows := 0
+	for _, row := range regexp.MustCompile(`(?s)<tr><td>[^<]*</td><th scope="row">set-px-lua.*?</tr>`).FindAllString(page, -1) {
+		rows++
+		plain := regexp.MustCompile(`<td>[\d\[][^<]*</td>`).FindAllString(row, -1)
+		if len(plain) != 1 || !strings.Contains(row, "mutual-exclusion violated in 1 of 10 trials") { // n alone
+			t.Errorf("a row of set-px-lua has %v", plain)
+		}
+	}
+	if rows != len(r.Plan.Points) {
+		t.Errorf("%d rows of set-px-lua", rows)
+	}
+	if n := strings.Count(page, "Not drawn, as their figures mean nothing: set-px-lua (mutual-exclusion violated)"); n < 8 {
+		t.Errorf("%d charts say what they leave out", n)
+	}
+}
+
+// TestWithheld: where a control failed, no figure is shown by any report.
+func TestWithheld(t *testing.T) {
+	for name, o := range map[string]benchtest.Options{
+		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
+		"same-lock-twice": {UnevenAgain: true}, "not carried": {NoControls: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.OnlyFigures = true
+			r := read(t, o)
+			if len(r.Withheld) == 0 {
+				t.Fatal("nothing is withheld")
+			}
+			for kind, got := range map[string]string{"page": body(page(t, r)), "markdown": markdown(t, r), "text": text(t, r)} {
+				if !strings.Contains(got, "Figures withheld: ") || !strings.Contains(got, "same-lock-twice") {
+					t.Errorf("%s: it is not said that figures are withheld, and why", kind)
+				}
+				for _, trace := range []string{"<svg", "<s>", "goodput /s", `class="figures`, "Highest goodput"} {
+					if strings.Contains(got, trace) {
+						t.Errorf("%s: it has %q", kind, trace)
+					}
+				}
+				for _, row := range r.Rows {
+					if e := row.Estimates["goodput"]; e.Median > 100 && regexp.MustCompile(fmt.Sprintf(`(^|[^\w.])%.0f($|\W)`, e.Median)).MatchString(got) {
+						t.Errorf("%s: the goodput of %s is shown", kind, row.Subject)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTooFew: with few trials nothing can be ranked, and the page says so instead of calling it a tie.
+func TestTooFew(t *testing.T) {
+	few := read(t, benchtest.Options{Blocks: 6, OnlyFigures: true})
+	few.Withheld = nil // a lock that is measured twice is not told from itself by so few
+	if got := text(t, few); !strings.Contains(got, "No order can be told") || !strings.Contains(got, "it takes 7") && !strings.Contains(got, "it\ntakes 7") {
+		t.Errorf("six trials of four locks:\n%s", got)
+	}
+	enough := read(t, benchtest.Options{Blocks: 7, OnlyFigures: true})
+	enough.Withheld = nil
+	if got := text(t, enough); strings.Contains(got, "No order can be told") || !strings.Contains(got, "contended: fenced") {
+		t.Errorf("seven trials of four locks:\n%s", got)
+	}
+}
+
+// TestTie: two that cannot be told apart come first together.
+func TestTie(t *testing.T) {
+	r := small(t, benchtest.Options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
+	names := map[string]bool{}
+	for _, ranked := range r.Rankings[0].Order {
+		if ranked.Rank == 1 {
+			names[ranked.Subject] = true
+		}
+	}
+	if len(names) != 2 {
+		t.Fatalf("the folder has no tie: %+v", r.Rankings[0].Order)
+	}
+	if got := text(t, r); !strings.Contains(got, "(a tie)") {
+		t.Error(got)
+	}
+	if got := page(t, r); !strings.Contains(got, "cannot be told apart with 10 pairs") {
+		t.Error("the page does not say what would change the tie")
+	}
+}
+
+// TestHostile: what comes from files is text, whatever it holds.
+func TestHostile(t *testing.T) {
+	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
+	r := small(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
+	rename(r, "redsync", evil)
+	for i := range r.Plan.Subjects {
+		r.Plan.Subjects[i].Defect, r.Plan.Subjects[i].Doc = evil, evil
+	}
+	for i := range r.Rows {
+		r.Rows[i].Limited = evil
+		if u := r.Rows[i].Unsafe; u != nil {
+			u.Property, u.Text = evil, evil
+		}
+	}
+	r.Plan.Name, r.Plan.Command, r.Plan.Notes, r.Plan.Environment.CPU = evil, evil, []string{evil}, evil
+	r.Plan.Points[0].Section, r.Plan.Points[0].Fault = evil, evil
+	r.Checks[0].Seen = evil
+	for _, trial := range r.Trials {
+		trial.Void = map[bool]string{true: evil}[trial.Block == 0]
+		trial.Timeline.Faults = []bench.Episode{{Name: evil, ToNS: 1e8}}
+	}
+	got := page(t, r)
+	if strings.Contains(got, "<script") || strings.Contains(got, `"><script`) {
+		t.Error("a name has become an element of the page")
+	}
+	if n := strings.Count(got, "&lt;script&gt;alert"); n < 20 {
+		t.Errorf("the name is there %d times only", n)
+	}
+	if md := markdown(t, r); strings.Contains(strings.ReplaceAll(md, "```\n"+strings.ReplaceAll(evil, "```", "")+"\n```", ""), "<script") {
+		t.Error("a name has become HTML in Markdown")
+	}
+	if strings.Contains(text(t, r), "\x1b") {
+		t.Error("a name reaches the terminal with its control characters")
+	}
+}
+
+// rename gives a subject another name wherever it is named.
+func rename(r *bench.Results, from, to string) {
+	for i := range r.Plan.Subjects {
+		if r.Plan.Subjects[i].Name == from {
+			r.Plan.Subjects[i].Name = to
+		}
+	}
+	for i := range r.Rows {
+		if r.Rows[i].Subject == from {
+			r.Rows[i].Subject = to
+		}
+	}
+	for _, k := range r.Rankings {
+		for i := range k.Order {
+			if k.Order[i].Subject == from {
+				k.Order[i].Subject, k.Order[i].ToBest.A = to, to
+			}
+		}
+	}
+	for _, t := range r.Trials {
+		if t.Subject == from {
+			t.Subject = to
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Up to exactPairs pairs all ways to flip the signs are tried, and flips random ones of more.
+const (
+	exactPairs = 14
+	flips      = 10_000
+)
+
+// noRatio is said where a value is zero or negative: it stands in no ratio.
+const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
+
+// Paired compares a metric of two subjects block by block, as what the two trials of a block have in common (the
+// machine's mood) then cancels out. Blocks that only one of them has are left out.
+//
+// The test flips the signs of the log ratios: if nothing tells the two apart, each block's might as well be the other
+// way round. The seed chooses the flips, where there are too many for all of them.
+func Paired(a, b Estimate, seed uint64) Comparison {
+	va, vb := matched(a, b)
+	c := Comparison{Paired: true, Pairs: len(va), MedA: median(va), MedB: median(vb), P: 1, Holm: 1}
+	if len(va) == 0 {
+		c.Note = "they were measured in no block together"
+		return c
+	}
+	differences := make([]float64, len(va))
+	if !positive(va) || !positive(vb) {
+		for i := range va {
+			differences[i] = va[i] - vb[i]
+		}
+		c.Note = noRatio
+		c.P = signFlip(differences, seed)
+		return c
+	}
+	ratios := make([]float64, len(va))
+	for i := range va {
+		ratios[i] = va[i] / vb[i]
+		differences[i] = math.Log(ratios[i])
+	}
+	s := summary(ratios)
+	c.Ratio = s.Center
+	c.Low, c.High = finite(s.Lo, s.Hi)
+	c.P = signFlip(differences, seed)
+	return c
+}
+
+// matched are the values of the blocks that both have, in the order of a's.
+func matched(a, b Estimate) (va, vb []float64) {
+	of := map[int]float64{}
+	for i, block := range b.Blocks {
+		of[block] = b.Values[i]
+	}
+	for i, block := range a.Blocks {
+		if v, ok := of[block]; ok {
+			va, vb = append(va, a.Values[i]), append(vb, v)
+		}
+	}
+	return va, vb
+}
+
+func positive(values []float64) bool {
+	for _, v := range values {
+		if v <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// signFlip is the part of all ways to choose the signs whose sum is as far from 0 as that of the differences, or farther.
+func signFlip(differences []float64, seed uint64) float64 {
+	var sum, size float64
+	for _, d := range differences {
+		sum += d
+		size += math.Abs(d)
+	}
+	far := math.Abs(sum) - 1e-9*size // rounding must not make a sum differ from itself
+	if len(differences) <= exactPairs {
+		return exactFlips(differences, far)
+	}
+	r := rand.New(rand.NewPCG(seed, uint64(len(differences))))
+	reached := 1 // the signs as they are
+	for range flips {
+		if math.Abs(flipped(differences, r.Uint64)) >= far {
+			reached++
+		}
+	}
+	return float64(reached) / (flips + 1)
+}
+
+func exactFlips(differences []float64, far float64) float64 {
+	ways := uint64(1) << len(differences)
+	reached := 0
+	for signs := range ways {
+		if math.Abs(flipped(differences, func() uint64 { return signs })) >= far {
+			reached++
+		}
+	}
+	return float64(reached) / float64(ways)
+}
+
+// flipped is the sum with a sign from each bit; bits gives the next 64.
+func flipped(differences []float64, bits func() uint64) float64 {
+	var sum float64
+	var signs uint64
+	for i, d := range differences {
+		if i%64 == 0 {
+			signs = bits()
+		}
+		if signs>>(i%64)&1 == 1 {
+			d = -d
+		}
+		sum += d
+	}
+	return sum
+}

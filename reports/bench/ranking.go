@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// ranked by this metric.
+const rankedBy = "goodput"
+
+// ranking puts the locks of a point in order.
+//
+// The best of those that have no rank yet is compared with all others that have none; Holm corrects these comparisons
+// together; those that do not differ share its rank. So a rank tells what could be told apart, and two that share one
+// need not be next to each other by their medians.
+func (r *Results) ranking(point string) Ranking {
+	k := Ranking{Point: point, Order: []Ranked{}}
+	running, out := r.running(point)
+	slices.SortStableFunc(running, func(a, b *Row) int {
+		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
+	})
+	toBest := map[string]Comparison{}
+	for rest := running; len(rest) > 0; {
+		tied, behind, comparisons := r.tied(rest)
+		if len(k.Order) == 0 {
+			toBest = comparisons
+		}
+		rank := len(k.Order) + 1
+		for _, row := range tied {
+			k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: toBest[row.Subject]})
+		}
+		rest = behind
+	}
+	for _, row := range out {
+		ranked := Ranked{Subject: row.Subject, Why: r.whyOut(row)}
+		if len(running) > 0 {
+			ranked.ToBest = r.paired(row, running[0], rankedBy)
+		}
+		k.Order = append(k.Order, ranked)
+	}
+	return k
+}
+
+// tied splits rows, best first, into those that do not differ from the first and those that do.
+func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]Comparison) {
+	all := make([]*Comparison, len(rows))
+	for i, row := range rows {
+		c := r.paired(row, rows[0], rankedBy)
+		all[i] = &c
+	}
+	Holm(all[1:]) // the first is not compared with itself
+	toFirst = map[string]Comparison{}
+	for i, row := range rows {
+		toFirst[row.Subject] = *all[i]
+		if all[i].Differs {
+			behind = append(behind, row)
+		} else {
+			tied = append(tied, row)
+		}
+	}
+	return tied, behind, toFirst
+}
+
+// running are the rows that are in the running at a point, and those that are not.
+func (r *Results) running(point string) (running, out []*Row) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if s, _ := r.Plan.Subject(row.Subject); row.Point != point || s.Role != Lock {
+			continue
+		}
+		if r.whyOut(row) != "" {
+			out = append(out, row)
+		} else {
+			running = append(running, row)
+		}
+	}
+	return running, out
+}
+
+// whyOut says why no rank is given; empty where one is.
+func (r *Results) whyOut(row *Row) string {
+	s, _ := r.Plan.Subject(row.Subject)
+	switch {
+	case row.Unsafe != nil:
+		return fmt.Sprintf("violated: %s in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
+	case s.Defect != "":
+		return "known defect: " + s.Defect
+	case row.Estimates[rankedBy].N == 0:
+		return "not measured"
+	}
+	return ""
+}
+
+// paired compares two rows of one point block by block.
+func (r *Results) paired(a, b *Row, metric string) Comparison {
+	c := Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
+	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, metric
+	return c
+}

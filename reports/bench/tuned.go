@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/reports/format"
+)
+
+// tunedSuffix ends the name of a subject that is another one with better settings.
+const tunedSuffix = "-tuned"
+
+// tunedRow is what tuning did to a lock at a point.
+type tunedRow struct {
+	Lock, Where       string
+	Params            string
+	Before, After     string
+	Ratio, Interval   string
+	Differs, Violated bool
+}
+
+// tunedRows compares each subject X-tuned with X wherever both were measured under the same conditions, by goodput. All
+// rows are corrected together.
+func (v *view) tunedRows() []tunedRow {
+	type found struct {
+		tunedRow
+		Comparison
+	}
+	var all []found
+	for _, p := range v.compared() {
+		for _, s := range v.Plan.Subjects {
+			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
+			tuned, plain := v.rows[place{s.Name, p.ID}], v.rowAlike(name, p)
+			if !ok || tuned == nil || plain == nil {
+				continue
+			}
+			f := found{Comparison: v.paired(tuned, plain, rankedBy)}
+			f.tunedRow = tunedRow{Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil}
+			f.Before, f.After = format.Significant(f.MedB), format.Significant(f.MedA)
+			f.tunedRow.Ratio, f.Interval = ratioText(f.Comparison), format.Span(f.Low, f.High)
+			all = append(all, f)
+		}
+	}
+	together := make([]*Comparison, len(all))
+	for i := range all {
+		together[i] = &all[i].Comparison
+	}
+	Holm(together)
+	var rows []tunedRow
+	for _, f := range all {
+		f.tunedRow.Differs = f.Comparison.Differs
+		rows = append(rows, f.tunedRow)
+	}
+	return rows
+}
+
+// rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
+// the same.
+func (v *view) rowAlike(subject string, p Point) *Row {
+	if row := v.rows[place{subject, p.ID}]; row != nil {
+		return row
+	}
+	alike := p
+	for _, q := range v.compared() {
+		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
+		if row := v.rows[place{subject, q.ID}]; alike == q && row != nil {
+			return row
+		}
+	}
+	return nil
+}
+
+// settings writes parameters in a fixed order.
+func settings(params map[string]string) string {
+	var all []string
+	for k, value := range params {
+		all = append(all, k+"="+value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// tunedTakeaway says in how many places tuning helped.
+func tunedTakeaway(rows []tunedRow) string {
+	better, worse := 0, 0
+	for _, r := range rows {
+		switch {
+		case r.Violated || !r.Differs:
+		case strings.HasPrefix(r.Ratio, "0"):
+			worse++
+		default:
+			better++
+		}
+	}
+	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, format.Plural(len(rows), "comparison"), worse)
+}

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/reports/charts"
+	"lockbench/reports/format"
+)
+
+// view finds its way about in Results, for what is shown of them.
+type view struct {
+	*Results
+	subjects map[string]Subject
+	points   map[string]Point
+	rows     map[place]*Row
+	trials   map[place][]*Trial // those that count
+	styles   map[string]charts.Style
+}
+
+// place is a subject at a point.
+type place struct{ subject, point string }
+
+func newView(r *Results) *view {
+	v := &view{
+		Results: r, subjects: map[string]Subject{}, points: map[string]Point{},
+		rows: map[place]*Row{}, trials: map[place][]*Trial{},
+	}
+	for _, s := range r.Plan.Subjects {
+		v.subjects[s.Name] = s
+	}
+	for _, p := range r.Plan.Points {
+		v.points[p.ID] = p
+	}
+	for i, row := range r.Rows {
+		v.rows[place{row.Subject, row.Point}] = &r.Rows[i]
+	}
+	for _, t := range r.Trials {
+		if at := (place{t.Subject, t.Point}); t.Void == "" {
+			v.trials[at] = append(v.trials[at], t)
+		}
+	}
+	v.styles = stylesOf(r.Plan.Subjects)
+	return v
+}
+
+// estimate is a metric of a subject at a point; ok is false where it was not measured, or means nothing.
+func (v *view) estimate(subject, point, metric string) (Estimate, bool) {
+	row := v.rows[place{subject, point}]
+	if row == nil || row.Unsafe != nil {
+		return Estimate{}, false
+	}
+	e, ok := row.Estimates[metric]
+	return e, ok && e.N > 0
+}
+
+// ranking is a point's, empty where nothing was ranked there.
+func (v *view) ranking(point string) []Ranked {
+	i := slices.IndexFunc(v.Rankings, func(r Ranking) bool { return r.Point == point })
+	if i < 0 {
+		return nil
+	}
+	return v.Rankings[i].Order
+}
+
+// ranked are the places at a point that count, from best to worst.
+func (v *view) ranked(point string) []Ranked {
+	all := slices.DeleteFunc(slices.Clone(v.ranking(point)), func(r Ranked) bool { return r.Rank == 0 })
+	slices.SortStableFunc(all, func(a, b Ranked) int { return a.Rank - b.Rank })
+	return all
+}
+
+// first are those that share the first rank of a point.
+func (v *view) first(point string) []string {
+	var names []string
+	for _, r := range v.ranked(point) {
+		if r.Rank == 1 {
+			names = append(names, r.Subject)
+		}
+	}
+	return names
+}
+
+// charted are the names that a chart of a point draws, from best to worst, and what locks it leaves out and why.
+func (v *view) charted(point string) (names []string, left string) {
+	for _, r := range v.ranked(point) {
+		names = append(names, r.Subject)
+	}
+	var unsafe, out []string
+	for _, s := range v.Plan.Subjects {
+		row := v.rows[place{s.Name, point}]
+		switch {
+		case row == nil || s.Role != Lock || slices.Contains(names, s.Name):
+		case row.Unsafe != nil:
+			unsafe = append(unsafe, fmt.Sprintf("%s (%s violated)", s.Name, row.Unsafe.Property))
+		default:
+			out = append(out, fmt.Sprintf("%s (%s)", s.Name, v.whyOut(row)))
+		}
+	}
+	if len(unsafe) > 0 {
+		left = "Not drawn, as their figures mean nothing: " + format.Joined(unsafe) + ". "
+	}
+	if len(out) > 0 {
+		left += "Not drawn, as they are out of the running: " + format.Joined(out) + ". "
+	}
+	return names, strings.TrimSpace(left)
+}
+
+// compared are the points at which locks are compared: all but those of the bench's own controls.
+func (v *view) compared() []Point {
+	return slices.DeleteFunc(slices.Clone(v.Plan.Points), func(p Point) bool { return p.Section == ControlSection })
+}
+
+// sections are the names of the suite's, in its order.
+func (v *view) sections() []string {
+	var all []string
+	for _, p := range v.compared() {
+		if !slices.Contains(all, p.Section) {
+			all = append(all, p.Section)
+		}
+	}
+	return all
+}
+
+func (v *view) pointsOf(section string) []Point {
+	return slices.DeleteFunc(slices.Clone(v.Plan.Points), func(p Point) bool { return p.Section != section })
+}
+
+// describe says a point's conditions in words.
+func describe(p Point) string {
+	parts := []string{format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p)}
+	if p.Rate > 0 {
+		parts = append(parts, arrivalText(p))
+	}
+	if faulty(p) {
+		parts = append(parts, "under "+p.Fault)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func faulty(p Point) bool { return p.Fault != "" && p.Fault != "none" }
+
+func holdText(p Point) string {
+	if p.HoldNS == 0 {
+		return "nothing held"
+	}
+	return "held " + format.Setting(p.HoldNS)
+}
+
+func arrivalText(p Point) string {
+	if p.Arrivals == Closed || p.Arrivals == "" {
+		return "each as soon as the last is done"
+	}
+	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
+}
+
+// apart says in words what tells a point from the others of its section; nothing where it is the only one.
+func (v *view) apart(p Point) string {
+	traits := []func(Point) string{
+		func(p Point) string { return format.Plural(p.Clients, "client") },
+		func(p Point) string { return format.Plural(p.Keys, "key") },
+		holdText,
+		arrivalText,
+		func(p Point) string { return "fault " + p.Fault },
+	}
+	var parts []string
+	for i, trait := range traits {
+		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
+		if differs && (i != 1 || p.Keys != p.Clients) { // a key for each client goes without saying
+			parts = append(parts, trait(p))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// named is a section with something of it, or that alone where there is but one section.
+func (v *view) named(section, text string) string {
+	switch {
+	case text == "":
+		return section
+	case section != ControlSection && len(v.sections()) == 1:
+		return text
+	}
+	return section + ", " + text
+}
+
+// name is a point's in headings: its section, and what tells it from the others of that.
+func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }

@@ -1,0 +1,37 @@
+package run
+
+import "testing"
+
+func TestRatioToTheBest(t *testing.T) {
+	commands := func(v float64) *float64 { return &v }
+	all := []Measurement{
+		{Lock: "floor", Standing: "not a lock", Goodput: Range{Median: 9000}, Commands: commands(1)},
+		{Lock: "a", Goodput: Range{Median: 800}, Commands: commands(10)},
+		{Lock: "b", Goodput: Range{Median: 400}, Commands: commands(5)},
+	}
+	top := bestOf(all)
+	want := map[string][2]string{"floor": {"", ""}, "a": {"best", "2.00×"}, "b": {"0.50×", "best"}}
+	for _, m := range all {
+		m.best = top
+		f := cellOf(m)
+		if got := [2]string{f.Goodput.Ratio, f.Commands.Ratio}; got != want[m.Lock] {
+			t.Errorf("%s: %v, want %v", m.Lock, got, want[m.Lock])
+		}
+	}
+	if bestOf(all[:2]) != nil {
+		t.Error("one lock alone has nothing to be compared with")
+	}
+}
+
+func TestSplitKeysCompareWithNothing(t *testing.T) {
+	r := &Results{Measurements: []Measurement{
+		{Lock: "one", Workload: "w", Keys: 1}, {Lock: "split", Workload: "w", Keys: 5},
+		{Lock: "most", Workload: "many", Keys: 97}, {Lock: "all", Workload: "many", Keys: 100}, {Lock: "split", Workload: "many", Keys: 480},
+	}}
+	setStandings(r)
+	for i, want := range []string{"", splitKeys, "", "", splitKeys} {
+		if got := r.Measurements[i].Standing; got != want {
+			t.Errorf("%s in %s: %q, want %q", r.Measurements[i].Lock, r.Measurements[i].Workload, got, want)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package run
+
+import (
+	"fmt"
+	"lockbench/reports/figures"
+	"path"
+	"path/filepath"
+)
+
+// Build reads a run folder, writes results.json, the histograms and the report, and returns the results.
+// A run that was cut short is no error: what is missing is listed. A folder without a readable run.json is.
+func Build(dir string) (*Results, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Results{
+		Version: ResultsVersion, Run: m,
+		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
+		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
+	}
+	run, err := sumFile(dir, ManifestName)
+	if err != nil {
+		return nil, err
+	}
+	r.Files = append(r.Files, run)
+	for _, c := range m.Plan {
+		if err := r.readCell(dir, c); err != nil {
+			return nil, fmt.Errorf("cell %s: %w", c.Dir, err)
+		}
+	}
+	r.Tally = tallyOf(r)
+	setStandings(r)
+	return r, r.write(dir)
+}
+
+// readCell reads the trials of a cell and writes its histograms.
+func (r *Results) readCell(dir string, c Cell) error {
+	names, err := trialDirs(dir, c.Dir)
+	if err != nil {
+		return err
+	}
+	var judged []*trialRead
+	for _, name := range names {
+		t, err := readTrial(dir, name)
+		if err != nil {
+			return err
+		}
+		r.addTrial(t)
+		if t.State == Judged {
+			judged = append(judged, t)
+		}
+	}
+	if len(judged) == 0 {
+		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: whyEmpty(names)})
+		return nil
+	}
+	r.Warnings = append(r.Warnings, differingClaims(c, judged)...)
+	r.Cells = append(r.Cells, observe(c, judged)...)
+	r.Measurements = append(r.Measurements, measure(c, judged))
+	r.addSales(c, judged)
+	return r.writeHistograms(dir, c, judged)
+}
+
+func whyEmpty(trials []string) string {
+	if len(trials) == 0 {
+		return "no trial was run"
+	}
+	return "no trial counts"
+}
+
+func (r *Results) addTrial(t *trialRead) {
+	r.Trials = append(r.Trials, t.Trial)
+	r.Files = append(r.Files, t.files...)
+	if t.State == NotJudged {
+		r.Gaps = append(r.Gaps, Gap{Dir: t.Dir, Reason: t.Reason})
+		return
+	}
+	for _, w := range t.warnings {
+		r.Warnings = append(r.Warnings, t.Dir+": "+w)
+	}
+	r.disagreements += len(t.verdict.Oracle.Disagreements)
+}
+
+func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error {
+	merged := figures.NewSamples()
+	var apart []*figures.Samples
+	for _, t := range judged {
+		merged.Merge(&t.stats.Samples)
+		apart = append(apart, &t.stats.Samples)
+	}
+	log, err := figures.IntervalLog(apart)
+	if err != nil {
+		return fmt.Errorf("interval log: %w", err)
+	}
+	text, err := figures.PercentileText(&merged)
+	if err != nil {
+		return fmt.Errorf("percentile text: %w", err)
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+	}{{"latency.hlog", log}, {"latency.hgrm", text}} {
+		name := path.Join(c.Dir, f.name)
+		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), f.content); err != nil {
+			return err
+		}
+		file, err := sumFile(dir, name)
+		if err != nil {
+			return err
+		}
+		r.Files = append(r.Files, file)
+	}
+	return nil
+}
+
+// write writes results.json and the report.
+func (r *Results) write(dir string) error {
+	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
+		return err
+	}
+	sum, err := sumFile(dir, ResultsName)
+	if err != nil {
+		return err
+	}
+	p, err := newPage(r, sum)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	for _, form := range []struct {
+		name   string
+		render func() ([]byte, error)
+	}{{"index.html", p.html}, {"report.md", p.markdown}} {
+		text, err := form.render()
+		if err != nil {
+			return fmt.Errorf("%s: %w", form.name, err)
+		}
+		if err := WriteFile(filepath.Join(dir, "report", form.name), text); err != nil {
+			return err
+		}
+	}
+	if text := r.scenarioDoc(); text != nil {
+		if err := WriteFile(filepath.Join(dir, "report", "scenarios.md"), text); err != nil {
+			return err
+		}
+	}
+	return writeViewers(filepath.Join(dir, "report"), p.Witnesses)
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockbench/internal/web/chromium"
+)
+
+// TestChromium looks at the sample report as a reader's browser shows it.
+func TestChromium(t *testing.T) {
+	dir, r := buildSample(t)
+	ctx := chromium.Open(t)
+	report := filepath.Join(dir, "report", "index.html")
+	for name, check := range map[string]func(t *testing.T, b *chromium.Page){
+		"drawings": func(t *testing.T, b *chromium.Page) { checkDrawings(t, b, r) },
+		"fits":     func(_ *testing.T, b *chromium.Page) { b.Fits() },
+		"contrast": func(_ *testing.T, b *chromium.Page) { b.Contrast() },
+		"access":   func(_ *testing.T, b *chromium.Page) { b.Accessible() },
+		"print":    func(_ *testing.T, b *chromium.Page) { b.Prints("table.matrix") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := chromium.Load(t, ctx, report)
+			check(t, b)
+			b.Quiet()
+		})
+	}
+	t.Run("scenarios", func(t *testing.T) {
+		scenarios := t.TempDir()
+		writeScenarios(t, scenarios)
+		if _, err := Build(scenarios); err != nil {
+			t.Fatal(err)
+		}
+		b := chromium.Load(t, ctx, filepath.Join(scenarios, "report", "index.html"))
+		b.Fits()
+		b.Contrast()
+		b.Quiet()
+	})
+	t.Run("sales", func(t *testing.T) {
+		sales := t.TempDir()
+		writeSales(t, sales)
+		if _, err := Build(sales); err != nil {
+			t.Fatal(err)
+		}
+		b := chromium.Load(t, ctx, filepath.Join(sales, "report", "index.html"))
+		b.Fits()
+		b.Contrast()
+		b.Quiet()
+	})
+	viewers, _ := filepath.Glob(filepath.Join(dir, "report", "witness-*.html"))
+	if len(viewers) == 0 {
+		t.Error("no witness has a page of Porcupine's")
+	}
+	for _, file := range viewers {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			b := chromium.Load(t, ctx, file)
+			if n := chromium.Evaluate[int](b, `document.querySelectorAll("#canvas svg rect").length`); n < 3 {
+				t.Errorf("Porcupine drew %d operations", n)
+			}
+			b.Quiet()
+		})
+	}
+}
+
+func checkDrawings(t *testing.T, b *chromium.Page, r *Results) {
+	plots, lanes := 0, 0
+	for _, o := range r.Cells {
+		if o.shown != nil {
+			lanes++
+		}
+	}
+	groups, err := r.workloads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range groups {
+		plots += strings.Count(string(w.Chart.SVG), "<svg")
+	}
+	if plots == 0 || lanes == 0 {
+		t.Fatalf("the sample has %d plots and %d witnesses", plots, lanes)
+	}
+	chromium.Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+	if n := chromium.Evaluate[int](b, `document.querySelectorAll("svg.lanes").length`); n != lanes {
+		t.Errorf("%d drawings of %d witnesses", n, lanes)
+	}
+	if n := chromium.Evaluate[int](b, `document.querySelectorAll("svg.plot, .plot svg").length`); n != plots {
+		t.Errorf("%d plots, want %d", n, plots)
+	}
+	for _, c := range b.Complaints("emptyDrawings()") {
+		t.Error(c)
+	}
+}

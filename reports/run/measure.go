@@ -1,0 +1,164 @@
+package run
+
+import (
+	"cmp"
+	"lockbench/reports/figures"
+	"slices"
+)
+
+// Measurement is how fast and how fair a cell was, over its judged trials. A trial is the unit: rates are
+// medians over trials with their range, distributions are merged histograms, never averaged percentiles.
+type Measurement struct {
+	Dir        string `json:"dir"` // of the cell
+	Lock       string `json:"lock"`
+	Deployment string `json:"deployment"`
+	Workload   string `json:"workload"`
+	Fault      string `json:"fault"`
+	Scenario   string `json:"scenario,omitempty"`
+	Standing   string `json:"standing"` // why its speed is no merit; empty: nothing speaks against it
+	Server     string `json:"server"`
+	Store      string `json:"store"` // what the lock talks to; empty: nothing, or a run that did not say
+	Clients    int    `json:"clients"`
+	Processes  int    `json:"processes"`
+	Simulated  bool   `json:"simulated_processes"` // the processes were locks within one process
+	TTLNS      int64  `json:"ttl_ns"`
+	Keys       int    `json:"keys"` // distinct keys asked for, at most in one trial
+
+	Trials      []TrialFigures `json:"trials"`
+	Sections    int            `json:"sections"`               // critical sections completed
+	Goodput     Range          `json:"goodput_per_second"`     // critical sections, over trials
+	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median measured hold); 0: several keys, no time inside, or nothing completed
+	Jain        Range          `json:"jain"`                   // of critical sections per client, over trials
+	Commands    *float64       `json:"commands_per_grant"`     // of the servers; null: see commands_why
+	CommandsWhy string         `json:"commands_why,omitempty"` // there is no such figure
+
+	Uncontended figures.Distribution `json:"granted_uncontended"`
+	Contended   figures.Distribution `json:"granted_contended"`
+	Refused     figures.Distribution `json:"refused"`
+	Unknown     figures.Distribution `json:"unknown"`
+	HandOff     figures.Distribution `json:"hand_off"`
+	Hold        figures.Distribution `json:"hold"`
+
+	Network  *Network  `json:"network_per_grant,omitempty"` // null: no proxy of the harness's counted
+	Recovery *Recovery `json:"recovery,omitempty"`          // null: nothing recovered
+
+	Longest    figures.Wait `json:"longest_wait"`
+	CutOff     int          `json:"cut_off"`      // acquires still open at the end
+	Reentries  int          `json:"reentries"`    // in no histogram
+	OutOfRange int          `json:"out_of_range"` // durations that no histogram took
+
+	best *best // of its table
+}
+
+// TrialFigures are those of one trial.
+type TrialFigures struct {
+	Dir      string  `json:"dir"`
+	Sections int     `json:"sections"`
+	Seconds  float64 `json:"seconds"` // the measured window: first call to last release
+	Goodput  float64 `json:"goodput_per_second"`
+	Jain     float64 `json:"jain"` // 1: all clients alike; 1/n: one had everything; 0: nothing was completed
+	MinShare float64 `json:"min_share"`
+	MaxShare float64 `json:"max_share"`
+}
+
+// Range is a figure over trials.
+type Range struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+func rangeOf(values []float64) Range {
+	if len(values) == 0 {
+		return Range{}
+	}
+	v := slices.Sorted(slices.Values(values))
+	n := len(v)
+	return Range{Median: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1]}
+}
+
+// measure sums up the judged trials of a cell, of which there is at least one.
+func measure(c Cell, trials []*trialRead) Measurement {
+	h := trials[0].header
+	m := Measurement{
+		Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
+		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
+		Store: trials[0].counters.Store, Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
+	}
+	all := figures.NewSamples()
+	var goodput, jain []float64
+	for _, t := range trials {
+		all.Merge(&t.stats.Samples)
+		f := figuresOf(t)
+		m.add(t, f)
+		goodput = append(goodput, f.Goodput)
+		if f.Sections > 0 {
+			jain = append(jain, f.Jain)
+		}
+	}
+	m.Goodput, m.Jain = rangeOf(goodput), rangeOf(jain)
+	m.setDistributions(&all)
+	if h.Params["hold"] == "0s" { // what it takes to give the lock back at once is no ceiling
+		m.Ceiling = 0
+	}
+	m.setCommands(trials)
+	m.Network = networkOf(trials)
+	return m
+}
+
+func (m *Measurement) add(t *trialRead, f TrialFigures) {
+	m.Trials = append(m.Trials, f)
+	m.Sections += f.Sections
+	m.Keys = max(m.Keys, t.stats.Keys)
+	m.Longest = figures.Longer(m.Longest, t.stats.Longest)
+	m.CutOff += t.stats.CutOff
+	m.Reentries += t.stats.Reentries
+	m.OutOfRange += t.stats.OutOfRange
+}
+
+func figuresOf(t *trialRead) TrialFigures {
+	f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
+	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
+	return f
+}
+
+func (m *Measurement) setDistributions(s *figures.Samples) {
+	m.Uncontended = figures.DistributionOf(s[figures.Uncontended])
+	m.Contended = figures.DistributionOf(s[figures.Contended])
+	m.Refused = figures.DistributionOf(s[figures.Refusals])
+	m.Unknown = figures.DistributionOf(s[figures.Unknowns])
+	m.HandOff = figures.DistributionOf(s[figures.HandOffs])
+	m.Hold = figures.DistributionOf(s[figures.HoldTimes])
+	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 {
+		m.Ceiling = 1e9 / float64(hold)
+	}
+}
+
+// setCommands divides all commands by all grants, over the trials whose servers count.
+func (m *Measurement) setCommands(trials []*trialRead) {
+	var commands float64
+	grants := 0
+	for _, t := range trials {
+		n, why, ok := figures.Commands(t.counters.Before, t.counters.After)
+		if !ok {
+			m.CommandsWhy = why
+			continue
+		}
+		commands += n
+		grants += t.stats.Grants
+	}
+	if grants == 0 {
+		m.CommandsWhy = cmp.Or(m.CommandsWhy, "nothing was granted")
+		return
+	}
+	perGrant := commands / float64(grants)
+	m.Commands, m.CommandsWhy = &perGrant, ""
+}
+
+// utilisation is the goodput as a part of the ceiling; ok is false where there is no ceiling.
+func (m *Measurement) utilisation() (part float64, ok bool) {
+	if m.Ceiling == 0 {
+		return 0, false
+	}
+	return m.Goodput.Median / m.Ceiling, true
+}

@@ -1,0 +1,198 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// observe merges what the judged trials of a cell say: one observation per property, in the order of the
+// verdicts, then what was claimed and never judged.
+func observe(c Cell, trials []*trialRead) []Observation {
+	var all []Observation
+	for _, property := range properties(trials) {
+		all = append(all, merge(c, property, trials))
+	}
+	return all
+}
+
+func properties(trials []*trialRead) []string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, t := range trials {
+		for _, f := range t.verdict.Findings {
+			add(f.Property)
+		}
+	}
+	for _, t := range trials {
+		for _, claim := range t.header.Claims {
+			add(claim.Property)
+		}
+	}
+	return names
+}
+
+// merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.
+func merge(c Cell, property string, trials []*trialRead) Observation {
+	claim := trials[0].header.Claim(property)
+	o := Observation{
+		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
+		Scenario: c.Scenario, Property: property, Expected: claim.Expected, Because: claim.Because,
+		Observed: checker.NotApplicable,
+	}
+	for _, t := range trials {
+		f := t.verdict.Finding(property)
+		o.Evidence = append(o.Evidence, Evidence{Dir: t.Dir, SHA256: t.SHA256})
+		o.Violations += f.Violations
+		o.Counts = sum(o.Counts, t.verdict.Counts)
+		switch f.Observed {
+		case checker.Violated:
+			o.ViolatedIn++
+		case checker.Undecided:
+			o.UndecidedIn++
+		}
+		if f.Observed != checker.NotApplicable {
+			o.Trials++
+		}
+		if gravity(f.Observed) > gravity(o.Observed) {
+			o.Observed = f.Observed
+		}
+	}
+	o.explain(trials)
+	o.Score = checker.ScoreOf(o.Expected, o.Observed)
+	return o
+}
+
+// explain takes the words of the trials that decided.
+func (o *Observation) explain(trials []*trialRead) {
+	var whys, weights []string
+	for _, t := range trials {
+		f := t.verdict.Finding(o.Property)
+		if f.Observed != o.Observed {
+			continue
+		}
+		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
+		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
+			o.Witness, o.shown = f.Witness.Story, f.Witness
+			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, within(t.verdict.Faults, f.Witness)
+		}
+	}
+	o.Why, o.Weight = firstOf(whys), firstOf(weights)
+}
+
+// firstOf gives the first text and how many others there are: twenty trials say much the same.
+func firstOf(texts []string) string {
+	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+	switch {
+	case len(texts) == 0:
+		return ""
+	case len(slices.Compact(slices.Clone(texts))) == 1:
+		return texts[0]
+	}
+	return fmt.Sprintf("%s (and likewise in %s)", texts[0], plural(len(texts)-1, "other trial"))
+}
+
+func gravity(o checker.Observed) int {
+	switch o {
+	case checker.Violated:
+		return 3
+	case checker.Undecided:
+		return 2
+	case checker.Held:
+		return 1
+	}
+	return 0
+}
+
+func sum(a, b checker.Counts) checker.Counts {
+	return checker.Counts{
+		Operations: a.Operations + b.Operations,
+		Grants:     a.Grants + b.Grants,
+		Refused:    a.Refused + b.Refused,
+		Unknown:    a.Unknown + b.Unknown,
+		HandOffs:   a.HandOffs + b.HandOffs,
+		Expiries:   a.Expiries + b.Expiries,
+		Takeovers:  a.Takeovers + b.Takeovers,
+
+		Faults:      a.Faults + b.Faults,
+		Losses:      a.Losses + b.Losses,
+		FalseLosses: a.FalseLosses + b.FalseLosses,
+		Stale:       a.Stale + b.Stale,
+	}
+}
+
+// differingClaims warns of trials that were held to something else than the first.
+func differingClaims(c Cell, trials []*trialRead) []string {
+	var warnings []string
+	for _, t := range trials[1:] {
+		if !slices.Equal(t.header.Claims, trials[0].header.Claims) {
+			warnings = append(warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter", t.Dir, trials[0].Dir))
+		}
+	}
+	return warnings
+}
+
+// tallyOf counts the scores. Operations are counted once per cell, not once per property.
+func tallyOf(r *Results) Tally {
+	var t Tally
+	cells := map[string]bool{}
+	for _, o := range r.Cells {
+		switch o.Score {
+		case checker.Kept:
+			t.Kept++
+		case checker.Caught:
+			t.Caught++
+		case checker.Broken:
+			t.Broken++
+		case checker.Missed:
+			t.Missed++
+		case checker.LeftUndecided:
+			t.Undecided++
+		default:
+			t.Measured++
+		}
+		if cell := o.Evidence[0].Dir; !cells[cell] {
+			cells[cell] = true
+			t.Operations += o.Counts.Operations
+		}
+	}
+	t.Disagreements = r.disagreements
+	for _, trial := range r.Trials {
+		switch trial.State {
+		case Judged:
+			t.Trials++
+		case Void:
+			t.Void++
+		}
+	}
+	return t
+}
+
+// inTable tells whether an observation stands in the main table: a claim or a control always, else
+// what was seen to be violated.
+func (o *Observation) inTable() bool {
+	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
+}
+
+// where is the cell in words.
+func (o *Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+
+func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
+
+func cellWords(scenario, workload, fault string) string {
+	if scenario != "" {
+		workload = scenario + ": " + workload
+	}
+	if fault == "none" {
+		return workload
+	}
+	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
+}

@@ -1,0 +1,200 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// shopName is the file of a trial whose clients were buyers of a shop.
+const shopName = "shop.json"
+
+// barWidth is the length of the longest bar of a table, of a drawing that is 120 wide.
+const barWidth = 119
+
+// Sale is what a flash sale came to, in one trial.
+type Sale struct {
+	Dir        string `json:"dir"` // of the trial
+	Lock       string `json:"lock"`
+	Deployment string `json:"deployment"`
+	Workload   string `json:"workload"`
+	saleFigures
+}
+
+// saleFigures are the content of shop.json. Times end in ns, rates are per second.
+type saleFigures struct {
+	Form      string `json:"form"` // unshared (the lock, if any, is each service's own), plain, split, gated, split and gated
+	Processes int    `json:"processes"`
+	Buyers    int    `json:"buyers"`
+	Segments  int    `json:"segments"`
+	HoldNS    int64  `json:"hold_ns"` // the work under the lock
+
+	Stock   int     `json:"stock"`
+	Sold    int     `json:"sold"`
+	Left    int64   `json:"left"`
+	Refused int     `json:"refused"` // orders answered "sold out"
+	Busy    int     `json:"busy"`    // to which the lock was not granted in time
+	Unknown int     `json:"unknown"` // orders without a definite answer
+	Seconds float64 `json:"seconds_to_sell_out"`
+	Goodput float64 `json:"goodput_per_second"` // orders, until all was sold
+	P50     int64   `json:"order_p50_ns"`
+	P99     int64   `json:"order_p99_ns"`
+	Late    int     `json:"late"`                 // orders sent when all was sold
+	Reached int     `json:"late_reached_service"` // of those
+	LateP50 int64   `json:"late_p50_ns"`
+
+	LockCommands  *float64 `json:"lock_commands_per_order"` // null: the servers do not count
+	StockCommands *float64 `json:"stock_commands_per_order"`
+	Unplaced      int      `json:"unplaced_holds"` // too short for the record to say when they were
+}
+
+// readSale reads shop.json; nil where the trial had no shop.
+func readSale(file string) (*saleFigures, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var f saleFigures
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no figures of its shop: %w", withoutPath(err, file))
+	}
+	return &f, nil
+}
+
+// addSales takes in the sales of a cell's trials.
+func (r *Results) addSales(c Cell, judged []*trialRead) {
+	for _, t := range judged {
+		if t.sale != nil {
+			r.Sales = append(r.Sales, Sale{t.Dir, c.Lock, c.Deployment, c.Workload, *t.sale})
+		}
+	}
+}
+
+// saleRow is a cell's sales in words and as a bar: the trial with the median goodput stands for all.
+type saleRow struct {
+	Sale
+	Label            string // of the lock
+	Trials           int
+	Exact            bool    // in every trial exactly the stock was sold
+	Ratio            string  // of the goodput to the plain form's
+	Spared           string  // what part of the late orders reached no service
+	LockCmd, StckCmd string  // commands per order
+	Bar              float64 // goodput as a part of the highest
+}
+
+// saleRows are the rows of the sales, in the order of the plan.
+func (r *Results) saleRows() []saleRow {
+	label := r.Run.labels()
+	var rows []saleRow
+	for start := 0; start < len(r.Sales); {
+		end := start
+		for end < len(r.Sales) && r.Sales[end].sameCell(r.Sales[start]) {
+			end++
+		}
+		row := rowOf(r.Sales[start:end])
+		row.Label = label(row.Lock, row.Deployment)
+		rows = append(rows, row)
+		start = end
+	}
+	highest := 0.0
+	for _, row := range rows {
+		highest = max(highest, row.Goodput)
+	}
+	for i := range rows {
+		rows[i].compare(rows)
+		rows[i].Bar = rows[i].Goodput / max(highest, 1e-9)
+	}
+	return rows
+}
+
+func (s Sale) sameCell(o Sale) bool {
+	return s.Lock == o.Lock && s.Deployment == o.Deployment && s.Workload == o.Workload
+}
+
+// rowOf sums the sales of a cell up.
+func rowOf(all []Sale) saleRow {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
+	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: none}
+	for _, s := range all {
+		row.Exact = row.Exact && s.Sold == s.Stock && s.Left == 0
+	}
+	if row.Late > 0 {
+		row.Spared = fmt.Sprintf("%.1f %%", 100*float64(row.Late-row.Reached)/float64(row.Late))
+	}
+	row.LockCmd, row.StckCmd = perOrder(row.LockCommands), perOrder(row.StockCommands)
+	return row
+}
+
+func perOrder(n *float64) string {
+	if n == nil {
+		return none
+	}
+	return significant(*n)
+}
+
+// compare sets the ratio to the plain form: of the same lock, or else of the first that was sold with.
+func (row *saleRow) compare(rows []saleRow) {
+	is := func(same bool) func(saleRow) bool {
+		return func(o saleRow) bool {
+			return o.Form == "plain" && (!same || o.Lock == row.Lock && o.Deployment == row.Deployment)
+		}
+	}
+	i := slices.IndexFunc(rows, is(true))
+	if i < 0 {
+		i = slices.IndexFunc(rows, is(false))
+	}
+	switch {
+	case i < 0 || rows[i].Goodput == 0 || !row.Exact:
+		row.Ratio = none
+	case row.Form == "plain" && row.sameCell(rows[i].Sale):
+		row.Ratio = "1"
+	default:
+		row.Ratio = fmt.Sprintf("%.2f", row.Goodput/rows[i].Goodput)
+	}
+}
+
+// Balance says whether exactly the stock was sold.
+func (row saleRow) Balance() string {
+	text := fmt.Sprintf("%s of %s", Count(row.Sold), Count(row.Stock))
+	switch {
+	case !row.Exact && row.Sold == row.Stock && row.Left == 0:
+		text += ", in another trial not"
+	case row.Left != 0:
+		text += fmt.Sprintf(", %s left", Count(int(row.Left)))
+	}
+	return text
+}
+
+// saleSetup says in words what the shops were.
+func saleSetup(rows []saleRow) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	f := rows[0]
+	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", plural(f.Buyers, "buyer"), plural(f.Processes, "service process"),
+		plural(f.Stock, "piece"), time.Duration(f.HoldNS))
+}
+
+// sales writes the shops in columns.
+func (t *table) sales(rows []saleRow) {
+	if len(rows) == 0 {
+		return
+	}
+	t.line(t.paint("1", "flash sale"), clean(saleSetup(rows)))
+	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
+	for _, r := range rows {
+		cells = append(cells, []string{r.Form, r.Label, r.Balance(), significant(r.Goodput), r.Ratio, duration(r.P50), duration(r.P99),
+			Count(r.Late), r.Spared, r.LockCmd, r.StckCmd})
+	}
+	t.columns(cells)
+	t.line("")
+}

@@ -1,0 +1,227 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/checker"
+)
+
+// StoreDoc is a store that locks of a run talked to, and what it was set to.
+type StoreDoc struct {
+	Name       string `json:"name"`
+	Server     string `json:"server"`     // product, version and how it was brought up
+	Durability string `json:"durability"` // what has become of a write when it is acknowledged
+}
+
+// Saw takes note of a store that a lock talked to.
+func (e *Environment) Saw(s StoreDoc) {
+	if slices.ContainsFunc(e.Stores, func(o StoreDoc) bool { return o.Name == s.Name }) {
+		return
+	}
+	e.Stores = append(e.Stores, s)
+	if e.Server != "" {
+		e.Server += ", "
+	}
+	e.Server += s.Server
+}
+
+// storeRow is one store beside the others: what it is set to, how its locks did, and the one that stands for it.
+type storeRow struct {
+	StoreDoc
+	Floor    cell      // the least median of a lock that nobody contends for
+	Best     storeLock // of those that nothing speaks against and that are no controls the one with the highest goodput; of all, where it has no such
+	Bar      float64   // its goodput as a part of the highest
+	Verdicts []score   // of all its locks
+	Locks    []storeLock
+}
+
+// score is how many verdicts of a kind there are.
+type score struct {
+	Score checker.Score
+	N     int
+}
+
+// storeLock is one lock of a store: its floor alone, and its figures in the workload that most locks were driven
+// with.
+type storeLock struct {
+	control                                                              bool // it is here for its defect
+	Label, Standing                                                      string
+	Floor, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
+
+	floor   int64 // ns; 0: it was not driven alone
+	goodput float64
+}
+
+const (
+	floorWorkload = "alone"
+	killed        = "holder-kill"
+)
+
+// stores are the rows, in the order of the plan, where there is more than one store; and the workload that the
+// figures under contention are of.
+func (r *Results) stores() (rows []storeRow, workload string) {
+	if len(r.Run.Environment.Stores) < 2 {
+		return nil, ""
+	}
+	workload = r.commonWorkload()
+	label := r.Run.labels()
+	highest := 0.0
+	for _, doc := range r.Run.Environment.Stores {
+		row := storeRow{StoreDoc: doc, Verdicts: r.verdictsOn(doc.Name)}
+		for _, l := range r.locksOn(doc.Name) {
+			line := storeLock{Label: label(l.lock, l.deployment), control: r.isControl(l.lock)}
+			for _, m := range l.measured {
+				line.take(m, workload)
+			}
+			row.Locks = append(row.Locks, line)
+		}
+		if len(row.Locks) == 0 {
+			continue
+		}
+		row.choose()
+		highest = max(highest, row.Best.goodput)
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		rows[i].Bar = rows[i].Best.goodput / max(highest, 1e-9)
+	}
+	return rows, workload
+}
+
+// choose finds the lock that stands for the store, and its floor.
+func (row *storeRow) choose() {
+	sound := slices.DeleteFunc(slices.Clone(row.Locks), func(l storeLock) bool { return l.Standing != "" || l.control })
+	if len(sound) == 0 {
+		sound = row.Locks
+	}
+	row.Floor = cell{Text: none, Title: "no lock of it was driven alone"}
+	row.Best = sound[0]
+	var least int64
+	for _, l := range sound {
+		if l.goodput > row.Best.goodput {
+			row.Best = l
+		}
+		if l.floor > 0 && (least == 0 || l.floor < least) {
+			least = l.floor
+			row.Floor = cell{Text: milliseconds(least), Title: "of " + l.Label}
+		}
+	}
+}
+
+func (r *Results) isControl(lock string) bool {
+	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
+}
+
+// verdictsOn counts the verdicts of a store's locks.
+func (r *Results) verdictsOn(store string) []score {
+	of := map[string]bool{}
+	for _, m := range r.Measurements {
+		if m.Store == store && m.Scenario == "" {
+			of[m.Lock+"\x00"+m.Deployment] = true
+		}
+	}
+	var all []score
+	for _, s := range []checker.Score{checker.Kept, checker.Caught, checker.Broken, checker.Missed, checker.LeftUndecided} {
+		n := 0
+		for _, o := range r.Cells {
+			if o.Score == s && o.Scenario == "" && of[o.Lock+"\x00"+o.Deployment] {
+				n++
+			}
+		}
+		if n > 0 {
+			all = append(all, score{s, n})
+		}
+	}
+	return all
+}
+
+// commonWorkload is the one with which most locks contended without a fault.
+func (r *Results) commonWorkload() string {
+	count := map[string]int{}
+	most := ""
+	for _, m := range r.Measurements {
+		if m.Fault == "none" && m.Contended.N > 0 && m.Ceiling > 0 {
+			count[m.Workload]++
+			if count[m.Workload] > count[most] {
+				most = m.Workload
+			}
+		}
+	}
+	return most
+}
+
+// lockOn is what was measured of one lock.
+type lockOn struct {
+	lock, deployment string
+	measured         []Measurement
+}
+
+func (r *Results) locksOn(store string) []lockOn {
+	var all []lockOn
+	for _, m := range r.Measurements {
+		if m.Store != store || m.Scenario != "" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(l lockOn) bool { return l.lock == m.Lock && l.deployment == m.Deployment })
+		if i < 0 {
+			i = len(all)
+			all = append(all, lockOn{m.Lock, m.Deployment, nil})
+		}
+		all[i].measured = append(all[i].measured, m)
+	}
+	return all
+}
+
+// take takes over what one measurement has to say.
+func (l *storeLock) take(m Measurement, workload string) {
+	f := cellOf(m)
+	switch {
+	case m.Fault == killed && m.Recovery != nil:
+		l.Recovery = cell{Text: times2(m.Recovery.median()), Title: "of " + plural(m.Recovery.N, "kill") + ", the longest " + times2(m.Recovery.Multiples[m.Recovery.N-1])}
+	case m.Fault != "none":
+	case m.Workload == floorWorkload:
+		l.Floor = rankCell(m.Uncontended, 0.5)
+		l.floor, _ = m.Uncontended.At(0.5)
+		l.Cycles = cell{Text: significant(m.Goodput.Median)}
+		l.Each = f.Commands
+	case m.Workload == workload:
+		l.Standing = m.Standing
+		l.Goodput, l.HandOff, l.Commands = f.Goodput, f.HandOff, f.Commands
+		l.Contended = rankCell(m.Contended, 0.5)
+		l.goodput = m.Goodput.Median
+	}
+}
+
+// orNone is for the cells of what was not driven.
+func orNone(c cell) cell {
+	c.Text = cmp.Or(c.Text, none)
+	return c
+}
+
+// verdicts are the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
+func (row storeRow) verdicts() string {
+	var parts []string
+	for _, v := range row.Verdicts {
+		parts = append(parts, fmt.Sprintf("%s %s %s", symbol(v.Score), Count(v.N), v.Score))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stores writes the stores in columns.
+func (t *table) stores(rows []storeRow, workload string) {
+	if len(rows) == 0 {
+		return
+	}
+	t.line(t.paint("1", "stores"), clean(fmt.Sprintf("the best lock of each in the workload %s; the floor is a lock that nobody contends for", workload)))
+	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
+	for _, row := range rows {
+		b := row.Best
+		cells = append(cells, []string{row.Server, row.verdicts(), row.Floor.Text, b.Label, orNone(b.Goodput).Text, orNone(b.HandOff).Text,
+			orNone(b.Commands).Text, orNone(b.Recovery).Text})
+	}
+	t.columns(cells)
+	t.line("")
+}

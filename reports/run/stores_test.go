@@ -1,0 +1,69 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"lockbench/checker"
+	"lockbench/reports/figures"
+)
+
+// measured is a lock on a store, in the workload counter.
+func measured(store, lock string, goodput float64, standing string) Measurement {
+	return Measurement{Store: store, Lock: lock, Workload: "counter", Fault: "none", Standing: standing, Ceiling: 1,
+		Goodput: Range{Median: goodput}, Contended: figures.Distribution{N: 1}, Trials: []TrialFigures{{}}}
+}
+
+func twoStores() *Results {
+	r := &Results{Measurements: []Measurement{
+		measured("redis", "wrong", 900, notALock), measured("redis", "slow", 100, ""), measured("redis", "quick", 200, ""),
+		measured("mysql", "wrong-too", 400, insideAtOnce),
+	}}
+	r.Run.Environment.Saw(StoreDoc{"redis", "redis 7 (local)", "in memory"})
+	r.Run.Environment.Saw(StoreDoc{"mysql", "mariadb 10 (local)", "on disk"})
+	r.Run.Environment.Saw(StoreDoc{"redis", "redis 8 (local)", "seen already"})
+	r.Measurements = append(r.Measurements, measured("redis", "known-bad", 300, ""))
+	r.Run.Locks = []LockDoc{{Name: "known-bad", Control: true}}
+	r.Cells = []Observation{
+		{Lock: "quick", Score: checker.Kept}, {Lock: "wrong", Score: checker.Caught}, {Lock: "slow", Score: checker.Kept},
+		{Lock: "wrong-too", Score: checker.Broken},
+	}
+	return r
+}
+
+// TestStores: what stands for a store is the best of its locks that nothing speaks against.
+func TestStores(t *testing.T) {
+	r := twoStores()
+	rows, workload := r.stores()
+	if len(rows) != 2 || workload != "counter" {
+		t.Fatalf("%d rows of %q", len(rows), workload)
+	}
+	if got := rows[0].Best.Label; got != "quick" {
+		t.Errorf("%s stands for redis: the quickest is no lock, and another is slower", got)
+	}
+	if got := rows[1].Best; got.Label != "wrong-too" || got.Standing == "" {
+		t.Errorf("%+v stands for mysql, which has no other: that must be said of it", got)
+	}
+	if rows[0].Bar != 0.5 || rows[1].Bar != 1 {
+		t.Errorf("bars %v and %v, want 0.5 and 1", rows[0].Bar, rows[1].Bar)
+	}
+	if got := rows[0].verdicts(); got != "✓ 2 kept, ◉ 1 caught" {
+		t.Errorf("verdicts of redis: %s", got)
+	}
+	if got := r.Run.Environment.Server; got != "redis 7 (local), mariadb 10 (local)" {
+		t.Errorf("servers: %s", got)
+	}
+	var b strings.Builder
+	if err := r.Text(&b, false); err != nil || !strings.Contains(b.String(), "mariadb 10 (local)  ✗ 1 BROKEN") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+// TestOneStoreIsNoComparison: beside itself there is nothing to show.
+func TestOneStoreIsNoComparison(t *testing.T) {
+	r := twoStores()
+	r.Run.Environment.Stores = r.Run.Environment.Stores[:1]
+	if rows, _ := r.stores(); len(rows) != 0 {
+		t.Errorf("%d rows", len(rows))
+	}
+}

@@ -1,0 +1,35 @@
+package selection
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lockbench/internal/web/chromium"
+
+	"lockbench/internal/choose/decision"
+)
+
+// TestChromium looks at pages as a reader's browser shows them.
+func TestChromium(t *testing.T) {
+	ctx := chromium.Open(t)
+	for name, r := range map[string]*decision.Report{"sample": sample(), "nothing": turnedOut(decision.NothingFits), "hostile": hostile(), "crowd": crowd()} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "index.html")
+			if err := os.WriteFile(file, []byte(shown(t, r)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b := chromium.Load(t, ctx, file)
+			b.Prints(".verdicts")
+			b.Fits()
+			b.Contrast()
+			if name != "crowd" { // nothing more can be pointed at than in the others, but many times over
+				b.Accessible()
+			}
+			for _, c := range append(b.Complaints("emptyDrawings()"), b.Complaints("cutNames()")...) {
+				t.Error(c)
+			}
+			b.Quiet()
+		})
+	}
+}

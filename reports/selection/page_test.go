@@ -1,0 +1,298 @@
+package selection
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/internal/choose/decision"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func shown(t *testing.T, r *decision.Report) string {
+	t.Helper()
+	b, err := Page(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func markdown(t *testing.T, r *decision.Report) string {
+	t.Helper()
+	b, err := Markdown(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func summary(t *testing.T, r *decision.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// everyKind are reports of all kinds.
+func everyKind() map[string]*decision.Report {
+	return map[string]*decision.Report{"a lock": sample(), "a tie": turnedOut(decision.ATie), "no lock": turnedOut(decision.NoLockNeeded), "nothing": turnedOut(decision.NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
+}
+
+func TestGolden(t *testing.T) {
+	for name, got := range map[string]string{
+		"decision.md": markdown(t, sample()), "summary.txt": summary(t, sample()),
+		"tie.txt": summary(t, turnedOut(decision.ATie)), "nolock.txt": summary(t, turnedOut(decision.NoLockNeeded)), "nothing.txt": summary(t, turnedOut(decision.NothingFits)),
+	} {
+		file := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+			t.Errorf("%s (write it anew with -update):\n%s", name, d)
+		}
+	}
+}
+
+// TestReadPage: the report that a page carries gives the same page, and Markdown and text as well.
+func TestReadPage(t *testing.T) {
+	for name, r := range everyKind() {
+		t.Run(name, func(t *testing.T) {
+			got := shown(t, r)
+			back, err := ReadPage([]byte(got))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(strings.Split(got, "\n"), strings.Split(shown(t, back), "\n")); d != "" {
+				t.Errorf("the page that is made of what was read differs:\n%s", d)
+			}
+			if markdown(t, r) != markdown(t, back) || summary(t, r) != summary(t, back) {
+				t.Error("Markdown or text differ")
+			}
+			want, err := decision.Scrubbed(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, back); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestReadPageRefuses(t *testing.T) {
+	good := shown(t, sample())
+	for name, text := range map[string]string{
+		"nothing": "", "another page": "<!doctype html><p>hello", "twice": good + good, "cut short": good[:strings.Index(good, embeddedBegins)+100],
+		"another version": strings.Replace(good, `"lockbench_advice":1`, `"lockbench_advice":2`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r, err := ReadPage([]byte(text)); err == nil || r != nil {
+				t.Errorf("it was read: %v", r)
+			}
+		})
+	}
+}
+
+// TestPage looks at a page with everything on it.
+func TestPage(t *testing.T) {
+	for name, r := range everyKind() {
+		t.Run(name, func(t *testing.T) {
+			got := shown(t, r)
+			checkOffline(t, got)
+			checkIDs(t, got)
+			checkDrawings(t, got)
+			last := 0
+			for _, id := range []string{"without", "asked", "knockouts", "survivors", "changes", "lease", "reasons", "conditions", "evidence", "sources", "method"} {
+				if id == "lease" && r.Lease == nil {
+					continue
+				}
+				at := strings.Index(got, fmt.Sprintf(`<section id="%s">`, id))
+				if at < last || !strings.Contains(got, fmt.Sprintf(`<a href="#%s">`, id)) {
+					t.Errorf("section %s is missing, not in its place, or nothing leads to it", id)
+				}
+				last = max(last, at)
+			}
+		})
+	}
+}
+
+// checkOffline looks that the page fetches nothing and runs nothing.
+func checkOffline(t *testing.T, page string) {
+	t.Helper()
+	data := regexp.MustCompile(`(?s)<script type="application/json" id="advice">.*?</script>`)
+	rest := data.ReplaceAllString(page, "")
+	if n := len(data.FindAllString(page, -1)); n != 1 {
+		t.Errorf("the report is embedded %d times", n)
+	}
+	for _, foreign := range []string{"<script", "<link", "@import", "url(", "<iframe", "<img", "<svg onload", "src="} {
+		if strings.Contains(strings.ReplaceAll(rest, "&#34;&gt;&lt;img src=x&gt;", ""), foreign) {
+			t.Errorf("the page has %q", foreign)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(rest, -1) {
+		if strings.Contains(m[1], ":") || strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "#ZgotmplZ") {
+			t.Errorf("a link leads to %q", m[1])
+		}
+	}
+}
+
+// checkIDs looks that each stands once, and that no link leads to none.
+func checkIDs(t *testing.T, page string) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] || strings.ContainsAny(m[1], ` &#<>`) {
+			t.Errorf("the id %q is there twice, or is none", m[1])
+		}
+		ids[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !ids[m[1]] {
+			t.Errorf("a link leads to #%s, which is not there", m[1])
+		}
+	}
+}
+
+// checkDrawings looks that each has a name and a description of its own, and its data as a table.
+func checkDrawings(t *testing.T, page string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`(?s)<svg ([^>]*)>(<title id="([^"]*)">[^<]+</title><desc id="([^"]*)">[^<]+</desc>)?`).FindAllStringSubmatch(page, -1) {
+		if m[2] == "" || !strings.Contains(m[1], `role="img"`) || !strings.Contains(m[1], fmt.Sprintf(`aria-labelledby="%s %s"`, m[3], m[4])) {
+			t.Errorf("a drawing without a role, a title or a description: %s", m[1])
+		}
+	}
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf ") {
+		t.Error("a drawing has a place that is no number")
+	}
+	if svgs, tables := strings.Count(page, "<svg "), strings.Count(page, "The chart as a table"); svgs != tables {
+		t.Errorf("%d drawings, %d tables of them", svgs, tables)
+	}
+}
+
+// TestVerdicts: each outcome is told by a symbol and a word, in every face.
+func TestVerdicts(t *testing.T) {
+	for outcome, want := range map[decision.Outcome][]string{
+		decision.OneLock: {"✓", "One option is ahead", "Choose fenced"}, decision.ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
+		decision.NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
+		decision.NothingFits:  {"✗", "Nothing fits", "Nothing that was looked at does all that is needed"},
+	} {
+		t.Run(string(outcome), func(t *testing.T) {
+			r := turnedOut(outcome)
+			page, text := shown(t, r), summary(t, r)
+			for _, w := range want {
+				if !strings.Contains(page, w) || !strings.Contains(text, w) {
+					t.Errorf("%q is missing", w)
+				}
+			}
+			if md := markdown(t, r); !strings.Contains(md, "# "+want[2]) {
+				t.Errorf("the record has another title: %.200s", md)
+			}
+		})
+	}
+}
+
+// TestUnknownIsNoYes: what the report does not say, or says in a word of its own, is unknown.
+func TestUnknownIsNoYes(t *testing.T) {
+	r := sample()
+	for i, c := range r.Cells {
+		if c.Option == "fenced" && c.Of == "exclusion" {
+			r.Cells[i].Answer, r.Cells[i].Tag = "of course", "certain"
+		}
+		if c.Option == "fenced" && c.Of == "restart" {
+			r.Cells[i].Of = "something else"
+		}
+	}
+	got := shown(t, r)
+	row := regexp.MustCompile(`(?s)<th scope="row"><a href="#option-6">.*?</tr>`).FindString(got)
+	if n := strings.Count(row, "</i> unknown"); n != 2 || strings.Count(row, "</i> yes") != len(r.Requirements)-2 {
+		t.Errorf("an answer that nobody gave is a yes: %s", row)
+	}
+}
+
+// TestHostile: what comes from files is text, whatever it holds, and no password is left anywhere.
+func TestHostile(t *testing.T) {
+	r := hostile()
+	page, md, text := shown(t, r), markdown(t, r), summary(t, r)
+	for face, got := range map[string]string{"page": page, "markdown": md, "text": text} {
+		if strings.Contains(got, "s3cret") {
+			t.Errorf("%s: it has a password", face)
+		}
+	}
+	if n := strings.Count(page, "&lt;script&gt;alert(1)"); n < 20 {
+		t.Errorf("the name is there %d times only", n)
+	}
+	if links := regexp.MustCompile(`href="[^#"][^"]*"`).FindAllString(page, -1); len(links) > 0 {
+		t.Errorf("no source lies where a link may lead to, and these do: %q", links)
+	}
+	plain := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(strings.ReplaceAll(md, "\\`", ""), "")
+	for _, markup := range []string{"<", "`", "]("} {
+		if at := strings.Index(strings.ReplaceAll(plain, `\](`, ""), markup); at >= 0 {
+			t.Errorf("a name has become markup in Markdown: %.200s", plain[at:])
+		}
+	}
+	for _, c := range []string{"\x1b", "\u202e"} {
+		if strings.Contains(text, c) || strings.Contains(md, c) {
+			t.Errorf("%q reaches the terminal, or the record", c)
+		}
+	}
+	if shows, _, _ := strings.Cut(page, embeddedBegins); strings.ContainsAny(shows, "\x1b\u202e") {
+		t.Error("a name turns the direction of what follows on the page")
+	}
+	if !strings.Contains(page, "redis://***@h:6379") {
+		t.Error("the command is gone, and not its password alone")
+	}
+}
+
+// TestTraced: what the recommendation rests on is a click away, and leads to the folder, the history and the command.
+func TestTraced(t *testing.T) {
+	got := shown(t, sample())
+	for _, want := range []string{
+		`<a class="id" href="#P16">P16</a>`, `<th scope="row" id="P16">P16</th>`, `href="../runs/inventory-run/cells/setnx-exclusion"`,
+		`href="../runs/inventory-run/cells/setnx/trial-1/history.jsonl.zst"`, `title="2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae">2c26b46b68ff</code>`,
+		`lockbench verify-report FILE P16<`, `<a class="id" href="#R1">R1</a>`, `<h3 id="R1">`, `<a href="#option-6"><b>fenced</b></a> <small>a lock on redis, single; a lease that is renewed; gives fencing tokens</small>`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(got, `href="../runs/inventory-run/"`) {
+		t.Error("a history that was not kept is linked")
+	}
+}
+
+// TestSameBytes: the same report gives the same bytes.
+func TestSameBytes(t *testing.T) {
+	for name, r := range everyKind() {
+		before, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for face, of := range map[string]func(*testing.T, *decision.Report) string{"page": shown, "markdown": markdown, "text": summary} {
+			if first, second := of(t, r), of(t, r); first != second {
+				t.Errorf("%s: two of its %ss differ", name, face)
+			}
+		}
+		if after, _ := json.Marshal(r); !bytes.Equal(before, after) {
+			t.Errorf("%s: to show a report has changed it", name)
+		}
+	}
+}
