@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"lockbench/reports/bench"
+	"lockbench/reports/stats"
 )
 
 // comparedTable is one metric's rows, as text.
@@ -85,7 +86,7 @@ func comparedRowOf(c *bench.Comparisons, row bench.Compared) comparedRow {
 }
 
 // estimate is a median, and how far its interval reaches to the farther side.
-func estimate(e bench.Estimate) string {
+func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return short(e.Median) + " ± ∞"
 	}

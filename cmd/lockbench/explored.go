@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"lockbench/internal/simulate/explore"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
@@ -51,7 +52,7 @@ func (e *exploring) progress(p explore.Progress) {
 		return
 	}
 	e.shown = time.Now()
-	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", run.Count(p.Seeds), p.Virtual.Hours(), run.Count(p.Violating), time.Since(e.start).Seconds())
+	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(p.Seeds), p.Virtual.Hours(), format.Count(p.Violating), time.Since(e.start).Seconds())
 	if p.Telling != "" {
 		line += "; making small what was found of " + p.Telling
 	}
@@ -254,7 +255,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		fmt.Fprint(t, fault)
 		for _, state := range explore.States() {
-			fmt.Fprintf(t, "\t%s", run.Count(met[fault][state]))
+			fmt.Fprintf(t, "\t%s", format.Count(met[fault][state]))
 		}
 		fmt.Fprintln(t, "\t")
 	}

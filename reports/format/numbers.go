@@ -9,12 +9,21 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"lockbench/reports/run"
 )
 
 // None stands where there is no figure.
 const None = "–"
+
+// Count writes 1234567 as "1,234,567".
+func Count(n int) string {
+	s := strconv.Itoa(n)
+	digits := strings.TrimPrefix(s, "-")
+	sign := s[:len(s)-len(digits)]
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
 
 // Significant writes three significant digits without an exponent.
 func Significant(v float64) string {
@@ -27,7 +36,7 @@ func Significant(v float64) string {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 has become 10.0 by now
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
-		return run.Count(int(math.Round(v)))
+		return Count(int(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }
@@ -48,9 +57,9 @@ func Plural(n int, noun string) string {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
-		return run.Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+		return Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
-	return run.Count(n) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
 // Joined writes a list as people do.
