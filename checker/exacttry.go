@@ -8,13 +8,9 @@ import (
 	"lockbench/histories"
 )
 
-// exactTry is for locks that claim to answer "busy" only while somebody holds.
-func exactTry() Property {
-	return Property{
-		Name: "exact-try",
-		Doc:  "busy was answered although the key was free from the call to the answer (only for locks that claim exactness)",
-		open: func(f *facts) judgement { return &tries{facts: f, open: map[int32]time.Duration{}} },
-	}
+// newExactTry judges for locks that claim to answer "busy" only while somebody holds.
+func newExactTry(f *facts) judgement {
+	return &tries{facts: f, open: map[int32]time.Duration{}}
 }
 
 // maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
@@ -25,11 +21,10 @@ const maxDoubts = 1024
 // answer explains all that were answered after its call: it may have been granted, and have ended.
 type tries struct {
 	*facts
-	keys       perKey[tried]
-	open       map[int32]time.Duration // by client: the call of its acquire
-	busy       int
-	violations int
-	witness    *Witness
+	keys perKey[tried]
+	open map[int32]time.Duration // by client: the call of its acquire
+	busy int
+	found
 }
 
 // tried is what is known of one key.
@@ -90,14 +85,6 @@ func (x *tries) fault(ev histories.Event) {
 	}
 }
 
-// unknownUntil is how long an acquire that may have taken effect explains that others are refused.
-func (x *tries) unknownUntil(from time.Duration) time.Duration {
-	if x.header.TTL == 0 {
-		return histories.Forever
-	}
-	return from + x.header.TTL.D() + 2*x.slack
-}
-
 func (x *tries) change(k *key, h *hold, c change) {
 	if !x.header.Exact {
 		return
@@ -136,35 +123,27 @@ func (x *tries) settle(t *tried) {
 }
 
 func (x *tries) violation(t *tried, op histories.Op) {
-	if x.violations++; x.violations > 1 {
+	if !x.first() {
 		return
 	}
-	x.witness = &Witness{Key: t.name, From: op.Call, To: op.Return, Ops: []histories.Op{op}}
+	ops := []histories.Op{op}
 	story := "nobody had been granted it yet"
 	if t.last.Kind != 0 && t.last.Return < op.Call {
-		story = fmt.Sprintf("%s had released it at %s", x.client(&t.last), at(t.last.Return))
-		x.witness.Ops = append(x.witness.Ops, t.last)
-		byCall(x.witness.Ops)
+		story = fmt.Sprintf("%s had released it at %s", x.client(&t.last), ms(t.last.Return))
+		ops = append(ops, t.last)
 	}
-	x.witness.Story = fmt.Sprintf("%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
-		x.client(&op), t.name, at(op.Call), at(op.Return), story)
+	x.witness = witnessOf(t.name, op.Call, op.Return,
+		fmt.Sprintf("%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
+			x.client(&op), t.name, ms(op.Call), ms(op.Return), story), ops...)
 }
 
 func (x *tries) finding() Finding {
 	if !x.header.Exact {
-		return Finding{Property: "exact-try", Observed: NotApplicable, Why: "the lock does not claim that busy means held"}
+		return Finding{Observed: NotApplicable, Why: "the lock does not claim that busy means held"}
 	}
 	for i := range x.keys {
 		x.settle(&x.keys[i]) // what is left: an acquire that never returned may have been granted
 	}
-	f := Finding{Property: "exact-try", Violations: x.violations, Witness: x.witness, Evidence: count(x.busy, "busy answer")}
-	switch {
-	case x.violations > 0:
-		f.Observed = Violated
-	case x.busy == 0:
-		f.Observed, f.Why = NotApplicable, "nobody was told that the key was busy"
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(count(x.busy, "busy answer"),
+		reason{x.busy == 0, NotApplicable, "nobody was told that the key was busy"})
 }

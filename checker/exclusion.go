@@ -8,16 +8,6 @@ import (
 	"lockbench/histories"
 )
 
-// view is one way to look at a hold: as it was lived, or as it was promised.
-type view struct {
-	property string
-	lapses   bool // an end may be moved on after another's grant
-	// end is when the hold ended in this view; ok is false where that is unknown.
-	end func(*hold) (end time.Duration, ok bool)
-	// tell says what the witness shows.
-	tell func(c *facts, first, second *hold, both time.Duration) string
-}
-
 // exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold at its
 // beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
 // the heir that the lapsed hold remembers. What it sees is an overlap once the ends are known as well: a loss may
@@ -31,16 +21,23 @@ type exclusion struct {
 	*facts
 	grants, empty, unstated int // holds seen; their interval empty; their end unknown
 	open                    perKey[[]*overlap]
-	violations              int
-	first                   [2]*hold
-	freed                   *hold  // that was given up late between the two, which is what let the second in; nil: none
-	at                      string // the key of the first violation
-	violated                map[string]bool
+	tell                    func(first, second *hold, both time.Duration) string // what the witness shows
+	found
+	shown    [2]*hold
+	freed    *hold  // that was given up late between the two, which is what let the second in; nil: none
+	at       string // the key of the first violation
+	violated map[string]bool
 }
 
-func newExclusion(c *facts, v view) *exclusion {
-	return &exclusion{view: v, facts: c, violated: map[string]bool{}}
+func newExclusion(c *facts, v view, tell func(first, second *hold, both time.Duration) string) *exclusion {
+	return &exclusion{view: v, facts: c, tell: tell, violated: map[string]bool{}}
 }
+
+// Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.
+func (x *exclusion) Monitors() string { return x.property }
+
+// Violated reports whether a violation was found on a key.
+func (x *exclusion) Violated(key string) bool { return x.violated[key] }
 
 // overlap is a hold that began while others lasted, as far as was known then.
 type overlap struct {
@@ -60,7 +57,7 @@ func (x *exclusion) change(k *key, h *hold, c change) {
 		x.began(k, h)
 	case extended:
 		if x.lapses && h.heir != nil && x.inside(h, h.heir.granted) && x.inside(h.heir, h.heir.granted) {
-			x.found(k, &overlap{second: h.heir, firsts: []*hold{h}, last: k.last})
+			x.overlaps(k, &overlap{second: h.heir, firsts: []*hold{h}, last: k.last})
 			h.heir = nil
 		}
 	case ended:
@@ -89,12 +86,12 @@ func (x *exclusion) began(k *key, h *hold) {
 		}
 	}
 	if len(o.firsts) > 0 {
-		x.found(k, o)
+		x.overlaps(k, o)
 	}
 }
 
-// found keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
-func (x *exclusion) found(k *key, o *overlap) {
+// overlaps keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
+func (x *exclusion) overlaps(k *key, o *overlap) {
 	open := x.open.of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
 		x.violation((*open)[0])
@@ -134,8 +131,8 @@ func (x *exclusion) inside(h *hold, at time.Duration) bool {
 
 func (x *exclusion) violation(o *overlap) {
 	first, second, name := o.firsts[0], o.second, o.second.acquire.Key
-	if x.violations++; x.violations == 1 || second.granted < x.first[1].granted {
-		x.first, x.at, x.freed = [2]*hold{first, second}, name, nil
+	if x.violations++; x.violations == 1 || second.granted < x.shown[1].granted {
+		x.shown, x.at, x.freed = [2]*hold{first, second}, name, nil
 		if l := o.last; l != nil && l != first && l != second && first.granted <= l.end && l.end <= second.granted {
 			x.freed = l
 		}
@@ -155,49 +152,37 @@ func (x *exclusion) finish() {
 
 func (x *exclusion) finding() Finding {
 	x.finish()
-	f := Finding{Property: x.property, Violations: x.violations, Evidence: x.evidence()}
-	switch {
-	case x.violations > 0:
-		f.Observed, f.Witness = Violated, x.witness()
-	case x.grants == 0:
-		f.Observed, f.Why = NotApplicable, "nothing was granted"
-	case x.unstated == x.grants:
-		f.Observed, f.Why = NotApplicable, "the lock does not say how long its grants are valid"
-	case x.unstated > 0:
-		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)
-	case x.empty*10 > x.grants && x.empty > x.counts.Faults: // a fault may empty the promise at hand
-		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)
-	default:
-		f.Observed = Held
+	if x.violations > 0 {
+		x.witness = x.show()
 	}
-	return f
+	return x.found.finding(fmt.Sprintf("%s, %s", count(x.grants, "grant"), count(x.counts.HandOffs, "contended hand-off")),
+		reason{x.grants == 0, NotApplicable, "nothing was granted"},
+		reason{x.unstated == x.grants, NotApplicable, "the lock does not say how long its grants are valid"},
+		reason{x.unstated > 0, Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
+		// A fault may empty the promise at hand.
+		reason{x.empty*10 > x.grants && x.empty > x.counts.Faults, Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)})
 }
 
-func (x *exclusion) evidence() string {
-	return fmt.Sprintf("%s, %s", count(x.grants, "grant"), count(x.counts.HandOffs, "contended hand-off"))
-}
-
-// witness is the two acquires and their releases: as a rule four operations.
-func (x *exclusion) witness() *Witness {
-	a, b := x.first[0], x.first[1]
+// show returns the two acquires and their releases: as a rule four operations.
+func (x *exclusion) show() *Witness {
+	a, b := x.shown[0], x.shown[1]
 	from := max(a.granted, b.granted)
 	endA, _ := x.end(a)
 	endB, _ := x.end(b)
 	to := min(endA, endB, max(x.until, from))
-	w := &Witness{Key: x.at, From: from, To: to, Story: x.tell(x.facts, a, b, to-from)}
-	w.Ops = append(w.Ops, a.acquire, b.acquire)
+	story := x.tell(a, b, to-from)
+	ops := []histories.Op{a.acquire, b.acquire}
 	for _, h := range []*hold{a, b} {
 		switch {
 		case h.release.Kind != 0:
-			w.Ops = append(w.Ops, h.release)
+			ops = append(ops, h.release)
 		case h.fault != nil:
-			w.Ops = append(w.Ops, *h.fault)
+			ops = append(ops, *h.fault)
 		}
 	}
 	if f := x.freed; f != nil && f.release.Outcome == histories.OK {
-		w.Ops = append(w.Ops, f.acquire, f.release)
-		w.Story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), at(f.granted), at(f.release.Call))
+		ops = append(ops, f.acquire, f.release)
+		story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), ms(f.granted), ms(f.release.Call))
 	}
-	byCall(w.Ops)
-	return w
+	return witnessOf(x.at, from, to, story, ops...)
 }

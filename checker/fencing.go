@@ -9,13 +9,9 @@ import (
 	"lockbench/histories"
 )
 
-// fencing is that tokens rise from one holder to the next, so that a resource can tell who is late.
-func fencing() Property {
-	return Property{
-		Name: "fencing",
-		Doc:  "a grant that was asked for after another had been received bears a token that is no higher, or two grants share one",
-		open: func(f *facts) judgement { return &tokens{facts: f, open: map[int32]time.Duration{}} },
-	}
+// newFencing judges that tokens rise from one holder to the next, so that a resource can tell who is late.
+func newFencing(f *facts) judgement {
+	return &tokens{facts: f, open: map[int32]time.Duration{}}
 }
 
 // maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
@@ -24,13 +20,12 @@ const maxGrants = 1 << 13
 
 type tokens struct {
 	*facts
-	keys       perKey[minted]
-	open       map[int32]time.Duration // by client: the call of its acquire
-	fenced     int
-	bare       int // grants without a token
-	ordered    int // grants whose order to one before is known
-	violations int
-	witness    *Witness
+	keys    perKey[minted]
+	open    map[int32]time.Duration // by client: the call of its acquire
+	fenced  int
+	bare    int // grants without a token
+	ordered int // grants whose order to one before is known
+	found
 }
 
 // minted is what is known of one key's tokens: the grants, in the order in which they were received, that
@@ -118,33 +113,22 @@ func (m *minted) forget(before time.Duration) {
 }
 
 func (x *tokens) violation(k *key, first, second *hold) {
-	if x.violations++; x.violations > 1 {
+	if !x.first() {
 		return
 	}
 	a, b := &first.acquire, &second.acquire
-	x.witness = &Witness{Key: k.name, From: first.granted, To: second.granted, Ops: []histories.Op{*a, *b}}
-	byCall(x.witness.Ops)
+	story := fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
+		x.who(first), k.name, a.Fence, ms(first.granted), x.who(second), ms(b.Call+b.SentAfter), ms(second.granted), b.Fence)
 	if a.Fence == b.Fence {
-		x.witness.Story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
-			x.who(first), k.name, a.Fence, at(first.granted), x.who(second), at(second.granted))
-		return
+		story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
+			x.who(first), k.name, a.Fence, ms(first.granted), x.who(second), ms(second.granted))
 	}
-	x.witness.Story = fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
-		x.who(first), k.name, a.Fence, at(first.granted), x.who(second), at(b.Call+b.SentAfter), at(second.granted), b.Fence)
+	x.witness = witnessOf(k.name, first.granted, second.granted, story, *a, *b)
 }
 
 func (x *tokens) finding() Finding {
-	f := Finding{Property: "fencing", Violations: x.violations, Witness: x.witness,
-		Evidence: fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", count(x.fenced, "token"), x.ordered)}
-	switch {
-	case x.violations > 0:
-		f.Observed = Violated
-	case x.fenced == 0:
-		f.Observed, f.Why = NotApplicable, "no grant carries a token"
-	case x.bare > 0:
-		f.Observed, f.Why = Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(
+		fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", count(x.fenced, "token"), x.ordered),
+		reason{x.fenced == 0, NotApplicable, "no grant carries a token"},
+		reason{x.bare > 0, Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)})
 }

@@ -7,13 +7,9 @@ import (
 	"lockbench/histories"
 )
 
-// resourceIntegrity is the effect on what the lock guards: an update that was acknowledged and is lost.
-func resourceIntegrity() Property {
-	return Property{
-		Name: "resource-integrity",
-		Doc:  "effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold",
-		open: func(f *facts) judgement { return &integrity{facts: f, stock: inventory{facts: f}} },
-	}
+// newResourceIntegrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
+func newResourceIntegrity(f *facts) judgement {
+	return &integrity{facts: f, stock: inventory{facts: f}}
 }
 
 // recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
@@ -21,14 +17,13 @@ const recentWrites = 4096
 
 type integrity struct {
 	*facts
-	keys       perKey[guarded]
-	stock      inventory
-	acked      int
-	unknown    int
-	violations int
-	finals     int // keys whose final value was read
-	tokens     int // operations that bore one
-	witness    *Witness
+	keys    perKey[guarded]
+	stock   inventory
+	acked   int
+	unknown int
+	finals  int // keys whose final value was read
+	tokens  int // operations that bore one
+	found
 }
 
 // guarded is what is known of one key's value.
@@ -118,11 +113,10 @@ func (x *integrity) accepted(k *key, g *guarded, op *histories.Op) {
 	if before == nil {
 		return
 	}
-	if x.violations++; x.witness == nil {
-		x.witness = &Witness{Key: k.name, From: op.Call, To: op.Return, Ops: []histories.Op{*before, *op},
-			Story: fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
-				k.name, before.Kind, x.client(before), before.Fence, at(before.Return), op.Kind, x.client(op), at(op.Call), op.Fence)}
-		byCall(x.witness.Ops)
+	if x.first() {
+		x.witness = witnessOf(k.name, op.Call, op.Return,
+			fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+				k.name, before.Kind, x.client(before), before.Fence, ms(before.Return), op.Kind, x.client(op), ms(op.Call), op.Fence), *before, *op)
 	}
 }
 
@@ -173,54 +167,45 @@ func (x *integrity) remember(g *guarded, base int64, u update) {
 }
 
 func (x *integrity) lost(k *key, g *guarded, base int64, second update) {
-	if x.violations++; x.violations > 1 {
+	if !x.first() {
 		return
 	}
-	w := &Witness{Key: k.name, From: second.write.Call, To: second.write.Return}
-	if first, ok := g.recent[base]; ok {
-		w.From, w.To = first.stale(second)
-		w.Ops = []histories.Op{first.read, first.write, second.read, second.write}
-		byCall(w.Ops)
-		w.Story = fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
-			x.client(&first.write), base, k.name, at(first.read.Return), first.write.Value, at(first.write.Return),
-			x.client(&second.write), base, at(second.read.Return), second.write.Value, at(second.write.Return))
-	} else {
-		w.Ops = []histories.Op{second.read, second.write}
-		w.Story = fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
-			x.client(&second.write), second.write.Value, k.name, at(second.write.Return), base, *g.written.at(base))
+	first, ok := g.recent[base]
+	if !ok {
+		x.witness = witnessOf(k.name, second.write.Call, second.write.Return,
+			fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+				x.client(&second.write), second.write.Value, k.name, ms(second.write.Return), base, *g.written.at(base)), second.read, second.write)
+		return
 	}
-	x.witness = w
+	from, to := first.stale(second)
+	x.witness = witnessOf(k.name, from, to,
+		fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
+			x.client(&first.write), base, k.name, ms(first.read.Return), first.write.Value, ms(first.write.Return),
+			x.client(&second.write), base, ms(second.read.Return), second.write.Value, ms(second.write.Return)),
+		first.read, first.write, second.read, second.write)
 }
 
 func (x *integrity) finding() Finding {
-	f := Finding{Property: "resource-integrity"}
 	for i := range x.keys {
 		x.atEnd(&x.keys[i])
 	}
 	x.stock.atEnd()
-	f.Violations = x.violations + x.stock.violations
+	x.violations += x.stock.violations
 	if x.witness == nil {
 		x.witness = x.stock.witness
 	}
-	f.Evidence = fmt.Sprintf("%s acknowledged, the final value of %s read", count(x.acked, "write"), count(x.finals, "key"))
+	evidence := fmt.Sprintf("%s acknowledged, the final value of %s read", count(x.acked, "write"), count(x.finals, "key"))
 	if x.stock.orders+x.stock.soldOut > 0 {
-		f.Evidence += fmt.Sprintf("; %s, %d times sold out", count(x.stock.orders, "order"), x.stock.soldOut)
+		evidence += fmt.Sprintf("; %s, %d times sold out", count(x.stock.orders, "order"), x.stock.soldOut)
 	}
 	if x.tokens > 0 {
-		f.Evidence += fmt.Sprintf("; %s bore a token that the register checks", count(x.tokens, "operation"))
+		evidence += fmt.Sprintf("; %s bore a token that the register checks", count(x.tokens, "operation"))
 	}
 	if n := x.counts.Stale; n > 0 {
-		f.Evidence += fmt.Sprintf("; %s refused by the register", count(n, "stale operation"))
+		evidence += fmt.Sprintf("; %s refused by the register", count(n, "stale operation"))
 	}
-	switch {
-	case f.Violations > 0:
-		f.Observed, f.Witness = Violated, x.witness
-	case x.acked+x.unknown+x.stock.orders == 0:
-		f.Observed, f.Why = NotApplicable, "nothing was written"
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(evidence,
+		reason{x.acked+x.unknown+x.stock.orders == 0, NotApplicable, "nothing was written"})
 }
 
 // atEnd holds a counter's final value to what was acknowledged. A write that never returned, since its client
@@ -236,11 +221,10 @@ func (x *integrity) atEnd(g *guarded) {
 	if g.notByOne || g.final >= low && g.final <= low+g.unknown {
 		return
 	}
-	x.violations++
-	if x.witness == nil {
-		x.witness = &Witness{Key: g.last.Key, From: g.last.Call, To: x.until, Ops: []histories.Op{g.last},
-			Story: fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
-				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown)}
+	if x.first() {
+		x.witness = witnessOf(g.last.Key, g.last.Call, x.until,
+			fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
+				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown), g.last)
 	}
 }
 

@@ -11,11 +11,10 @@ import (
 // spread over several keys, its segments: what stands before '#' is the product.
 type inventory struct {
 	*facts
-	products   map[string]*product
-	orders     int
-	soldOut    int
-	violations int
-	witness    *Witness
+	products map[string]*product
+	orders   int
+	soldOut  int
+	found
 }
 
 // product is what is known of one product's stock.
@@ -90,10 +89,10 @@ func (x *inventory) atEnd() {
 		switch {
 		case p.ordered > p.initial:
 			x.violation(p, p.beyond, fmt.Sprintf("%s had %d in stock and %d orders of it were acknowledged; the first one too many was %s's at %s.",
-				p.name, p.initial, p.ordered, x.client(&p.beyond), at(p.beyond.Return)))
+				p.name, p.initial, p.ordered, x.client(&p.beyond), ms(p.beyond.Return)))
 		case p.soldOut.Kind != 0 && left > 0 && len(p.final) == p.segments:
 			x.violation(p, p.soldOut, fmt.Sprintf("%s was told at %s that %s was sold out; of the %d in stock %d were left at the end.",
-				x.client(&p.soldOut), at(p.soldOut.Return), p.name, p.initial, left))
+				x.client(&p.soldOut), ms(p.soldOut.Return), p.name, p.initial, left))
 		}
 	}
 }
@@ -102,6 +101,6 @@ func (x *inventory) atEnd() {
 func (x *inventory) violation(p *product, op histories.Op, story string) {
 	x.violations++
 	if x.witness == nil || op.Call < x.witness.From {
-		x.witness = &Witness{Key: p.name, From: op.Call, To: op.Return, Story: story, Ops: []histories.Op{op}}
+		x.witness = witnessOf(p.name, op.Call, op.Return, story, op)
 	}
 }

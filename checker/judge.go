@@ -131,8 +131,9 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 	j.projection.finish()
 	j.counts.Operations = cover.Ops
 	v := &Verdict{Until: cover.Until, Counts: *j.counts, Slack: j.slack, Bound: j.bound, MaxStall: cover.MaxStall}
-	for _, x := range j.judgements {
-		f := x.finding()
+	for i, p := range Properties() {
+		f := j.judgements[i].finding()
+		f.Property = p.Name
 		if f.Observed == Held {
 			j.weigh(&f)
 		}
@@ -170,7 +171,7 @@ func needsGrants(property string) bool {
 func (j *judge) warnings(cover histories.Coverage) []string {
 	var w []string
 	if cover.LeftOut > 0 {
-		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", at(cover.Until), count(cover.LeftOut, "operation")))
+		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", ms(cover.Until), count(cover.LeftOut, "operation")))
 	}
 	if ttl := j.header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
 		w = append(w, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void", cover.MaxStall.Round(time.Millisecond), ttl))

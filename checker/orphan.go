@@ -6,21 +6,16 @@ import (
 	"lockbench/histories"
 )
 
-// noOrphan is judged by the epilogue: when all clients are done, a fresh one takes each key. A key that is
+// newNoOrphan judges judged by the epilogue: when all clients are done, a fresh one takes each key. A key that is
 // still refused after the lock's bound belongs to nobody and is locked.
-func noOrphan() Property {
-	return Property{
-		Name: "no-orphan",
-		Doc:  "after the run a fresh client, waiting as long as the lock may need, is refused a key that nobody holds",
-		open: func(f *facts) judgement { return &orphans{facts: f} },
-	}
+func newNoOrphan(f *facts) judgement {
+	return &orphans{facts: f}
 }
 
 type orphans struct {
 	*facts
-	used    perKey[used]
-	refused *Witness
-	orphans int
+	used perKey[used]
+	found
 }
 
 // used is what happened to one key.
@@ -49,19 +44,18 @@ func (x *orphans) event(k *key, ev histories.Event) {
 }
 
 func (x *orphans) orphan(k *key, u *used, op *histories.Op) {
-	if x.orphans++; x.orphans > 1 {
+	if !x.first() {
 		return
 	}
-	x.refused = &Witness{Key: k.name, From: op.Call, To: op.Return, Ops: []histories.Op{*op}}
-	x.refused.Story = fmt.Sprintf("all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later",
-		k.name, at(op.Call), at(op.Return), ms(op.Return-op.Call))
-	if u.last.Kind == 0 {
-		x.refused.Story += "."
-		return
+	story := fmt.Sprintf("all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later",
+		k.name, ms(op.Call), ms(op.Return), ms(op.Return-op.Call))
+	ops := []histories.Op{*op}
+	if u.last.Kind != 0 {
+		ops = []histories.Op{u.last, *op}
+		story += fmt.Sprintf("; the last that was seen of the key was the %s by %s at %s (%s)",
+			u.last.Kind, x.client(&u.last), ms(u.last.Call), u.last.Outcome)
 	}
-	x.refused.Ops = append([]histories.Op{u.last}, x.refused.Ops...)
-	x.refused.Story += fmt.Sprintf("; the last that was seen of the key was the %s by %s at %s (%s).",
-		u.last.Kind, x.client(&u.last), at(u.last.Call), u.last.Outcome)
+	x.witness = &Witness{Key: k.name, From: op.Call, To: op.Return, Story: story + ".", Ops: ops}
 }
 
 func (x *orphans) change(k *key, h *hold, c change) {
@@ -88,17 +82,7 @@ func (x *orphans) finding() Finding {
 			unreached++
 		}
 	}
-	f := Finding{Property: "no-orphan", Violations: x.orphans, Witness: x.refused,
-		Evidence: count(reached, "key") + " taken by a fresh client at the end"}
-	switch {
-	case x.orphans > 0:
-		f.Observed = Violated
-	case reached+unknown == 0:
-		f.Observed, f.Why = NotApplicable, "the history has no epilogue"
-	case unreached+unknown > 0:
-		f.Observed, f.Why = Undecided, fmt.Sprintf("the epilogue did not reach %d of %d keys", unreached+unknown, reached+unreached+unknown)
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(count(reached, "key")+" taken by a fresh client at the end",
+		reason{reached+unknown == 0, NotApplicable, "the history has no epilogue"},
+		reason{unreached+unknown > 0, Undecided, fmt.Sprintf("the epilogue did not reach %d of %d keys", unreached+unknown, reached+unreached+unknown)})
 }

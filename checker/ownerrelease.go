@@ -8,13 +8,9 @@ import (
 	"lockbench/histories"
 )
 
-// ownerRelease is that only the owner gives a lock up. It takes one who tries otherwise to show anything.
-func ownerRelease() Property {
-	return Property{
-		Name: "owner-release",
-		Doc:  "a release succeeds for a client that no longer held the key, or never did",
-		open: func(f *facts) judgement { return &releases{facts: f, open: map[int32]attempt{}} },
-	}
+// newOwnerRelease judges that only the owner gives a lock up. It takes one who tries otherwise to show anything.
+func newOwnerRelease(f *facts) judgement {
+	return &releases{facts: f, open: map[int32]attempt{}}
 }
 
 // wrong is why a release is not its owner's.
@@ -33,11 +29,10 @@ var wrongNames = [wrongs]string{"second release", "late one", "one of another's 
 // releases follows releases by those who do not hold.
 type releases struct {
 	*facts
-	open       map[int32]attempt // by client
-	tried      [wrongs]int
-	refused    int // of those tried
-	violations int
-	witness    *Witness
+	open    map[int32]attempt // by client
+	tried   [wrongs]int
+	refused int // of those tried
+	found
 }
 
 // attempt is a release that is not its owner's and has not returned.
@@ -144,54 +139,43 @@ func (x *releases) answered(k *key, a attempt, op *histories.Op) {
 	case histories.Refused:
 		x.refused++
 	case histories.OK:
-		if x.violations++; x.violations == 1 {
+		if x.first() {
 			x.witness = x.tell(k, a, op)
 		}
 	}
 }
 
 func (x *releases) tell(k *key, a attempt, op *histories.Op) *Witness {
-	w := &Witness{Key: k.name, From: op.Call, To: op.Return, Ops: []histories.Op{*a.acquire, *op}}
+	ops, story := []histories.Op{*a.acquire, *op}, ""
 	who := x.client(op)
 	switch a.why {
 	case again:
-		w.Ops = append(w.Ops, *a.before)
-		w.Story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.name, at(a.before.Call), at(op.Call))
+		ops = append(ops, *a.before)
+		story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.name, ms(a.before.Call), ms(op.Call))
 	case late:
-		w.Story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.name, at(a.acquire.Return), at(op.Call))
+		story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.name, ms(a.acquire.Return), ms(op.Call))
 	case others:
-		w.Story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.name, at(op.Call), x.client(a.acquire), at(a.acquire.Return))
+		story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.name, ms(op.Call), x.client(a.acquire), ms(a.acquire.Return))
 	case never:
-		w.Story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, at(a.acquire.Call), at(op.Call))
+		story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, ms(a.acquire.Call), ms(op.Call))
 	}
 	if h := a.holder; h != nil {
-		w.Story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.name, at(h.granted))
+		story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.name, ms(h.granted))
 		if h.number() != a.acquire.Hold {
-			w.Ops = append(w.Ops, h.acquire)
+			ops = append(ops, h.acquire)
 		}
 	}
-	w.Story += "."
-	byCall(w.Ops)
-	return w
+	return witnessOf(k.name, op.Call, op.Return, story+".", ops...)
 }
 
 func (x *releases) finding() Finding {
-	f := Finding{Property: "owner-release", Violations: x.violations, Witness: x.witness, Evidence: x.evidence()}
 	tried := 0
 	for _, n := range x.tried {
 		tried += n
 	}
-	switch {
-	case x.violations > 0:
-		f.Observed = Violated
-	case tried == 0:
-		f.Observed, f.Why = NotApplicable, "nobody released what it did not hold"
-	case x.refused == 0:
-		f.Observed, f.Why = Undecided, "no release by one who did not hold was given a definite answer"
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(x.evidence(),
+		reason{tried == 0, NotApplicable, "nobody released what it did not hold"},
+		reason{x.refused == 0, Undecided, "no release by one who did not hold was given a definite answer"})
 }
 
 // evidence says how many of each kind were tried.

@@ -8,27 +8,25 @@ import (
 	"lockbench/histories"
 )
 
-// progress is liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
+// newProgress judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
 // explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
-func progress() Property {
-	return Property{
-		Name: "progress",
-		Doc:  "somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound",
-		open: func(f *facts) judgement { return &waiting{facts: f} },
-	}
+func newProgress(f *facts) judgement {
+	return &waiting{facts: f}
 }
+
+// unstatedBound is why neither progress nor recovery applies.
+const unstatedBound = "the history states neither a lease nor a bound"
 
 // retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
 type waiting struct {
 	*facts
-	keys       perKey[awaited]
-	asked      int
-	longest    time.Duration // unexplained
-	unbounded  bool          // the lock's grants do not end by themselves
-	violations int
-	witness    *Witness
+	keys      perKey[awaited]
+	asked     int
+	longest   time.Duration // unexplained
+	unbounded bool          // the lock's grants do not end by themselves
+	found
 }
 
 // awaited is what is known of one key.
@@ -47,6 +45,11 @@ type asked struct {
 	client int32
 	hold   int64
 	call   time.Duration
+}
+
+// op returns the acquire, as it was called.
+func (a asked) op(k *key) histories.Op {
+	return histories.Op{Client: a.client, Hold: a.hold, Kind: histories.Acquire, Key: k.name, Due: a.call, Call: a.call, Return: histories.StillOpen}
 }
 
 func (x *waiting) event(k *key, ev histories.Event) {
@@ -79,13 +82,12 @@ func (x *waiting) asks(w *awaited, op *histories.Op) {
 	w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
 }
 
-// unknownUntil is how long an acquire that may have taken effect explains refusals: for the TTL, or for
-// ever where the lock's grants do not end.
+// unknownUntil adds to facts.unknownUntil that a lock whose grants do not end may refuse for ever.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
-	if x.header.TTL == 0 || x.unbounded {
+	if x.unbounded {
 		return histories.Forever
 	}
-	return from + x.header.TTL.D() + 2*x.slack
+	return x.facts.unknownUntil(from)
 }
 
 func (x *waiting) change(k *key, h *hold, c change) {
@@ -157,36 +159,25 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *hold) {
 }
 
 func (x *waiting) violation(w *awaited, from, now time.Duration) {
-	if x.violations++; x.violations > 1 {
+	if !x.first() {
 		return
 	}
-	asks := w.open[0]
-	x.witness = &Witness{Key: w.key.name, From: from, To: now,
-		Story: fmt.Sprintf("%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
-			w.key.name, at(w.since), at(now), at(from), ms(x.bound))}
+	var ops []histories.Op
 	if w.last.Kind != 0 {
-		x.witness.Ops = append(x.witness.Ops, w.last)
+		ops = append(ops, w.last)
 	}
-	x.witness.Ops = append(x.witness.Ops, histories.Op{Kind: histories.Acquire, Client: asks.client, Hold: asks.hold,
-		Key: w.key.name, Due: asks.call, Call: asks.call, Return: histories.StillOpen})
-	byCall(x.witness.Ops)
+	x.witness = witnessOf(w.key.name, from, now,
+		fmt.Sprintf("%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
+			w.key.name, ms(w.since), ms(now), ms(from), ms(x.bound)), append(ops, w.open[0].op(w.key))...)
 }
 
 func (x *waiting) finding() Finding {
 	for i := range x.keys {
 		x.measure(&x.keys[i], x.until, nil)
 	}
-	f := Finding{Property: "progress", Violations: x.violations, Witness: x.witness,
-		Evidence: fmt.Sprintf("%s, longest unexplained wait %s", count(x.asked, "acquire"), ms(x.longest))}
-	switch {
-	case x.header.TTL == 0 && x.header.Bound == 0: // within what time, nobody said
-		f = Finding{Property: f.Property, Observed: NotApplicable, Evidence: f.Evidence, Why: "the history states neither a lease nor a bound"}
-	case x.violations > 0:
-		f.Observed = Violated
-	case x.asked == 0:
-		f.Observed, f.Why = NotApplicable, "nobody asked"
-	default:
-		f.Observed = Held
+	evidence := fmt.Sprintf("%s, longest unexplained wait %s", count(x.asked, "acquire"), ms(x.longest))
+	if x.header.TTL == 0 && x.header.Bound == 0 {
+		return Finding{Observed: NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
-	return f
+	return x.found.finding(evidence, reason{x.asked == 0, NotApplicable, "nobody asked"})
 }

@@ -13,10 +13,32 @@ type Property struct {
 	open func(*facts) judgement
 }
 
-// Properties is every property that a history is judged by.
+// Properties returns every property that a history is judged by, in the order of a verdict.
 func Properties() []Property {
-	return []Property{leaseExclusion(), mutualExclusion(), resourceIntegrity(), ownerRelease(), fencing(),
-		reentrancy(), renewal(), noOrphan(), progress(), recovery(), exactTry()}
+	return []Property{
+		{"lease-exclusion",
+			"promised: two clients held one key at once, each from its grant to its release or the end of what it was promised", newLeaseExclusion},
+		{"mutual-exclusion",
+			"lived: two clients held one key at once, each from its grant to its release", newMutualExclusion},
+		{"resource-integrity",
+			"effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold", newResourceIntegrity},
+		{"owner-release",
+			"a release succeeds for a client that no longer held the key, or never did", newOwnerRelease},
+		{"fencing",
+			"a grant that was asked for after another had been received bears a token that is no higher, or two grants share one", newFencing},
+		{"reentrancy",
+			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance", newReentrancy},
+		{"renewal",
+			"a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised", newRenewal},
+		{"no-orphan",
+			"after the run a fresh client, waiting as long as the lock may need, is refused a key that nobody holds", newNoOrphan},
+		{"progress",
+			"somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound", newProgress},
+		{"recovery",
+			"a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound", newRecovery},
+		{"exact-try",
+			"busy was answered although the key was free from the call to the answer (only for locks that claim exactness)", newExactTry},
+	}
 }
 
 // judgement follows a history and says at its end what it found. Events come in the order in which they
@@ -42,6 +64,14 @@ type facts struct {
 	shaken bool          // something was done to servers, or to the whole network: a key may be gone for that reason
 
 	recovered []time.Duration // from the end of a client to the next grant of what it had, in order
+}
+
+// unknownUntil returns until when an acquire that may have taken effect explains that others are refused.
+func (f *facts) unknownUntil(from time.Duration) time.Duration {
+	if f.header.TTL == 0 {
+		return histories.Forever
+	}
+	return from + f.header.TTL.D() + 2*f.slack
 }
 
 // perKey is a judgement's state for each key.

@@ -8,13 +8,9 @@ import (
 	"lockbench/histories"
 )
 
-// recovery is how soon a key can be had again when the client that had it is gone, without having given it up.
-func recovery() Property {
-	return Property{
-		Name: "recovery",
-		Doc:  "a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound",
-		open: func(f *facts) judgement { return &recoveries{facts: f} },
-	}
+// newRecovery judges how soon a key can be had again when the client that had it is gone, without having given it up.
+func newRecovery(f *facts) judgement {
+	return &recoveries{facts: f}
 }
 
 // maxRecoveries is how many are kept for the verdict; what is judged is all of them.
@@ -22,11 +18,10 @@ const maxRecoveries = 1 << 16
 
 type recoveries struct {
 	*facts
-	keys       perKey[bereft]
-	passed     int // kills of one who waited behind a holder, after which the key was granted on
-	uncovered  int // nobody kept asking for long enough
-	violations int
-	witness    *Witness
+	keys      perKey[bereft]
+	passed    int // kills of one who waited behind a holder, after which the key was granted on
+	uncovered int // nobody kept asking for long enough
+	found
 }
 
 // bereft is what is known of one key.
@@ -109,8 +104,7 @@ func (x *recoveries) gone(b *bereft, fault *histories.Op) {
 	v := &victim{fault: *fault, since: fault.Call, asked: fault.Call}
 	i := slices.IndexFunc(b.open, func(a asked) bool { return a.client == fault.Client })
 	if i >= 0 {
-		a := b.open[i]
-		v.acquire = histories.Op{Client: a.client, Hold: a.hold, Kind: histories.Acquire, Key: b.key.name, Due: a.call, Call: a.call, Return: histories.StillOpen}
+		v.acquire = b.open[i].op(b.key)
 		b.open = slices.Delete(b.open, i, i+1)
 		b.idle = max(b.idle, fault.Call)
 	}
@@ -185,45 +179,35 @@ func (x *recoveries) never(b *bereft) {
 }
 
 func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op) {
-	if x.violations++; x.violations > 1 {
+	if !x.first() {
 		return
 	}
 	v := b.victim
-	w := &Witness{Key: b.key.name, From: v.fault.Call, To: now, Ops: []histories.Op{v.acquire, v.fault}}
-	what := "was asking for"
+	ops, what := []histories.Op{v.acquire, v.fault}, "was asking for"
 	if v.held {
 		what = "held"
 	}
-	w.Story = fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), at(v.fault.Call), v.fault.Fault, what, w.Key)
+	story := fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), ms(v.fault.Call), v.fault.Fault, what, b.key.name)
 	if next == nil {
-		w.Story += fmt.Sprintf("and it was not granted until the end, %s later", ms(now-v.since))
+		story += fmt.Sprintf("and it was not granted until the end, %s later", ms(now-v.since))
 	} else {
-		w.Story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), at(now), ms(now-v.since))
-		w.Ops = append(w.Ops, *next)
+		story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), ms(now), ms(now-v.since))
+		ops = append(ops, *next)
 	}
-	w.Story += fmt.Sprintf("; the bound is %s.", ms(x.bound))
-	byCall(w.Ops)
-	x.witness = w
+	story += fmt.Sprintf("; the bound is %s.", ms(x.bound))
+	x.witness = witnessOf(b.key.name, v.fault.Call, now, story, ops...)
 }
 
 func (x *recoveries) finding() Finding {
 	for i := range x.keys {
 		x.never(&x.keys[i])
 	}
-	f := Finding{Property: "recovery", Violations: x.violations, Witness: x.witness, Evidence: x.evidence()}
-	switch {
-	case x.header.TTL == 0 && x.header.Bound == 0:
-		f = Finding{Property: f.Property, Observed: NotApplicable, Why: "the history states neither a lease nor a bound"}
-	case x.violations > 0:
-		f.Observed = Violated
-	case x.uncovered > 0:
-		f.Observed, f.Why = Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", ms(x.bound), x.uncovered)
-	case len(x.recovered)+x.passed == 0:
-		f.Observed, f.Why = NotApplicable, "nobody was gone who held a key or was asking for one"
-	default:
-		f.Observed = Held
+	if x.header.TTL == 0 && x.header.Bound == 0 {
+		return Finding{Observed: NotApplicable, Why: unstatedBound}
 	}
-	return f
+	return x.found.finding(x.evidence(),
+		reason{x.uncovered > 0, Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", ms(x.bound), x.uncovered)},
+		reason{len(x.recovered)+x.passed == 0, NotApplicable, "nobody was gone who held a key or was asking for one"})
 }
 
 // evidence says how long it took, in multiples of the lease.

@@ -8,25 +8,20 @@ import (
 	"lockbench/histories"
 )
 
-// reentrancy is what a lock owes an owner that takes it again.
-func reentrancy() Property {
-	return Property{
-		Name: "reentrancy",
-		Doc:  "an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
-		open: func(f *facts) judgement { return &reentrant{facts: f} },
-	}
+// newReentrancy judges what a lock owes an owner that takes it again.
+func newReentrancy(f *facts) judgement {
+	return &reentrant{facts: f}
 }
 
 type reentrant struct {
 	*facts
-	keys       perKey[map[int32]*entry]
-	entries    int // re-entries that were asked for while the hold lasted
-	inners     int
-	violations int
-	witness    *Witness
-	shown      *hold // by the witness
-	indirect   bool  // the witness is another's grant, which may have other causes
-	unclear    int   // what would show a violation, if nothing had been done to the servers
+	keys    perKey[map[int32]*entry]
+	entries int // re-entries that were asked for while the hold lasted
+	inners  int
+	found
+	shown    *hold // by the witness
+	indirect bool  // the witness is another's grant, which may have other causes
+	unclear  int   // what would show a violation, if nothing had been done to the servers
 }
 
 // entry is a nested acquire of a client that holds the key.
@@ -70,10 +65,10 @@ func (x *reentrant) returned(k *key, e *entry, op *histories.Op) {
 		x.unclear++
 	case refused:
 		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
-			x.who(e.hold), k.name, at(e.hold.granted), at(op.Return)))
+			x.who(e.hold), k.name, ms(e.hold.granted), ms(op.Return)))
 	default:
 		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
-			x.who(e.hold), k.name, ordinal(e.hold.depth), at(op.Return), depth))
+			x.who(e.hold), k.name, ordinal(e.hold.depth), ms(op.Return), depth))
 	}
 }
 
@@ -92,7 +87,7 @@ func (x *reentrant) probed(k *key, e *entry, op *histories.Op) {
 		says = "held by another"
 	}
 	x.violation(k, e, op.Return, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
-		x.who(h), k.name, at(h.granted), at(h.inner.Call), at(op.Return), says), *op)
+		x.who(h), k.name, ms(h.granted), ms(h.inner.Call), ms(op.Return), says), *op)
 }
 
 func (x *reentrant) change(k *key, h *hold, c change) {
@@ -112,7 +107,7 @@ func (x *reentrant) change(k *key, h *hold, c change) {
 			x.unclear++
 		default:
 			x.violation(k, x.entryOf(k, h), h.closed, fmt.Sprintf("%s took %s at %s, took it again and released both: the last release at %s was refused, so an earlier one had freed it.",
-				x.who(h), k.name, at(h.granted), at(h.release.Call)), h.release)
+				x.who(h), k.name, ms(h.granted), ms(h.release.Call)), h.release)
 		}
 		delete(*x.keys.of(k), h.acquire.Client)
 	}
@@ -128,7 +123,7 @@ func (x *reentrant) grantedToAnother(k *key, o, h *hold) {
 		return
 	}
 	x.violation(k, x.entryOf(k, o), h.granted, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
-		x.who(o), k.name, at(o.granted), at(o.inner.Call), x.who(h), at(h.granted)), h.acquire)
+		x.who(o), k.name, ms(o.granted), ms(o.inner.Call), x.who(h), ms(h.granted)), h.acquire)
 }
 
 func (x *reentrant) entryOf(k *key, h *hold) *entry {
@@ -150,42 +145,31 @@ func (x *reentrant) violation(k *key, e *entry, at time.Duration, story string, 
 		return
 	}
 	x.indirect, x.shown = indirect, e.hold
-	w := &Witness{Key: k.name, From: e.hold.granted, To: at, Story: story, Ops: []histories.Op{e.hold.acquire}}
+	from, ops := e.hold.granted, []histories.Op{e.hold.acquire}
 	if e.inner.Kind != 0 {
-		w.Ops = append(w.Ops, e.inner)
+		ops = append(ops, e.inner)
 	}
 	if e.hold.inners > 0 {
-		w.From = e.hold.inner.Call
-		w.Ops = append(w.Ops, *e.hold.inner)
+		from = e.hold.inner.Call
+		ops = append(ops, *e.hold.inner)
 	}
-	w.Ops = append(w.Ops, more...)
-	byCall(w.Ops)
-	x.witness = w
+	x.witness = witnessOf(k.name, from, at, story, append(ops, more...)...)
 }
 
 func (x *reentrant) finding() Finding {
-	f := Finding{Property: "reentrancy", Violations: x.violations, Witness: x.witness,
-		Evidence: fmt.Sprintf("%d re-entries, %s", x.entries, count(x.inners, "inner release"))}
-	switch {
-	case x.violations > 0:
-		f.Observed = Violated
+	if x.violations > 0 {
 		x.complete()
-	case x.entries == 0:
-		f.Observed, f.Why = NotApplicable, "nobody took a lock again that it held"
-	case x.unclear > 0:
-		f.Observed, f.Why = Undecided, count(x.unclear, "answer")+" came as if the key had been free, and what was done to the servers may be why"
-	default:
-		f.Observed = Held
 	}
-	return f
+	return x.found.finding(fmt.Sprintf("%d re-entries, %s", x.entries, count(x.inners, "inner release")),
+		reason{x.entries == 0, NotApplicable, "nobody took a lock again that it held"},
+		reason{x.unclear > 0, Undecided, count(x.unclear, "answer") + " came as if the key had been free, and what was done to the servers may be why"})
 }
 
 // complete adds the last release to the witness, which came after what it shows.
 func (x *reentrant) complete() {
-	last := x.shown.release
-	if last.Kind != 0 && !slices.ContainsFunc(x.witness.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
-		x.witness.Ops = append(x.witness.Ops, last)
-		byCall(x.witness.Ops)
+	last, w := x.shown.release, x.witness
+	if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
+		x.witness = witnessOf(w.Key, w.From, w.To, w.Story, append(w.Ops, last)...)
 	}
 }
 

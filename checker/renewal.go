@@ -7,23 +7,18 @@ import (
 	"lockbench/histories"
 )
 
-// renewal is that a lease is moved on only while it is held, and in time.
-func renewal() Property {
-	return Property{
-		Name: "renewal",
-		Doc:  "a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised",
-		open: func(f *facts) judgement { return &renewals{facts: f, held: map[*hold]*lease{}} },
-	}
+// newRenewal judges that a lease is moved on only while it is held, and in time.
+func newRenewal(f *facts) judgement {
+	return &renewals{facts: f, held: map[*hold]*lease{}}
 }
 
 type renewals struct {
 	*facts
-	held       map[*hold]*lease
-	answers    [3]int // by outcome
-	least      time.Duration
-	measured   bool // least is
-	violations int
-	witness    *Witness
+	held     map[*hold]*lease
+	answers  [3]int // by outcome
+	least    time.Duration
+	measured bool // least is
+	found
 }
 
 // lease is what is known of a hold that lasts.
@@ -54,7 +49,7 @@ func (x *renewals) afterwards(k *key, g *gone, op *histories.Op) {
 	switch {
 	case g.ended && g.release.Outcome == histories.OK && op.Call > g.release.Return:
 		x.violation(op, fmt.Sprintf("%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
-			x.client(op), k.name, at(g.release.Call), at(g.release.Return), at(op.Call), at(op.Return)), g.acquire, g.release, *op)
+			x.client(op), k.name, ms(g.release.Call), ms(g.release.Return), ms(op.Call), ms(op.Return)), g.acquire, g.release, *op)
 	case g.taker.Hold != 0 && g.taker.Return < op.Call:
 		x.violation(op, x.taken(k, &g.acquire, &g.taker, op), g.acquire, g.taker, *op)
 	}
@@ -63,7 +58,7 @@ func (x *renewals) afterwards(k *key, g *gone, op *histories.Op) {
 // taken tells of a renewal after another was granted the key.
 func (x *renewals) taken(k *key, acquire, taker, op *histories.Op) string {
 	return fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
-		x.client(acquire), k.name, at(acquire.Return), x.client(taker), at(taker.Return), at(op.Call), at(op.Return))
+		x.client(acquire), k.name, ms(acquire.Return), x.client(taker), ms(taker.Return), ms(op.Call), ms(op.Return))
 }
 
 // confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
@@ -78,7 +73,7 @@ func (x *renewals) confirmed(k *key, h *hold, op *histories.Op) {
 	case !h.promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
 		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
-			x.who(h), k.name, at(l.until), at(op.Call), ms(left), ms(given)), h.acquire, *op)
+			x.who(h), k.name, ms(l.until), ms(op.Call), ms(left), ms(given)), h.acquire, *op)
 		fallthrough
 	default:
 		if !x.measured || left < x.least {
@@ -112,29 +107,18 @@ func (x *renewals) change(k *key, h *hold, c change) {
 }
 
 func (x *renewals) violation(op *histories.Op, story string, ops ...histories.Op) {
-	if x.violations++; x.violations > 1 {
-		return
+	if x.first() {
+		x.witness = witnessOf(op.Key, op.Call, op.Return, story, ops...)
 	}
-	x.witness = &Witness{Key: op.Key, From: op.Call, To: op.Return, Story: story, Ops: ops}
-	byCall(x.witness.Ops)
 }
 
 func (x *renewals) finding() Finding {
 	confirmed, refused, unknown := x.answers[histories.OK], x.answers[histories.Refused], x.answers[histories.Unknown]
-	f := Finding{Property: "renewal", Violations: x.violations, Witness: x.witness,
-		Evidence: fmt.Sprintf("%s confirmed, %d refused", count(confirmed, "renewal"), refused)}
+	evidence := fmt.Sprintf("%s confirmed, %d refused", count(confirmed, "renewal"), refused)
 	if x.measured {
-		f.Evidence += ", " + ms(x.least) + " left at the least"
+		evidence += ", " + ms(x.least) + " left at the least"
 	}
-	switch {
-	case x.violations > 0:
-		f.Observed = Violated
-	case confirmed+refused+unknown == 0:
-		f.Observed, f.Why = NotApplicable, "nothing was renewed"
-	case confirmed+refused == 0:
-		f.Observed, f.Why = Undecided, "no renewal was given a definite answer"
-	default:
-		f.Observed = Held
-	}
-	return f
+	return x.found.finding(evidence,
+		reason{confirmed+refused+unknown == 0, NotApplicable, "nothing was renewed"},
+		reason{confirmed+refused == 0, Undecided, "no renewal was given a definite answer"})
 }

@@ -1,9 +1,7 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"lockbench/histories"
@@ -29,9 +27,6 @@ func (c *facts) fresh(op *histories.Op) bool {
 	return c.header.Clients > 0 && int(op.Client) >= c.header.Clients
 }
 
-// at is a time of the history, in ms.
-func at(t time.Duration) string { return ms(t) }
-
 // ms is a duration in ms, with as many digits as matter.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
@@ -50,8 +45,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func byCall(ops []histories.Op) {
-	slices.SortStableFunc(ops, func(a, b histories.Op) int { return cmp.Compare(a.Call, b.Call) })
 }

@@ -85,7 +85,7 @@ func TestSampleSeesWhatTheMonitorSees(t *testing.T) {
 // TestTokensAreForgotten: what is kept of tokens does not grow with the history, and what is forgotten is
 // still spoken for.
 func TestTokensAreForgotten(t *testing.T) {
-	x := fencing().open(&facts{}).(*tokens)
+	x := newFencing(&facts{}).(*tokens)
 	k := &key{name: "a"}
 	grant := func(number, fence int64, from time.Duration) {
 		op := histories.Op{Client: int32(number % 3), Hold: number, Kind: histories.Acquire, Outcome: histories.OK, Call: from, Return: from + 1, Fence: fence}

@@ -117,13 +117,13 @@ func row(holds []*hold, i int) int {
 
 func describe(h *hold, a step, v view) string {
 	if !a.ends {
-		return fmt.Sprintf("client %d acquires %s, granted at %s", h.acquire.Client, h.acquire.Key, at(h.granted))
+		return fmt.Sprintf("client %d acquires %s, granted at %s", h.acquire.Client, h.acquire.Key, ms(h.granted))
 	}
 	if end, _ := v.end(h); end < h.end {
 		return fmt.Sprintf("client %d: its promise is over", h.acquire.Client)
 	}
 	if h.fault != nil {
-		return fmt.Sprintf("client %d is gone from %s on", h.acquire.Client, at(h.end))
+		return fmt.Sprintf("client %d is gone from %s on", h.acquire.Client, ms(h.end))
 	}
-	return fmt.Sprintf("client %d releases %s at %s", h.acquire.Client, h.acquire.Key, at(h.end))
+	return fmt.Sprintf("client %d releases %s at %s", h.acquire.Client, h.acquire.Key, ms(h.end))
 }
