@@ -94,7 +94,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(fmt.Sprintf("%de6/full=%t", c.millions, c.full), func(b *testing.B) {
 			var p peak
 			for b.Loop() {
-				v, err := JudgeWith(h, p.look(repeated(lines, c.millions)), Options{FullOracle: c.full})
+				v, err := History(h, p.look(repeated(lines, c.millions)), Options{FullOracle: c.full})
 				if err != nil || len(v.Oracle.Disagreements) > 0 || v.Oracle.Undecided > 0 || v.Counts.Grants != c.millions*500_000 {
 					b.Fatal(err, v.Oracle, v.Counts)
 				}
@@ -112,7 +112,7 @@ func BenchmarkFile(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if v, _, err := File(path); err != nil || v.Counts.Grants != 500_000 {
+		if v, _, err := File(path, Options{}); err != nil || v.Counts.Grants != 500_000 {
 			b.Fatal(err)
 		}
 	}

@@ -33,7 +33,7 @@ func TestCorpus(t *testing.T) {
 		name := filepath.Base(file)
 		t.Run(name, func(t *testing.T) {
 			want, _, _ := strings.Cut(name, "--")
-			v, _, err := File(file)
+			v, _, err := File(file, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func enough(t *testing.T, files []string) {
 func TestEDNKeepsVerdicts(t *testing.T) {
 	for _, file := range corpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			want, header, err := File(file)
+			want, header, err := File(file, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestEDNKeepsVerdicts(t *testing.T) {
 			if _, err := histories.ExportEDN(out, file); err != nil {
 				t.Fatal(err)
 			}
-			got, header2, err := File(exported)
+			got, header2, err := File(exported, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -81,7 +81,7 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	j.oracle = newOracle(true, 0, d.views())
 	j.oracle.whole, j.oracle.size = 0, 2
 	for _, x := range j.judgements {
-		if m, ok := x.(*exclusion); ok {
+		if m, ok := x.(monitor); ok {
 			j.oracle.watch(m)
 		}
 	}

@@ -38,7 +38,7 @@ func TestLateLoss(t *testing.T) {
 		"at the time of its release": {110, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := Judge(histories.Header{Version: 1, Slack: 1}, source(lateLoss(c.lost)))
+			v, err := History(histories.Header{Version: 1, Slack: 1}, source(lateLoss(c.lost)), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,30 +51,5 @@ func TestLateLoss(t *testing.T) {
 				t.Error("oracle:", v.Oracle.Disagreements)
 			}
 		})
-	}
-}
-
-// TestOverlapsWithOneThatNeverEnds: each grant beside a hold that nobody gives up is a violation, however many there are,
-// and what is shown is the first.
-func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
-	const grants = 3 * maxOpen
-	ops := []histories.Op{{Client: 0, Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2, Validity: histories.Unbounded}}
-	for i := range int64(grants) {
-		at := time.Duration(10 + 10*i)
-		ops = append(ops, histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: at, Return: at + 1, Validity: histories.Unbounded},
-			histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Release, Outcome: histories.OK, Key: "k", Call: at + 2, Return: at + 3})
-	}
-	j := newJudge(histories.Header{Version: 1, Slack: 1}, Options{})
-	if _, err := histories.Replay(histories.Ops(ops), j.visit); err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range j.judgements {
-		if e, ok := x.(*exclusion); ok && len(*e.open.of(j.projection.key("k"))) > maxOpen {
-			t.Errorf("%s keeps %d overlaps open", e.property, len(e.open[0]))
-		}
-	}
-	f := j.verdict(histories.Coverage{Until: time.Second}).Finding("mutual-exclusion")
-	if f.Violations != grants || f.Witness.From != 11 {
-		t.Errorf("%d violations, the first at %d; want %d and 11", f.Violations, f.Witness.From, grants)
 	}
 }

@@ -56,7 +56,7 @@ func (x *inventory) byHarness(op *histories.Op) {
 
 // order takes in a buyer's order.
 func (x *inventory) order(op *histories.Op) {
-	if stale(op) {
+	if op.Stale() {
 		return // it was not looked at whether anything was left
 	}
 	p := x.of(op.Key)

@@ -16,16 +16,13 @@ type Options struct {
 }
 
 // File judges a history file by everything it can show.
-func File(path string) (*Verdict, histories.Header, error) { return FileWith(path, Options{}) }
-
-// FileWith is File with options.
-func FileWith(path string, o Options) (*Verdict, histories.Header, error) {
+func File(path string, o Options) (*Verdict, histories.Header, error) {
 	r, err := histories.Open(path)
 	if err != nil {
 		return nil, histories.Header{}, err
 	}
 	defer r.Close()
-	v, err := JudgeWith(r.Header, r.Next, o)
+	v, err := History(r.Header, r.Next, o)
 	if err != nil {
 		return nil, r.Header, fmt.Errorf("%s: %w", path, err)
 	}
@@ -33,14 +30,9 @@ func FileWith(path string, o Options) (*Verdict, histories.Header, error) {
 	return v, r.Header, nil
 }
 
-// Judge reads a history once and judges it by every property. The header's TTL, bound and slack are used,
+// History reads a history once and judges it by every property. The header's TTL, bound and slack are used,
 // its claims are not: what was expected decides nothing about what is observed.
-func Judge(h histories.Header, next func() (histories.Line, error)) (*Verdict, error) {
-	return JudgeWith(h, next, Options{})
-}
-
-// JudgeWith is Judge with options.
-func JudgeWith(h histories.Header, next func() (histories.Line, error), o Options) (*Verdict, error) {
+func History(h histories.Header, next func() (histories.Line, error), o Options) (*Verdict, error) {
 	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)
 	if err != nil {
@@ -59,7 +51,7 @@ type judge struct {
 }
 
 func newJudge(h histories.Header, o Options) *judge {
-	f := &facts{header: h, slack: h.SlackOr(), bound: h.FreedWithin(), counts: &Counts{}, past: &past{slack: h.SlackOr()}}
+	f := newFacts(h)
 	j := &judge{facts: f, tally: &tally{Counts: f.counts, lost: map[int32]histories.Op{}}}
 	if !o.NoOracle {
 		j.oracle = newOracle(o.FullOracle, h.Seed, lived(), promised())
@@ -68,7 +60,7 @@ func newJudge(h histories.Header, o Options) *judge {
 	for _, p := range Properties() {
 		x := p.open(f)
 		j.judgements = append(j.judgements, x)
-		if m, ok := x.(*exclusion); ok && j.oracle != nil {
+		if m, ok := x.(monitor); ok && j.oracle != nil {
 			j.oracle.watch(m)
 		}
 	}
@@ -135,7 +127,7 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 		f := j.judgements[i].finding()
 		f.Property = p.Name
 		if f.Observed == Held {
-			j.weigh(&f)
+			j.weigh(&f, p.NeedsGrant)
 		}
 		v.Findings = append(v.Findings, f)
 	}
@@ -148,24 +140,15 @@ func (j *judge) verdict(cover histories.Coverage) *Verdict {
 }
 
 // weigh takes a pass back where the history cannot bear it.
-func (j *judge) weigh(f *Finding) {
+func (j *judge) weigh(f *Finding, needsGrant bool) {
 	fault := j.header.Fault
 	switch {
 	case fault == "" || fault == "none":
 	case !j.tally.injected:
 		f.Observed, f.Why = Undecided, "the fault "+fault+" was not seen to take effect"
-	case j.granted < j.tally.first && needsGrants(f.Property):
+	case j.granted < j.tally.first && needsGrant:
 		f.Observed, f.Why = Undecided, "nothing was granted after the fault "+fault+" began"
 	}
-}
-
-// needsGrants tells whether it takes a grant to violate a property.
-func needsGrants(property string) bool {
-	switch property {
-	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
-		return true
-	}
-	return false
 }
 
 func (j *judge) warnings(cover histories.Coverage) []string {

@@ -1,14 +1,12 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/anishathalye/porcupine"
 
 	"lockbench/histories"
 )
@@ -63,7 +61,7 @@ func TestMonitorAgrees(t *testing.T) {
 		}
 		m.unknown = 0.1 * float64(r.IntN(2))
 		ops := m.run()
-		v, err := Judge(m.header(), source(marked(ops, m.clients, 1+r.IntN(8))))
+		v, err := History(m.header(), source(marked(ops, m.clients, 1+r.IntN(8))), Options{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -99,17 +97,12 @@ func TestWindowsAgree(t *testing.T) {
 		if r.IntN(2) == 0 {
 			m.faulty = 0.02
 		}
-		o := newOracle(true, 0, lived())
-		var pairs []pair
+		windowed, whole := newOracle(true, 0, lived()), newOracle(true, 0, lived())
+		windowed.whole, whole.whole = 0, math.MaxInt
 		p := newProjection(1, func(k *key, h *hold, c change) {
 			if c == closed {
-				one, _ := o.views[0].pair(h)
-				pairs = append(pairs, one)
-				s := o.keys[0].of(k)
-				s.key = k
-				s.held++
-				s.stream = cmp.Or(s.stream, newStream(windowSize, func(w *window, must bool) bool { return o.window(0, s, w, must) }))
-				o.take(0, s, h, one)
+				windowed.add(k, h)
+				whole.add(k, h)
 			}
 		})
 		if _, err := histories.Replay(histories.Ops(m.run()), func(ev histories.Event) error {
@@ -119,25 +112,26 @@ func TestWindowsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.finish()
-		s := &o.keys[0][0]
-		o.finish(s)
-		windowed, windows := s.result, s.windows
-		all := searched{pairs: pairs}
-		o.finish(&all)
-		whole := all.result
-		if whole != windowed {
-			t.Errorf("seed %d: whole %s, in %d windows %s", seed, whole, windows, windowed)
+		byWindow, atOnce := windowed.judge(), whole.judge()
+		if !slices.Equal(byWindow.Disagreements, atOnce.Disagreements) || byWindow.Undecided+atOnce.Undecided > 0 || atOnce.Windows > 0 {
+			t.Errorf("seed %d: whole %+v, in windows %+v", seed, atOnce, byWindow)
 		}
-		if whole == porcupine.Illegal {
+		if len(atOnce.Disagreements) > 0 { // no monitor is watched: all that is illegal is a disagreement
 			bad++
-		} else if windows < 3 {
-			t.Errorf("seed %d: %d windows for %d holds", seed, windows, len(pairs))
+		} else if byWindow.Windows < 3 {
+			t.Errorf("seed %d: %d windows for %d holds", seed, byWindow.Windows, byWindow.Pairs)
 		}
 	}
 	if bad < 30 {
 		t.Errorf("only %d bad histories", bad)
 	}
 }
+
+// blind is a monitor that overlooks every violation.
+type blind string
+
+func (b blind) Monitors() string   { return string(b) }
+func (blind) Violated(string) bool { return false }
 
 // TestDisagreementIsSeen: a monitor that overlooks a violation is found out by the oracle.
 func TestDisagreementIsSeen(t *testing.T) {
@@ -146,11 +140,8 @@ func TestDisagreementIsSeen(t *testing.T) {
 	if _, err := histories.Replay(histories.Ops(m.run()), j.visit); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range j.judgements {
-		if e, ok := x.(*exclusion); ok && e.violations > 0 {
-			clear(e.violated) // blind it
-		}
-	}
+	j.oracle.watch(blind("mutual-exclusion"))
+	j.oracle.watch(blind("lease-exclusion"))
 	if v := j.verdict(histories.Coverage{}); len(v.Oracle.Disagreements) == 0 {
 		t.Error("the oracle did not notice")
 	}
@@ -160,7 +151,7 @@ func TestFaultThatWasNotSeenIsUndecided(t *testing.T) {
 	m := &mutex{r: rand.New(rand.NewPCG(1, 1)), keys: []string{"a"}, clients: 4, grants: 50}
 	h := m.header()
 	h.Fault = "process-pause"
-	v, err := Judge(h, histories.Ops(m.run()))
+	v, err := History(h, histories.Ops(m.run()), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +181,7 @@ func TestAFaultOfNoKey(t *testing.T) {
 
 // TestRecoveries: a recovery is from the call of the fault to the next grant to another.
 func TestRecoveries(t *testing.T) {
-	v, _, err := File("../histories/corpus/holds--granted-when-the-lease-of-one-killed-ended.jsonl")
+	v, _, err := File("../histories/corpus/holds--granted-when-the-lease-of-one-killed-ended.jsonl", Options{})
 	if want := []time.Duration{95 * time.Millisecond}; err != nil || !slices.Equal(v.Recoveries, want) {
 		t.Fatalf("%v, %v", v, err)
 	}
@@ -214,7 +205,7 @@ func TestFalseLoss(t *testing.T) {
 	} {
 		ops := append([]histories.Op{{Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2},
 			{Hold: 1, Kind: histories.Lost, Outcome: histories.OK, Key: "k", Call: 9, Return: 10}}, c.probes...)
-		v, err := Judge(histories.Header{}, histories.Ops(ops))
+		v, err := History(histories.Header{}, histories.Ops(ops), Options{})
 		if err != nil || v.Counts.FalseLosses != c.want || v.Counts.Losses != 1 {
 			t.Errorf("%s: %+v, want %d false losses (%v)", name, v.Counts, c.want, err)
 		}
@@ -236,7 +227,7 @@ func TestHandOffs(t *testing.T) {
 		"came later":  {hold(1, 11, 12, 20, 21), 0},
 		"same client": {hold(0, 12, 13, 20, 21), 0},
 	} {
-		v, err := Judge(histories.Header{}, histories.Ops(append(hold(0, 1, 2, 10, 11), c.second...)))
+		v, err := History(histories.Header{}, histories.Ops(append(hold(0, 1, 2, 10, 11), c.second...)), Options{})
 		if err != nil || v.Counts.HandOffs != c.want {
 			t.Errorf("%s: %d hand-offs, want %d (%v)", name, v.Counts.HandOffs, c.want, err)
 		}

@@ -13,11 +13,11 @@ func TestNoOracle(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		with, _, err := File(file)
+		with, _, err := File(file, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		without, _, err := FileWith(file, Options{NoOracle: true})
+		without, _, err := File(file, Options{NoOracle: true})
 		if err != nil {
 			t.Fatal(err)
 		}

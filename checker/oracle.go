@@ -31,7 +31,7 @@ type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
 type oracle struct {
 	views    []view
-	monitors []*exclusion // by view
+	monitors []monitor // by view
 	keys     []perKey[searched]
 	full     bool
 	whole    int // operations of a key up to which they are searched whole
@@ -53,14 +53,20 @@ type searched struct {
 }
 
 func newOracle(full bool, seed uint64, views ...view) *oracle {
-	return &oracle{views: views, keys: make([]perKey[searched], len(views)), monitors: make([]*exclusion, len(views)),
+	return &oracle{views: views, keys: make([]perKey[searched], len(views)), monitors: make([]monitor, len(views)),
 		full: full, whole: wholeLimit, size: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
+// monitor judges the property of a view by itself.
+type monitor interface {
+	Monitors() (property string)
+	Violated(key string) bool
+}
+
 // watch names the monitor that judges the same view.
-func (o *oracle) watch(x *exclusion) {
+func (o *oracle) watch(x monitor) {
 	for v := range o.views {
-		if o.views[v].property == x.property {
+		if o.views[v].property == x.Monitors() {
 			o.monitors[v] = x
 		}
 	}
@@ -70,7 +76,7 @@ func (o *oracle) watch(x *exclusion) {
 func (o *oracle) add(k *key, h *hold) {
 	for v := range o.views {
 		s := o.keys[v].of(k)
-		if p, ok := o.views[v].pair(h); ok {
+		if p, ok := pairOf(&o.views[v], h); ok {
 			s.key = k
 			s.held++
 			o.take(v, s, h, p)
@@ -78,8 +84,8 @@ func (o *oracle) add(k *key, h *hold) {
 	}
 }
 
-// pair is a hold as a view has it; ok is false where its end is unknown, or was over before it was received.
-func (w *view) pair(h *hold) (pair, bool) {
+// pairOf returns a hold as a view has it; ok is false where its end is unknown, or was over before it was received.
+func pairOf(w *view, h *hold) (pair, bool) {
 	end, ok := w.end(h)
 	if !ok || end <= h.granted {
 		return pair{}, false
@@ -141,7 +147,7 @@ func (o *oracle) search(s *searched, w *window) porcupine.CheckResult {
 }
 
 func (o *oracle) violated(v int, s *searched) bool {
-	return o.monitors[v] != nil && o.monitors[v].violated[s.key.name]
+	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.name)
 }
 
 // judge searches what is left in both views and compares with what the monitors found.

@@ -25,6 +25,8 @@ type gone struct {
 	ended   bool
 }
 
+func newPast(slack time.Duration) *past { return &past{slack: slack} }
+
 // at is where an acquire's number is kept: the recorder gives numbers out one after the other, so that
 // some four thousand recent ones have places of their own.
 func (p *past) at(number int64) *gone {

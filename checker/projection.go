@@ -40,6 +40,17 @@ type key struct {
 	last  *hold   // the one that ended last
 }
 
+// perKey is a judgement's state for each key.
+type perKey[T any] []T
+
+func (p *perKey[T]) of(k *key) *T {
+	for len(*p) <= k.index {
+		var zero T
+		*p = append(*p, zero)
+	}
+	return &(*p)[k.index]
+}
+
 // change is what an event does to a hold.
 type change uint8
 

@@ -1,43 +1,41 @@
 package checker
 
-import (
-	"time"
-
-	"lockbench/histories"
-)
+import "lockbench/histories"
 
 // Property is one thing that a lock may promise.
 type Property struct {
 	Name string
 	Doc  string // what violates it, in one sentence
 	open func(*facts) judgement
+	// NeedsGrant reports whether it takes a grant to violate the property: a history without one after the fault shows nothing.
+	NeedsGrant bool
 }
 
 // Properties returns every property that a history is judged by, in the order of a verdict.
 func Properties() []Property {
 	return []Property{
 		{"lease-exclusion",
-			"promised: two clients held one key at once, each from its grant to its release or the end of what it was promised", newLeaseExclusion},
+			"promised: two clients held one key at once, each from its grant to its release or the end of what it was promised", newLeaseExclusion, true},
 		{"mutual-exclusion",
-			"lived: two clients held one key at once, each from its grant to its release", newMutualExclusion},
+			"lived: two clients held one key at once, each from its grant to its release", newMutualExclusion, true},
 		{"resource-integrity",
-			"effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold", newResourceIntegrity},
+			"effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold", newResourceIntegrity, true},
 		{"owner-release",
-			"a release succeeds for a client that no longer held the key, or never did", newOwnerRelease},
+			"a release succeeds for a client that no longer held the key, or never did", newOwnerRelease, false},
 		{"fencing",
-			"a grant that was asked for after another had been received bears a token that is no higher, or two grants share one", newFencing},
+			"a grant that was asked for after another had been received bears a token that is no higher, or two grants share one", newFencing, true},
 		{"reentrancy",
-			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance", newReentrancy},
+			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance", newReentrancy, false},
 		{"renewal",
-			"a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised", newRenewal},
+			"a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised", newRenewal, false},
 		{"no-orphan",
-			"after the run a fresh client, waiting as long as the lock may need, is refused a key that nobody holds", newNoOrphan},
+			"after the run a fresh client, waiting as long as the lock may need, is refused a key that nobody holds", newNoOrphan, false},
 		{"progress",
-			"somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound", newProgress},
+			"somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound", newProgress, false},
 		{"recovery",
-			"a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound", newRecovery},
+			"a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound", newRecovery, false},
 		{"exact-try",
-			"busy was answered although the key was free from the call to the answer (only for locks that claim exactness)", newExactTry},
+			"busy was answered although the key was free from the call to the answer (only for locks that claim exactness)", newExactTry, false},
 	}
 }
 
@@ -52,35 +50,3 @@ type judgement interface {
 // faulted is a judgement that must know of the faults after which a client does nothing more: it is told at
 // their call, before the projection takes that in, and at their return.
 type faulted interface{ fault(histories.Event) }
-
-// facts are what judgements share.
-type facts struct {
-	header histories.Header
-	slack  time.Duration
-	bound  time.Duration // Header.FreedWithin
-	counts *Counts
-	past   *past
-	until  time.Duration // how far the history was judged, known at its end
-	shaken bool          // something was done to servers, or to the whole network: a key may be gone for that reason
-
-	recovered []time.Duration // from the end of a client to the next grant of what it had, in order
-}
-
-// unknownUntil returns until when an acquire that may have taken effect explains that others are refused.
-func (f *facts) unknownUntil(from time.Duration) time.Duration {
-	if f.header.TTL == 0 {
-		return histories.Forever
-	}
-	return from + f.header.TTL.D() + 2*f.slack
-}
-
-// perKey is a judgement's state for each key.
-type perKey[T any] []T
-
-func (p *perKey[T]) of(k *key) *T {
-	for len(*p) <= k.index {
-		var zero T
-		*p = append(*p, zero)
-	}
-	return &(*p)[k.index]
-}

@@ -37,18 +37,9 @@ func (t *tally) event(k *key, ev histories.Event) {
 			t.FalseLosses++
 			delete(t.lost, op.Client)
 		}
-	case stale(op):
+	case op.Stale():
 		t.Stale++
 	}
-}
-
-// stale tells whether what the lock guards refused an operation for its token.
-func stale(op *histories.Op) bool {
-	switch op.Kind {
-	case histories.Read, histories.Write, histories.Append:
-		return op.Outcome == histories.Refused && op.Error == "stale"
-	}
-	return false
 }
 
 // fault takes in a fault that begins or ends. A heal ends the last that began of its name and client.

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"lockbench/histories"
 )
 
 // TestViewer has Porcupine draw every witness of the corpus: those of exclusion, and no other, have a page,
@@ -14,7 +12,7 @@ import (
 func TestViewer(t *testing.T) {
 	drawn := 0
 	for _, file := range corpus(t) {
-		v, _, err := File(file)
+		v, _, err := File(file, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +49,7 @@ func TestViewer(t *testing.T) {
 
 // TestNoViewerOfWhatIsNoViolation: a witness whose operations do not overlap is not drawn as one that does.
 func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
-	v, _, err := File("../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl")
+	v, _, err := File("../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,19 +57,5 @@ func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
 	w.Ops, w.To = w.Ops[:1], 0
 	if _, ok, err := Viewer("mutual-exclusion", &w, v.Slack); ok || err != nil {
 		t.Errorf("one hold is drawn as a violation (%v)", err)
-	}
-}
-
-// TestViewerIsSmall: Porcupine draws a line for each client number up to the highest, so a high one has to move up.
-func TestViewerIsSmall(t *testing.T) {
-	for clients, want := range map[[2]int32][2]int{
-		{3, 1}:       {3, 1},
-		{7, 1 << 30}: {0, 1},
-		{2, 2}:       {0, 1},
-	} {
-		holds := []*hold{{acquire: histories.Op{Client: clients[0]}}, {acquire: histories.Op{Client: clients[1]}}}
-		if got := [2]int{row(holds, 0), row(holds, 1)}; got != want {
-			t.Errorf("clients %v are drawn on %v, want %v", clients, got, want)
-		}
 	}
 }

@@ -133,7 +133,7 @@ func (s *stream) watermark(k *key, v *view, now int64) int64 {
 // takeIn takes in the holds that last.
 func (s *stream) takeIn(k *key, v *view, now int64) {
 	for _, h := range slices.Concat(k.live, k.going) {
-		p, ok := v.pair(h)
+		p, ok := pairOf(v, h)
 		if !ok {
 			continue
 		}

@@ -115,6 +115,11 @@ func (o *Op) Open() bool { return o.Return < 0 }
 // EndsClient tells whether an operation is a fault after which its client does nothing more.
 func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
 
+// Stale reports whether what the lock guards refused the operation for its token.
+func (o *Op) Stale() bool {
+	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
+}
+
 // Until is the end of what a granted acquire or a confirmed renewal promised, taken cautiously: slack is
 // the clock error allowed for. It is Forever for an unbounded promise; ok is false where none was stated.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {

@@ -1,0 +1,39 @@
+package checker
+
+import (
+	"testing"
+	"time"
+
+	"lockbench/histories"
+)
+
+// TestOverlapsWithOneThatNeverEnds: each grant beside a hold that nobody gives up is a violation, however many there are,
+// and what is shown is the first.
+func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
+	const grants = 3 * maxOpen
+	ops := []histories.Op{{Client: 0, Hold: 1, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: 1, Return: 2, Validity: histories.Unbounded}}
+	for i := range int64(grants) {
+		at := time.Duration(10 + 10*i)
+		ops = append(ops, histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: at, Return: at + 1, Validity: histories.Unbounded},
+			histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Release, Outcome: histories.OK, Key: "k", Call: at + 2, Return: at + 3})
+	}
+	for name, open := range map[string]func(*facts) judgement{"mutual-exclusion": newMutualExclusion, "lease-exclusion": newLeaseExclusion} {
+		f := newFacts(histories.Header{Version: 1, Slack: 1})
+		x := open(f).(*exclusion)
+		p := newProjection(1, x.change)
+		if _, err := histories.Replay(histories.Ops(ops), func(ev histories.Event) error {
+			p.event(p.key(ev.Op.Key), ev)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(*x.open.of(p.key("k"))); n > maxOpen {
+			t.Errorf("%s keeps %d overlaps open", name, n)
+		}
+		p.finish()
+		f.until = time.Second
+		if found := x.finding(); found.Violations != grants || found.Witness.From != 11 {
+			t.Errorf("%s: %d violations, the first at %d; want %d and 11", name, found.Violations, found.Witness.From, grants)
+		}
+	}
+}
