@@ -6,7 +6,7 @@ import (
 )
 
 // ms is a duration in ms, with as many digits as matter.
-func ms(d time.Duration) string {
+func Milliseconds(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {
 	case v >= 1000:
@@ -18,7 +18,7 @@ func ms(d time.Duration) string {
 }
 
 // count is a number and its noun.
-func count(n int, noun string) string {
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
