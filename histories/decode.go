@@ -26,7 +26,15 @@ type Line struct {
 	Stall time.Duration // of a mark: the longest time for which the harness itself did not run
 }
 
-// Reader reads a history line by line, from JSON lines or from Jepsen's EDN, either of them also in zstd.
+// Format is a notation of histories other than JSON lines.
+type Format struct {
+	// Detect reports whether what follows, at which it only peeks, is in this format.
+	Detect func(*bufio.Reader) bool
+	// Read reads the header into the Reader and returns what reads the next line.
+	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
+}
+
+// Reader reads a history line by line, also from zstd.
 type Reader struct {
 	Header   Header
 	Warnings []string // a torn tail, say: what was read before it is sound
@@ -36,16 +44,16 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
-	edn    *ednHistory // nil: JSON lines
+	read   func() (Line, error) // in a format other than JSON lines; else nil
 }
 
-// Open opens a history file.
-func Open(path string) (*Reader, error) {
+// Open opens a history file in JSON lines or one of the other formats.
+func Open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewReader(f)
+	r, err := NewReader(f, others...)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -55,7 +63,7 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader reads the header. Close frees what the decompression holds.
-func NewReader(in io.Reader) (*Reader, error) {
+func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	r := &Reader{in: buffered, keys: map[string]string{}}
 	if magic, _ := buffered.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
@@ -66,27 +74,29 @@ func NewReader(in io.Reader) (*Reader, error) {
 		r.closer = append(r.closer, z.Close)
 		r.in = bufio.NewReaderSize(z, 1<<16)
 	}
-	header := r.header
-	if looksLikeEDN(r.in) {
-		header = r.openEDN
-	}
-	if err := header(); err != nil {
+	if err := r.open(others); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Reader) header() error {
+func (r *Reader) open(others []Format) (err error) {
+	for _, f := range others {
+		if f.Detect(r.in) {
+			r.read, err = f.Read(r, r.in)
+			return err
+		}
+	}
 	text, err := r.next()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	return r.setHeader(text)
+	return r.SetHeader(text)
 }
 
-// setHeader reads the header's JSON.
-func (r *Reader) setHeader(text []byte) error {
+// SetHeader reads the header's JSON.
+func (r *Reader) SetHeader(text []byte) error {
 	// The version comes first and alone: a newer header may hold what this version cannot read.
 	var v struct {
 		Version int `json:"lockbench"`
@@ -116,8 +126,8 @@ func (r *Reader) Close() {
 // Next returns the next line, or io.EOF. A last line that was cut off is a warning; anything else that
 // is malformed is an error that names its line.
 func (r *Reader) Next() (Line, error) {
-	if r.edn != nil {
-		return r.edn.next()
+	if r.read != nil {
+		return r.read()
 	}
 	for {
 		start := r.offset
@@ -134,14 +144,15 @@ func (r *Reader) Next() (Line, error) {
 		case err == nil:
 			return line, nil
 		case torn:
-			r.warn("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
+			r.Warnf("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
 			return Line{}, io.EOF
 		}
 		return Line{}, fmt.Errorf("line %d: %w", r.line, err)
 	}
 }
 
-func (r *Reader) warn(format string, args ...any) {
+// Warnf adds a warning.
+func (r *Reader) Warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -158,7 +169,7 @@ func (r *Reader) next() ([]byte, error) {
 		return text[:len(text)-1], nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
 		if len(text) == 0 {
-			r.warn("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
+			r.Warnf("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
 		}
 		return text, io.EOF
 	case err != io.EOF:

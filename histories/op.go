@@ -9,6 +9,8 @@ package histories
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -153,24 +155,9 @@ func nameOf(names []string, i int) string {
 }
 
 func indexOf(names []string, text []byte, what string) (int, error) {
-	for i, name := range names {
-		if name != "" && name == string(text) {
-			return i, nil
-		}
+	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
+		return i, nil
 	}
-	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, list(names))
-}
-
-func list(names []string) string {
-	s := ""
-	for _, n := range names {
-		if n == "" {
-			continue
-		}
-		if s != "" {
-			s += ", "
-		}
-		s += n
-	}
-	return s
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }

@@ -11,7 +11,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/checker/properties"
-	"lockbench/histories"
+	"lockbench/histories/edn"
 )
 
 // corpus is the histories whose file name is the expected verdict, hand-written and Jepsen's.
@@ -115,7 +115,7 @@ func TestEDNKeepsVerdicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer out.Close()
-			if _, err := histories.ExportEDN(out, file); err != nil {
+			if _, err := edn.Export(out, file); err != nil {
 				t.Fatal(err)
 			}
 			got, header2, err := File(exported, Options{})

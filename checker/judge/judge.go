@@ -10,6 +10,7 @@ import (
 	"lockbench/checker/projection"
 	"lockbench/checker/properties"
 	"lockbench/histories"
+	"lockbench/histories/edn"
 )
 
 // Options say how a history is judged.
@@ -22,7 +23,7 @@ type Options struct {
 
 // File judges a history file by everything it can show.
 func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
-	r, err := histories.Open(path)
+	r, err := histories.Open(path, edn.Format)
 	if err != nil {
 		return nil, histories.Header{}, err
 	}

@@ -75,7 +75,9 @@ func (t *tally) healed(op *histories.Op) {
 	}
 }
 
-func bandOf(b *checker.Band, op *histories.Op) bool { return b.Name == op.Fault && b.Client == op.Client }
+func bandOf(b *checker.Band, op *histories.Op) bool {
+	return b.Name == op.Fault && b.Client == op.Client
+}
 
 func (t *tally) change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	switch c {

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
+	"lockbench/histories/edn"
 )
 
 // checkFlags are what check was asked to do.
@@ -78,7 +80,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	out := []checked{}
 	found := codes{}
 	for _, file := range files {
-		v, header, err := checker.FileWith(file, checker.Options{FullOracle: f.oracle == "full"})
+		v, header, err := judge.File(file, judge.Options{FullOracle: f.oracle == "full"})
 		if err != nil {
 			return unreadable(err)
 		}
@@ -125,7 +127,7 @@ func exportHistory(cmd *cobra.Command, files []string, format string) error {
 	case len(files) != 1:
 		return usage(fmt.Errorf("--export takes one history, got %d", len(files)), "lockbench check --export edn history.jsonl.zst >history.edn")
 	}
-	warnings, err := histories.ExportEDN(cmd.OutOrStdout(), files[0])
+	warnings, err := edn.Export(cmd.OutOrStdout(), files[0])
 	if err != nil {
 		return unreadable(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"lockbench/checker"
+	"lockbench/checker/properties"
 	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/faults"
@@ -79,7 +79,7 @@ func checkReady(r worker.Ready) error {
 }
 
 func propertyNames() []string {
-	return names(checker.Properties(), func(p checker.Property) string { return p.Name })
+	return names(properties.All(), func(p properties.Property) string { return p.Name })
 }
 
 func faultNames() []string { return names(faults.All(), func(f faults.Fault) string { return f.Name }) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/checker"
+	"lockbench/checker/properties"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/scenarios"
@@ -51,7 +51,7 @@ func table(name string) []listed {
 			add(f.Name, f.Doc)
 		}
 	case "properties":
-		for _, p := range checker.Properties() {
+		for _, p := range properties.All() {
 			add(p.Name, p.Doc)
 		}
 	case "scenarios":

@@ -1,4 +1,4 @@
-package histories
+package edn
 
 import (
 	"bufio"
@@ -9,20 +9,22 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"lockbench/histories"
 )
 
-// ExportEDN writes a history as Jepsen writes one: a map per line, two for each operation, in the order in
+// Export writes a history as Jepsen writes one: a map per line, two for each operation, in the order in
 // which they happened. It writes what is judged, so nothing after the last mark, and no marks. The file is
 // read twice: a process that crashed goes on as another, whose number depends on how many there are.
-func ExportEDN(w io.Writer, path string) (warnings []string, err error) {
-	warnings, err = exportEDN(w, func() (*Reader, error) { return Open(path) })
+func Export(w io.Writer, path string) (warnings []string, err error) {
+	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
 	if err != nil && !errors.As(err, new(*os.PathError)) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return warnings, err
 }
 
-func exportEDN(w io.Writer, open func() (*Reader, error)) (warnings []string, err error) {
+func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []string, err error) {
 	concurrency, err := concurrencyOf(open)
 	if err != nil {
 		return nil, err
@@ -32,26 +34,26 @@ func exportEDN(w io.Writer, open func() (*Reader, error)) (warnings []string, er
 		return nil, err
 	}
 	defer r.Close()
-	x := &ednWriter{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
+	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
 	if err := x.header(&r.Header); err != nil {
 		return nil, err
 	}
-	cover, err := Replay(r.Next, x.event)
+	cover, err := histories.Replay(r.Next, x.event)
 	if err != nil {
 		return nil, err
 	}
-	x.begin(cover.Until, "info", ":"+nemesis, ednHeader)
+	x.begin(cover.Until, "info", ":"+nemesis, headerEntry)
 	if err := x.end(); err != nil {
 		return nil, err
 	}
 	if cover.LeftOut > 0 {
-		r.warn("the run was cut off: %d operations after its last mark are left out", cover.LeftOut)
+		r.Warnf("the run was cut off: %d operations after its last mark are left out", cover.LeftOut)
 	}
 	return r.Warnings, x.out.Flush()
 }
 
 // concurrencyOf is one more than there are clients: the harness, which writes and reads too, is the last.
-func concurrencyOf(open func() (*Reader, error)) (int64, error) {
+func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
 	r, err := open()
 	if err != nil {
 		return 0, err
@@ -70,7 +72,7 @@ func concurrencyOf(open func() (*Reader, error)) (int64, error) {
 	}
 }
 
-type ednWriter struct {
+type writer struct {
 	out         *bufio.Writer
 	concurrency int64
 	eras        map[int32]int64 // how often each client's process crashed
@@ -79,23 +81,23 @@ type ednWriter struct {
 	line        []byte
 }
 
-func (x *ednWriter) header(h *Header) error {
+func (x *writer) header(h *histories.Header) error {
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	x.begin(0, "info", ":"+nemesis, ednHeader)
+	x.begin(0, "info", ":"+nemesis, headerEntry)
 	x.text(":value", string(text))
 	x.end()
 	return nil
 }
 
-func (x *ednWriter) event(ev Event) error {
+func (x *writer) event(ev histories.Event) error {
 	op := ev.Op
 	switch {
-	case op.Kind == Inject && !ev.Return:
+	case op.Kind == histories.Inject && !ev.Return:
 		x.self(op, op.Call, "invoke", ":"+nemesis)
-	case op.Kind == Inject || op.Kind == Heal:
+	case op.Kind == histories.Inject || op.Kind == histories.Heal:
 		x.self(op, op.Return, "info", ":"+nemesis)
 	case op.Kind.SelfStarted():
 		x.self(op, ev.Time(), "info", ":"+selfStarted)
@@ -103,14 +105,14 @@ func (x *ednWriter) event(ev Event) error {
 	case !ev.Return:
 		x.operation(op, op.Call, "invoke")
 		x.number(":due", int64(op.Due), op.Due != op.Call)
-		if op.Kind == Write || op.Kind == Append {
+		if op.Kind == histories.Write || op.Kind == histories.Append {
 			x.number(":value", op.Value, true)
 		}
 	default:
-		x.operation(op, op.Return, map[Outcome]string{OK: "ok", Refused: "fail", Unknown: "info"}[op.Outcome])
+		x.operation(op, op.Return, map[histories.Outcome]string{histories.OK: "ok", histories.Refused: "fail", histories.Unknown: "info"}[op.Outcome])
 		x.result(op)
-		x.number(":value", op.Value, op.Value != 0 || op.Kind != Acquire && op.Kind != Release)
-		if op.Outcome == Unknown {
+		x.number(":value", op.Value, op.Value != 0 || op.Kind != histories.Acquire && op.Kind != histories.Release)
+		if op.Outcome == histories.Unknown {
 			x.eras[op.Client]++
 		}
 	}
@@ -118,9 +120,9 @@ func (x *ednWriter) event(ev Event) error {
 }
 
 // operation begins half an operation. The client and its life are written where the process is another.
-func (x *ednWriter) operation(op *Op, at time.Duration, kind string) {
+func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
 	thread := int64(op.Client)
-	if op.Client == Harness {
+	if op.Client == histories.Harness {
 		thread = x.concurrency - 1
 	}
 	process := thread + x.eras[op.Client]*x.concurrency
@@ -135,7 +137,7 @@ func (x *ednWriter) operation(op *Op, at time.Duration, kind string) {
 
 // self writes what may run beside the client's own operation as one entry, at its return; of an inject, whose
 // call matters too, as two.
-func (x *ednWriter) self(op *Op, at time.Duration, kind, process string) {
+func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
 	x.begin(at, kind, process, op.Kind.String())
 	x.text(":key", op.Key)
 	x.number(":client", int64(op.Client), true)
@@ -155,10 +157,10 @@ func (x *ednWriter) self(op *Op, at time.Duration, kind, process string) {
 	}
 }
 
-func (x *ednWriter) result(op *Op) {
+func (x *writer) result(op *histories.Op) {
 	x.number(":depth", int64(op.Depth), op.Depth != 0)
 	x.number(":sent-after", int64(op.SentAfter), op.SentAfter != 0)
-	if op.Validity == Unbounded {
+	if op.Validity == histories.Unbounded {
 		x.line = append(x.line, ", :validity :unbounded"...)
 	} else {
 		x.number(":validity", int64(op.Validity), op.Validity != 0)
@@ -169,25 +171,25 @@ func (x *ednWriter) result(op *Op) {
 	}
 }
 
-func (x *ednWriter) begin(at time.Duration, kind, process, f string) {
+func (x *writer) begin(at time.Duration, kind, process, f string) {
 	x.last = max(x.last, at)
 	x.line = fmt.Appendf(x.line[:0], "{:index %d, :time %d, :type :%s, :process %s, :f :%s", x.index, x.last, kind, process, f)
 	x.index++
 }
 
-func (x *ednWriter) end() error {
+func (x *writer) end() error {
 	_, err := x.out.Write(append(x.line, "}\n"...))
 	return err
 }
 
-func (x *ednWriter) number(name string, n int64, write bool) {
+func (x *writer) number(name string, n int64, write bool) {
 	if write {
 		x.line = fmt.Appendf(x.line, ", %s %d", name, n)
 	}
 }
 
 // text writes a string. What EDN has no escape for is written as it is or as \u0000.
-func (x *ednWriter) text(name, s string) {
+func (x *writer) text(name, s string) {
 	x.line = append(append(append(x.line, ", "...), name...), " \""...)
 	for _, c := range s {
 		switch {

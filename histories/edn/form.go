@@ -1,4 +1,4 @@
-package histories
+package edn
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 
 // The bounds of one EDN form, so that a broken file cannot eat the memory or the stack.
 const (
-	maxForm  = maxLine
+	maxForm  = 1 << 20 // bytes
 	maxDepth = 64
 )
 

@@ -1,4 +1,4 @@
-package histories
+package edn
 
 import (
 	"errors"
@@ -6,11 +6,13 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"lockbench/histories"
 )
 
-// ednHeader is the :f of the entries in which lockbench writes what Jepsen's history has no place for: the
+// headerEntry is the :f of the entries in which lockbench writes what Jepsen's history has no place for: the
 // header as the first entry, and the end of the record as the last.
-const ednHeader = "lockbench"
+const headerEntry = "lockbench"
 
 // onlyKey is the key of operations that name none: a test of one lock.
 const onlyKey = "lock"
@@ -21,27 +23,29 @@ const (
 	selfStarted = "lock" // the lock itself, such as its watchdog
 )
 
-// ednEntry is one map of Jepsen's history: half an operation.
-type ednEntry struct {
-	op      Op     // what the entry says of it; Call and Return are not set, but for one with its own :call
-	kind    string // of :type
+// entry is one map of Jepsen's history: half an operation.
+type entry struct {
+	op      histories.Op // what the entry says of it; Call and Return are not set, but for one with its own :call
+	kind    string       // of :type
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
 	time    *int64
 	index   *int64
-	has     map[fields]bool
+	numbers map[string]int64 // stated, by field
+	keyed   bool             // a key was stated
+	ended   bool             // an outcome was stated
 	value   *form
 }
 
-func (e *ednEntry) who() string {
-	if e.has[fClient] {
+func (e *entry) who() string {
+	if e.has(":client") {
 		return fmt.Sprintf("client %d", e.op.Client)
 	}
 	return fmt.Sprintf("process %d", e.op.Client)
 }
 
-func (e *ednEntry) clock() string {
+func (e *entry) clock() string {
 	switch {
 	case e.time != nil:
 		return "time"
@@ -53,8 +57,8 @@ func (e *ednEntry) clock() string {
 
 // parse reads an entry's fields. What is not known is counted, not refused: Jepsen's tests add fields of
 // their own to every operation.
-func (h *ednHistory) parse(f *form) (*ednEntry, error) {
-	e := &ednEntry{line: f.line, has: map[fields]bool{}}
+func (h *history) parse(f *form) (*entry, error) {
+	e := &entry{line: f.line, numbers: map[string]int64{}}
 	seen := map[string]bool{}
 	for i := 0; i < len(f.items); i += 2 {
 		name := f.items[i].String()
@@ -83,19 +87,19 @@ func (h *ednHistory) parse(f *form) (*ednEntry, error) {
 }
 
 // finish reads what depends on more than one field.
-func (e *ednEntry) finish() (err error) {
-	if !e.has[fDue] {
+func (e *entry) finish() (err error) {
+	if !e.has(":due") {
 		e.op.Due = e.op.Call
 	}
 	if e.process == nemesis {
 		e.op.Kind = faultKind(e.f)
-		if !e.has[fOutcome] {
-			e.op.Outcome = OK
+		if !e.ended {
+			e.op.Outcome = histories.OK
 		}
-		if !e.has[fClient] {
-			e.op.Client = Harness
+		if !e.has(":client") {
+			e.op.Client = histories.Harness
 		}
-		if e.f == ednHeader {
+		if e.f == headerEntry {
 			return nil
 		}
 		return e.setValue()
@@ -103,17 +107,17 @@ func (e *ednEntry) finish() (err error) {
 	if e.op.Kind, err = kindOf(e.f); err != nil {
 		return err
 	}
-	if !e.has[fKey] {
+	if !e.keyed {
 		e.op.Key = onlyKey
 	}
-	if !e.has[fOutcome] {
-		e.op.Outcome = map[string]Outcome{"ok": OK, "fail": Refused}[e.kind]
+	if !e.ended {
+		e.op.Outcome = map[string]histories.Outcome{"ok": histories.OK, "fail": histories.Refused}[e.kind]
 	}
 	return e.setValue()
 }
 
 // set reads one field and tells whether it is known.
-func (e *ednEntry) set(name string, v *form) (known bool, err error) {
+func (e *entry) set(name string, v *form) (known bool, err error) {
 	op := &e.op
 	switch name {
 	case ":type":
@@ -130,7 +134,7 @@ func (e *ednEntry) set(name string, v *form) (known bool, err error) {
 		e.index, err = v.optional()
 	case ":key":
 		op.Key, err = keyOf(v)
-		e.has[fKey] = true
+		e.keyed = true
 	case ":fault":
 		if op.Fault = v.String(); v.isNil() {
 			op.Fault = ""
@@ -141,56 +145,71 @@ func (e *ednEntry) set(name string, v *form) (known bool, err error) {
 		}
 	case ":outcome":
 		err = op.Outcome.UnmarshalText([]byte(v.text))
-		e.has[fOutcome] = true
+		e.ended = true
 	default:
 		return e.setNumber(name, v)
 	}
 	return true, err
 }
 
-// setNumber reads the fields that are whole numbers.
-func (e *ednEntry) setNumber(name string, v *form) (known bool, err error) {
-	op := &e.op
-	f := fieldOf([]byte(strings.ReplaceAll(strings.TrimPrefix(name, ":"), "-", "_")))
-	if !strings.HasPrefix(name, ":") || v.isNil() && f != 0 {
-		return f != 0, nil
-	}
-	switch f {
-	case fClient:
-		err = v.number(int64(Harness), math.MaxInt32, func(n int64) { op.Client = int32(n) })
-	case fLife:
-		err = v.number(0, math.MaxInt32, func(n int64) { op.Life = int32(n) })
-	case fHold:
-		err = v.number(0, math.MaxInt64, func(n int64) { op.Hold = n })
-	case fDepth:
-		err = v.number(0, math.MaxUint16, func(n int64) { op.Depth = uint16(n) })
-	case fFence:
-		err = v.number(math.MinInt64, math.MaxInt64, func(n int64) { op.Fence = n })
-	case fDue:
-		err = v.duration(&op.Due)
-	case fCall:
-		err = v.duration(&op.Call)
-	case fReturn: // of a loss, which may be noticed later than it took place
-		err = v.duration(&op.Return)
-	case fSentAfter:
-		err = v.duration(&op.SentAfter)
-	case fValidity:
-		if op.Validity = Unbounded; v.text != "unbounded" {
-			err = v.duration(&op.Validity)
-		}
-	default:
-		return false, nil
-	}
-	e.has[f] = true
-	return true, err
+// number is a field that is a whole number, within bounds.
+type number struct {
+	low, high int64
+	set       func(op *histories.Op, n int64)
+	ofEnd     bool // the entry that ends an operation may state it
 }
 
-func (e *ednEntry) setProcess(v *form) error {
+const (
+	longest = int64(histories.Forever) - 1 // nanoseconds
+	any64   = math.MinInt64
+)
+
+var numbers = map[string]number{
+	":client":     {int64(histories.Harness), math.MaxInt32, func(op *histories.Op, n int64) { op.Client = int32(n) }, false},
+	":life":       {0, math.MaxInt32, func(op *histories.Op, n int64) { op.Life = int32(n) }, false},
+	":hold":       {0, math.MaxInt64, func(op *histories.Op, n int64) { op.Hold = n }, true},
+	":depth":      {0, math.MaxUint16, func(op *histories.Op, n int64) { op.Depth = uint16(n) }, true},
+	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
+	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
+	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // of a loss, which may be noticed later than it took place
+	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
+	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
+	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
+}
+
+// setNumber reads the fields that are whole numbers.
+func (e *entry) setNumber(name string, v *form) (known bool, err error) {
+	name = strings.ReplaceAll(name, "_", "-")
+	field, known := numbers[name]
+	if !known || v.isNil() {
+		return known, nil
+	}
+	n := int64(histories.Unbounded)
+	if name != ":validity" || v.text != "unbounded" {
+		if n, err = v.number(field.low, field.high); err != nil {
+			return true, err
+		}
+	}
+	e.numbers[name] = n
+	field.set(&e.op, n)
+	return true, nil
+}
+
+// has reports whether a number was stated.
+func (e *entry) has(name string) bool {
+	_, ok := e.numbers[name]
+	return ok
+}
+
+func (e *entry) setProcess(v *form) error {
 	if v.kind == whole {
-		if e.has[fClient] {
+		if e.has(":client") {
 			return nil // :client says whose it is
 		}
-		return v.number(0, math.MaxInt32, func(n int64) { e.op.Client = int32(n) })
+		n, err := v.number(0, math.MaxInt32)
+		e.op.Client = int32(n)
+		return err
 	}
 	e.process, _ = v.name()
 	if e.process != nemesis && e.process != selfStarted {
@@ -200,25 +219,25 @@ func (e *ednEntry) setProcess(v *form) error {
 }
 
 // setValue reads :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
-func (e *ednEntry) setValue() error {
+func (e *entry) setValue() error {
 	v := e.value
 	if v == nil || e.process == nemesis && v.kind != whole {
 		return nil
 	}
-	if v.kind == vector && len(v.items) == 2 && !e.has[fKey] {
+	if v.kind == vector && len(v.items) == 2 && !e.keyed {
 		key, err := keyOf(&v.items[0])
 		if err != nil {
 			return fmt.Errorf(":value: %w", err)
 		}
 		e.op.Key, v = key, &v.items[1]
-		e.has[fKey] = true
+		e.keyed = true
 	}
 	switch k := e.op.Kind; {
 	case v.kind == whole:
-		e.op.Value = v.n
-		e.has[fValue] = true
+		_, err := e.setNumber(":value", v)
+		return err
 	case v.isNil():
-	case k == Read || k == Write || k == Append || k == Probe:
+	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
 		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
 	case v.kind == mapping:
 		return e.fenceIn(v)
@@ -227,9 +246,9 @@ func (e *ednEntry) setValue() error {
 }
 
 // fenceIn finds a fencing token in the value of a grant.
-func (e *ednEntry) fenceIn(v *form) error {
+func (e *entry) fenceIn(v *form) error {
 	for i := 0; i < len(v.items); i += 2 {
-		if v.items[i].String() == ":fence" && !e.has[fFence] {
+		if v.items[i].String() == ":fence" && !e.has(":fence") {
 			_, err := e.setNumber(":fence", &v.items[i+1])
 			return err
 		}
@@ -238,28 +257,20 @@ func (e *ednEntry) fenceIn(v *form) error {
 }
 
 // complete adds to an operation what the entry that ends it says.
-func (e *ednEntry) complete(op *Op) {
+func (e *entry) complete(op *histories.Op) {
 	op.Outcome, op.Error = e.op.Outcome, e.op.Error
-	for _, f := range []struct {
-		field fields
-		take  func()
-	}{
-		{fKey, func() { op.Key = e.op.Key }},
-		{fValue, func() { op.Value = e.op.Value }},
-		{fHold, func() { op.Hold = e.op.Hold }},
-		{fDepth, func() { op.Depth = e.op.Depth }},
-		{fFence, func() { op.Fence = e.op.Fence }},
-		{fSentAfter, func() { op.SentAfter = e.op.SentAfter }},
-		{fValidity, func() { op.Validity = e.op.Validity }},
-	} {
-		if e.has[f.field] {
-			f.take()
+	if e.keyed {
+		op.Key = e.op.Key
+	}
+	for name, n := range e.numbers {
+		if field := numbers[name]; field.ofEnd {
+			field.set(op, n)
 		}
 	}
 }
 
 // header reads the header that lockbench wrote, or the end of its record.
-func (h *ednHistory) header(e *ednEntry) error {
+func (h *history) header(e *entry) error {
 	switch {
 	case e.value == nil || e.value.isNil():
 		return nil // the end: the clock has moved on
@@ -269,19 +280,19 @@ func (h *ednHistory) header(e *ednEntry) error {
 		return errors.New(":value of the header: want its JSON in a string")
 	}
 	h.headed = true
-	return h.reader.setHeader([]byte(e.value.text))
+	return h.reader.SetHeader([]byte(e.value.text))
 }
 
 // kindOf is what a client's :f means.
-func kindOf(f string) (Kind, error) {
-	synonyms := map[string]Kind{
-		"lock": Acquire, "try-lock": Acquire, "try-acquire": Acquire, "unlock": Release,
-		"extend": Renew, "refresh": Renew, "r": Read, "w": Write,
+func kindOf(f string) (histories.Kind, error) {
+	synonyms := map[string]histories.Kind{
+		"lock": histories.Acquire, "try-lock": histories.Acquire, "try-acquire": histories.Acquire, "unlock": histories.Release,
+		"extend": histories.Renew, "refresh": histories.Renew, "r": histories.Read, "w": histories.Write,
 	}
 	if k, ok := synonyms[f]; ok {
 		return k, nil
 	}
-	var k Kind
+	var k histories.Kind
 	err := k.UnmarshalText([]byte(f))
 	if err != nil {
 		err = fmt.Errorf(":f: %w", err)
@@ -290,13 +301,13 @@ func kindOf(f string) (Kind, error) {
 }
 
 // faultKind is whether what the nemesis does ends a fault: Jepsen's own end with these words.
-func faultKind(f string) Kind {
+func faultKind(f string) histories.Kind {
 	for _, word := range []string{"stop", "heal", "resume", "reset"} {
 		if strings.HasPrefix(f, word) {
-			return Heal
+			return histories.Heal
 		}
 	}
-	return Inject
+	return histories.Inject
 }
 
 // keyOf is the name of a lock: a text, or how EDN writes it.
@@ -324,17 +335,11 @@ func oneOf(v *form, names ...string) (string, error) {
 }
 
 // number reads a whole number within bounds.
-func (f *form) number(low, high int64, set func(int64)) error {
+func (f *form) number(low, high int64) (int64, error) {
 	if f.kind != whole || f.n < low || f.n > high {
-		return fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())
+		return 0, fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())
 	}
-	set(f.n)
-	return nil
-}
-
-// duration reads nanoseconds.
-func (f *form) duration(d *time.Duration) error {
-	return f.number(0, int64(Forever)-1, func(n int64) { *d = time.Duration(n) })
+	return f.n, nil
 }
 
 // optional reads a whole number from 0 on; nil is none.
@@ -342,6 +347,6 @@ func (f *form) optional() (*int64, error) {
 	if f.isNil() {
 		return nil, nil
 	}
-	err := f.number(0, int64(Forever)-1, func(int64) {})
-	return &f.n, err
+	n, err := f.number(0, longest)
+	return &n, err
 }
