@@ -115,9 +115,12 @@ func TestMutants(t *testing.T) {
 		t.Fatalf("without a mistake: %v\n%s", err, out)
 	}
 	for i, m := range mutants {
-		if _, err := runMutant(binary, i); err == nil && survivors[m] == "" {
-			t.Errorf("%s: nothing failed with %q for %q", m.file, m.becomes, m.is)
-		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			if _, err := runMutant(binary, i); err == nil && survivors[m] == "" {
+				t.Errorf("%s: nothing failed with %q for %q", m.file, m.becomes, m.is)
+			}
+		})
 	}
 }
 
