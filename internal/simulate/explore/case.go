@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
@@ -93,7 +94,7 @@ func (c Case) Run() (*Run, error) {
 
 // read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
 func (r *Run) read(recorded *histories.Memory) (err error) {
-	if r.Verdict, err = checker.JudgeWith(r.Header, recorded.Source(), checker.Options{NoOracle: true}); err != nil {
+	if r.Verdict, err = judge.History(r.Header, recorded.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
 	open := map[opened]histories.Op{} // by the last mark
