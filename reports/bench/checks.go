@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"lockbench/reports/stats"
 	"maps"
 	"math"
 	"slices"
@@ -129,7 +130,7 @@ func (r *Results) delayFound(subjects []Subject) (string, bool) {
 		}
 		var differences []float64
 		for _, p := range r.Plan.Points {
-			a, b := matched(estimateOver(r.counted(s.Name, p.ID), metric), estimateOver(r.counted(twin.Name, p.ID), metric))
+			a, b := stats.Matched(estimateOver(r.counted(s.Name, p.ID), metric), estimateOver(r.counted(twin.Name, p.ID), metric))
 			for i := range a {
 				differences = append(differences, a[i]-b[i])
 			}
@@ -139,7 +140,7 @@ func (r *Results) delayFound(subjects []Subject) (string, bool) {
 			ok = false
 			continue
 		}
-		want, got := float64(delay)/1e6, median(differences)
+		want, got := float64(delay)/1e6, stats.Median(differences)
 		ok = ok && math.Abs(got-want) <= delayTolerance*want
 		seen = append(seen, fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)))
 	}
@@ -214,8 +215,8 @@ func (r *Results) same(s, twin Subject) (string, bool) {
 	sums, counts, points := map[int]float64{}, map[int]int{}, 0
 	for _, p := range r.Plan.Points {
 		a, b := estimateOver(r.counted(s.Name, p.ID), rankedBy), estimateOver(r.counted(twin.Name, p.ID), rankedBy)
-		va, vb := matched(a, b)
-		if len(va) == 0 || !positive(va) || !positive(vb) {
+		va, vb := stats.Matched(a, b)
+		if len(va) == 0 || !stats.Positive(va) || !stats.Positive(vb) {
 			continue
 		}
 		points++
@@ -232,6 +233,6 @@ func (r *Results) same(s, twin Subject) (string, bool) {
 	if math.Pow(2, 1-float64(len(means))) >= againAlpha {
 		return fmt.Sprintf("not shown: %s and %s have %d blocks in common, too few to be told apart however much they differ", s.Name, twin.Name, len(means)), false
 	}
-	p := signFlip(means, r.Plan.Seed)
-	return fmt.Sprintf("%s against %s: ratio %.3f over %d points and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(median(means)), points, len(means), p), p >= againAlpha
+	p := stats.SignFlip(means, r.Plan.Seed)
+	return fmt.Sprintf("%s against %s: ratio %.3f over %d points and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), points, len(means), p), p >= againAlpha
 }

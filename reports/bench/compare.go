@@ -2,8 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"lockbench/reports/stats"
 	"maps"
-	"math"
 )
 
 // Comparisons are rows that are shown together, each of a new figure against a base: A against B.
@@ -27,7 +27,7 @@ type Side struct {
 
 // Compared is a row. Where one of the two is unsafe its figures mean nothing, and there is no comparison.
 type Compared struct {
-	Comparison
+	stats.Comparison
 	NewUnsafe  *Violation `json:"new_unsafe,omitempty"`
 	BaseUnsafe *Violation `json:"base_unsafe,omitempty"`
 	newRow     *Row
@@ -35,7 +35,7 @@ type Compared struct {
 }
 
 // Estimates are the two figures with their intervals.
-func (c Compared) Estimates() (base, new Estimate) {
+func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
@@ -93,7 +93,7 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 		}
 		pairs = append(pairs, [2]*Row{n, b})
 	}
-	c.fill(metrics, pairs, Unpaired)
+	c.fill(metrics, pairs, stats.Unpaired)
 	return c
 }
 
@@ -111,7 +111,7 @@ func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparison
 			pairs = append(pairs, [2]*Row{n, b})
 		}
 	}
-	c.fill(metrics, pairs, func(a, b Estimate) Comparison { return Paired(a, b, r.Plan.Seed) })
+	c.fill(metrics, pairs, func(a, b stats.Estimate) stats.Comparison { return stats.Paired(a, b, r.Plan.Seed) })
 	return c
 }
 
@@ -160,14 +160,14 @@ func unlike(base, new *Plan, row *Row) string {
 }
 
 // fill makes the rows, and corrects all that are shown together.
-func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b Estimate) Comparison) {
+func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b stats.Estimate) stats.Comparison) {
 	for _, m := range metrics {
 		for _, pair := range pairs {
 			n, b := pair[0], pair[1]
 			if n.Estimates[m.Name].N == 0 || b.Estimates[m.Name].N == 0 {
 				continue
 			}
-			row := Compared{Comparison: Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
+			row := Compared{Comparison: stats.Comparison{P: 1, Holm: 1}, NewUnsafe: n.Unsafe, BaseUnsafe: b.Unsafe, newRow: n, baseRow: b}
 			if !row.Unsafe() {
 				row.Comparison = compare(n.Estimates[m.Name], b.Estimates[m.Name])
 			}
@@ -175,13 +175,13 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 			c.Rows = append(c.Rows, row)
 		}
 	}
-	var together []*Comparison
+	var together []*stats.Comparison
 	for i := range c.Rows {
 		if !c.Rows[i].Unsafe() {
 			together = append(together, &c.Rows[i].Comparison)
 		}
 	}
-	Holm(together)
+	stats.Holm(together)
 	c.noteTooFew(len(together))
 }
 
@@ -194,25 +194,10 @@ func (c *Comparisons) noteTooFew(shown int) {
 		}
 		n, m := len(row.newRow.Estimates[row.Metric].Values), len(row.baseRow.Estimates[row.Metric].Values)
 		most = max(most, min(n, m))
-		enough = enough || least(row.Comparison, n, m)*float64(shown) < alpha
+		enough = enough || stats.SmallestP(row.Comparison, n, m)*float64(shown) < stats.Alpha
 	}
 	if shown > 0 && !enough {
 		c.Notes = append(c.Notes, fmt.Sprintf("with %d trials a side and %d rows no difference could be told from noise, however large: measure more trials or compare fewer metrics",
 			most, shown))
 	}
-}
-
-// least is the smallest p that a comparison of so many trials can come to.
-func least(c Comparison, n, m int) float64 {
-	if c.Paired && c.Pairs > exactPairs {
-		return 1.0 / (flips + 1)
-	}
-	if c.Paired {
-		return math.Pow(2, 1-float64(max(1, c.Pairs)))
-	}
-	mixes := 1.0 // ways to mix n values with m
-	for i := 1; i <= n; i++ {
-		mixes *= float64(m+i) / float64(i)
-	}
-	return min(1, 2/mixes)
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // style is a way to write tables.
@@ -69,7 +70,7 @@ func sideNames(c *Comparisons) (base, new string) {
 }
 
 func (s style) cells(c *Comparisons, row Compared) []string {
-	figure := func(e Estimate, unsafe *Violation) string {
+	figure := func(e stats.Estimate, unsafe *Violation) string {
 		if unsafe == nil {
 			return estimate(e)
 		}
@@ -84,7 +85,7 @@ func (s style) cells(c *Comparisons, row Compared) []string {
 }
 
 // estimate writes a median, and how far its interval reaches to the farther side.
-func estimate(e Estimate) string {
+func estimate(e stats.Estimate) string {
 	if e.Low == nil || e.High == nil || e.Median == 0 {
 		return format.Significant(e.Median) + " ± ∞"
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockbench/reports/charts"
+	"lockbench/reports/stats"
 )
 
 // TestStylesDiffer: any two locks differ by colour, dash or marker, and a lock and its tuned one share the colour.
@@ -125,7 +126,7 @@ func TestTunedElsewhere(t *testing.T) {
 		for i := range scaled {
 			scaled[i] *= by
 		}
-		return Row{Trials: 8, Estimates: map[string]Estimate{"goodput": EstimateOf(scaled, blocks)}}
+		return Row{Trials: 8, Estimates: map[string]stats.Estimate{"goodput": stats.EstimateOf(scaled, blocks)}}
 	}
 	at := func(row Row, subject, point string) Row {
 		row.Subject, row.Point = subject, point

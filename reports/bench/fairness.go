@@ -8,6 +8,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // share is how the critical sections of a trial fell to its clients: from the one with the fewest to the one with the
@@ -40,7 +41,7 @@ func shares(trials []*Trial) []float64 {
 		for _, part := range sorted {
 			values = append(values, part[i])
 		}
-		all[i] = median(values)
+		all[i] = stats.Median(values)
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // forestCharts are, for each point, how far the locks stay behind the best.
@@ -53,7 +54,7 @@ func yesNo(b bool) string {
 	return "~"
 }
 
-func ratioText(t Comparison) string {
+func ratioText(t stats.Comparison) string {
 	if t.Ratio <= 0 {
 		return format.None
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"lockbench/reports/stats"
 	"strconv"
 	"strings"
 )
@@ -159,9 +160,9 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 		return Unknown, why
 	}
 	theirs := other.Estimates[t.Metric]
-	c, title := Paired(mine, theirs, run.Plan.Seed), t.Metric+" to that of "+t.To
+	c, title := stats.Paired(mine, theirs, run.Plan.Seed), t.Metric+" to that of "+t.To
 	if t.ToBaseline {
-		c, title = Unpaired(mine, theirs), t.Metric+" to that of the baseline"
+		c, title = stats.Unpaired(mine, theirs), t.Metric+" to that of the baseline"
 	}
 	if c.Ratio == 0 {
 		return Unknown, c.Note

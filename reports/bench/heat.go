@@ -9,7 +9,6 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
 )
 
 // heats are the maps that are drawn: of each point with a fault every lock, and of the others the best lock at the one
@@ -214,9 +213,9 @@ func (h heat) legend(c *charts.Canvas, y float64) {
 		if low == 0 {
 			continue
 		}
-		text := run.Count(low)
+		text := format.Count(low)
 		if high > low {
-			text += " to " + run.Count(high)
+			text += " to " + format.Count(high)
 		}
 		c.Rect("h"+strconv.Itoa(level), x, y-10, 14, 12)
 		c.Text("axis", "start", x+19, y, text)
@@ -232,7 +231,7 @@ func (h heat) table() (head []string, rows [][]string) {
 		sum := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
 		n, half, all := h.within(sum)
 		from, to := int64(s)*h.SliceNS, int64(s+every)*h.SliceNS
-		rows = append(rows, []string{format.Significant(float64(from) / 1e9), run.Count(n), half, all, h.wrong(from, to)})
+		rows = append(rows, []string{format.Significant(float64(from) / 1e9), format.Count(n), half, all, h.wrong(from, to)})
 	}
 	return head, rows
 }
@@ -284,7 +283,7 @@ func (h heat) takeaway(name string) string {
 			longest, from = gap, s+1-gap
 		}
 	}
-	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", run.Count(n), name, h.slowest())
+	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", format.Count(n), name, h.slowest())
 	if longest == 0 {
 		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, format.Duration(float64(h.SliceNS)))
 	}

@@ -108,7 +108,7 @@ func newPage(r *Results) (*page, error) {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"count":    run.Count,
+		"count":    format.Count,
 		"plural":   format.Plural,
 		"when":     format.When,
 		"kind":     kindText,

@@ -9,7 +9,6 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
 )
 
 // distribution is one lock's latency at a point, of one class.
@@ -211,7 +210,7 @@ func percentileTable(drawn []distribution) (head []string, rows [][]string) {
 	head = []string{"lock", "grants"}
 	longest := 0
 	for _, d := range drawn {
-		row := []string{d.subject, run.Count(int(d.n))}
+		row := []string{d.subject, format.Count(int(d.n))}
 		for i, rank := range tableRanks() {
 			text := format.None
 			if ns, ok := d.at(rank); ok {

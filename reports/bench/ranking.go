@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"lockbench/reports/stats"
 	"slices"
 )
 
@@ -20,7 +21,7 @@ func (r *Results) ranking(point string) Ranking {
 	slices.SortStableFunc(running, func(a, b *Row) int {
 		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
 	})
-	toBest := map[string]Comparison{}
+	toBest := map[string]stats.Comparison{}
 	for rest := running; len(rest) > 0; {
 		tied, behind, comparisons := r.tied(rest)
 		if len(k.Order) == 0 {
@@ -43,14 +44,14 @@ func (r *Results) ranking(point string) Ranking {
 }
 
 // tied splits rows, best first, into those that do not differ from the first and those that do.
-func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]Comparison) {
-	all := make([]*Comparison, len(rows))
+func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]stats.Comparison) {
+	all := make([]*stats.Comparison, len(rows))
 	for i, row := range rows {
 		c := r.paired(row, rows[0], rankedBy)
 		all[i] = &c
 	}
-	Holm(all[1:]) // the first is not compared with itself
-	toFirst = map[string]Comparison{}
+	stats.Holm(all[1:]) // the first is not compared with itself
+	toFirst = map[string]stats.Comparison{}
 	for i, row := range rows {
 		toFirst[row.Subject] = *all[i]
 		if all[i].Differs {
@@ -93,8 +94,8 @@ func (r *Results) whyOut(row *Row) string {
 }
 
 // paired compares two rows of one point block by block.
-func (r *Results) paired(a, b *Row, metric string) Comparison {
-	c := Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
+func (r *Results) paired(a, b *Row, metric string) stats.Comparison {
+	c := stats.Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
 	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, metric
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"lockbench/reports/stats"
 	"os"
 	"path"
 	"path/filepath"
@@ -82,7 +83,7 @@ func resultsOf(plan *Plan, trials []*Trial) *Results {
 
 // row gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
 func (r *Results) row(subject, point string) Row {
-	row := Row{Subject: subject, Point: point, Estimates: map[string]Estimate{}}
+	row := Row{Subject: subject, Point: point, Estimates: map[string]stats.Estimate{}}
 	counted := r.counted(subject, point)
 	for _, t := range r.Trials {
 		if t.Subject == subject && t.Point == point && t.Void != "" {
@@ -120,7 +121,7 @@ func (r *Results) counted(subject, point string) []*Trial {
 	return all
 }
 
-func estimateOver(trials []*Trial, metric string) Estimate {
+func estimateOver(trials []*Trial, metric string) stats.Estimate {
 	var values []float64
 	var blocks []int
 	for _, t := range trials {
@@ -128,7 +129,7 @@ func estimateOver(trials []*Trial, metric string) Estimate {
 			values, blocks = append(values, v), append(blocks, t.Block)
 		}
 	}
-	return EstimateOf(values, blocks)
+	return stats.EstimateOf(values, blocks)
 }
 
 // Row finds the row of a subject at a point.

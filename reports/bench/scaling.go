@@ -9,6 +9,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // sweep is the points of a section that differ in the number of clients alone.
@@ -55,7 +56,7 @@ func commonText(p Point) string {
 // measured is a figure at a number of clients.
 type measured struct {
 	clients int
-	Estimate
+	stats.Estimate
 }
 
 func (v *view) scalingCharts() []charts.Chart {
@@ -131,7 +132,7 @@ func (v *view) ceilings(s sweep) []measured {
 			}
 		}
 		if len(values) > 0 {
-			all = append(all, measured{p.Clients, Estimate{Median: median(values)}})
+			all = append(all, measured{p.Clients, stats.Estimate{Median: stats.Median(values)}})
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // tunedSuffix ends the name of a subject that is another one with better settings.
@@ -25,7 +26,7 @@ type tunedRow struct {
 func (v *view) tunedRows() []tunedRow {
 	type found struct {
 		tunedRow
-		Comparison
+		stats.Comparison
 	}
 	var all []found
 	for _, p := range v.compared() {
@@ -42,11 +43,11 @@ func (v *view) tunedRows() []tunedRow {
 			all = append(all, f)
 		}
 	}
-	together := make([]*Comparison, len(all))
+	together := make([]*stats.Comparison, len(all))
 	for i := range all {
 		together[i] = &all[i].Comparison
 	}
-	Holm(together)
+	stats.Holm(together)
 	var rows []tunedRow
 	for _, f := range all {
 		f.tunedRow.Differs = f.Comparison.Differs

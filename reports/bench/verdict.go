@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lockbench/reports/format"
-	"lockbench/reports/run"
+	"lockbench/reports/stats"
 )
 
 // verdict is what a reader takes home.
@@ -170,7 +170,7 @@ func (v *view) powerless(p Point) string {
 		pairs = max(pairs, r.ToBest.Pairs)
 	}
 	needed := 1
-	for math.Pow(2, float64(1-needed))*float64(comparisons) >= alpha {
+	for math.Pow(2, float64(1-needed))*float64(comparisons) >= stats.Alpha {
 		needed++
 	}
 	if pairs >= needed {
@@ -322,7 +322,7 @@ func (v *view) tiles() []tile {
 			operations += t.Judged.Operations
 		}
 	}
-	all = append(all, tile{run.Count(judged), "histories judged", ""}, tile{run.Count(operations), "operations in them", ""})
+	all = append(all, tile{format.Count(judged), "histories judged", ""}, tile{format.Count(operations), "operations in them", ""})
 	passed := 0
 	for _, c := range v.Checks {
 		if c.OK {
@@ -339,5 +339,5 @@ func (v *view) tiles() []tile {
 	if unsafe > 0 {
 		class = "score-broken"
 	}
-	return append(all, tile{run.Count(unsafe), strings.TrimLeft(format.Plural(unsafe, "lock"), "0123456789,") + " seen to break", class})
+	return append(all, tile{format.Count(unsafe), strings.TrimLeft(format.Plural(unsafe, "lock"), "0123456789,") + " seen to break", class})
 }

@@ -7,6 +7,7 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // view finds its way about in Results, for what is shown of them.
@@ -46,10 +47,10 @@ func newView(r *Results) *view {
 }
 
 // estimate is a metric of a subject at a point; ok is false where it was not measured, or means nothing.
-func (v *view) estimate(subject, point, metric string) (Estimate, bool) {
+func (v *view) estimate(subject, point, metric string) (stats.Estimate, bool) {
 	row := v.rows[place{subject, point}]
 	if row == nil || row.Unsafe != nil {
-		return Estimate{}, false
+		return stats.Estimate{}, false
 	}
 	e, ok := row.Estimates[metric]
 	return e, ok && e.N > 0

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"lockbench/reports/figures"
+	"lockbench/reports/format"
 )
 
 // cell is one figure of a table: Title says why there is none, or more than fits.
@@ -39,7 +40,7 @@ func latencyLines(m Measurement) []latencyLine {
 }
 
 func lineOf(name string, d figures.Distribution) latencyLine {
-	l := latencyLine{Class: name, N: Count(int(d.N))}
+	l := latencyLine{Class: name, N: format.Count(int(d.N))}
 	for _, rank := range figures.Ranks() {
 		l.Ranks = append(l.Ranks, rankCell(d, rank))
 	}
@@ -50,7 +51,7 @@ func rankCell(d figures.Distribution, rank float64) cell {
 	if ns, ok := d.At(rank); ok {
 		return cell{Text: milliseconds(ns), Title: duration(ns)}
 	}
-	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(figures.SamplesFor(rank)), "sample"), Count(int(d.N)))}
+	return cell{Text: none, Title: fmt.Sprintf("%s takes %s; there are %s", rankName(rank), plural(int(figures.SamplesFor(rank)), "sample"), format.Count(int(d.N)))}
 }
 
 // columns are those of a measurement that its lines share.
@@ -110,7 +111,7 @@ func others(m Measurement) string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
-			parts = append(parts, Count(n)+" "+what)
+			parts = append(parts, format.Count(n)+" "+what)
 		}
 	}
 	add(int(m.Refused.N), "refused")

@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 
+	"lockbench/reports/figures"
+	"lockbench/reports/format"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
-	"lockbench/reports/figures"
 )
 
 // curve is one lock's distribution in a chart.
@@ -156,7 +158,7 @@ func millisecondTicks(low, high float64) []plot.Tick {
 
 func axisNumber(v float64) string {
 	if v >= 1 {
-		return Count(int(math.Round(v)))
+		return format.Count(int(math.Round(v)))
 	}
 	return fmt.Sprintf("%.*f", int(math.Ceil(-math.Log10(v)-1e-9)), v)
 }

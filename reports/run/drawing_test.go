@@ -12,6 +12,7 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/reports/figures"
+	"lockbench/reports/format"
 )
 
 func TestLanesOfADoubleGrant(t *testing.T) {
@@ -184,7 +185,7 @@ func dashKey(d []vg.Length) string {
 
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
-		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(-1234567): "-1,234,567",
+		format.Count(0): "0", format.Count(999): "999", format.Count(1000): "1,000", format.Count(-1234567): "-1,234,567",
 		significant(0.1234): "0.123", significant(12.34): "12.3", significant(1234.5): "1,230", significant(9.999): "10.0",
 		duration(999): "999 ns", duration(1500): "1.50 µs", duration(250e6): "250 ms", duration(90e9): "90.0 s",
 		milliseconds(1_234_567): "1.23", milliseconds(1700): "0.0017", milliseconds(0): "0",

@@ -9,32 +9,22 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // none stands where there is no figure.
 const none = "–"
-
-// Count writes 1234567 as "1,234,567".
-func Count(n int) string {
-	s := strconv.Itoa(n)
-	digits := strings.TrimPrefix(s, "-")
-	sign := s[:len(s)-len(digits)]
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
 
 func plural(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "s"):
-		return Count(n) + " " + noun + "es"
+		return format.Count(n) + " " + noun + "es"
 	case strings.HasSuffix(noun, "y"):
-		return Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+		return format.Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
-	return Count(n) + " " + noun + "s"
+	return format.Count(n) + " " + noun + "s"
 }
 
 // significant writes three significant digits without an exponent.
@@ -45,7 +35,7 @@ func significant(v float64) string {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 has become 10.0 by now
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
-		return Count(int(math.Round(v)))
+		return format.Count(int(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }

@@ -7,6 +7,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // group is all observations of one lock, or of one scenario where the run has any, in the order of the plan.
@@ -110,7 +111,7 @@ func (r *Results) groups() []group {
 			i = len(all)
 			at[key] = i
 			all = append(all, r.groupOf(&o, label))
-			all[i].ID += Count(i + 1)
+			all[i].ID += format.Count(i + 1)
 			main = append(main, nil)
 		}
 		switch {

@@ -15,6 +15,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 //go:embed templates
@@ -229,7 +230,7 @@ func (r *Results) funcs() template.FuncMap {
 		"px":          func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
 		"add":         func(a, b float64) float64 { return a + b },
 		"file":        rise,
-		"count":       Count,
+		"count":       format.Count,
 		"counts":      counts,
 		"plural":      plural,
 		"symbol":      symbol,
@@ -252,7 +253,7 @@ func (r *Results) funcs() template.FuncMap {
 		"salesetup":   saleSetup,
 		"ms":          milliseconds,
 		"barwidth":    func(part float64) float64 { return part * barWidth },
-		"integer":     func(v float64) string { return Count(int(math.Round(v))) },
+		"integer":     func(v float64) string { return format.Count(int(math.Round(v))) },
 		"seenin":      claim.where,
 		"lines":       latencyLines,
 		"cellof":      cellOf,

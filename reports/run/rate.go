@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"lockbench/checker"
+	"lockbench/reports/format"
 )
 
 // z95 is how many standard deviations hold 95 % of a normal distribution.
@@ -21,11 +22,11 @@ func inTrials(o Observation) string {
 	case o.Observed == checker.Violated:
 		low, high := wilson(o.ViolatedIn, n)
 		return fmt.Sprintf("violated in %s of %s trials (95 %% interval %s-%s %%)",
-			Count(o.ViolatedIn), Count(n), outward(low, math.Floor), outward(high, math.Ceil))
+			format.Count(o.ViolatedIn), format.Count(n), outward(low, math.Floor), outward(high, math.Ceil))
 	case o.Observed == checker.Undecided:
-		return fmt.Sprintf("undecided in %s of %s trials", Count(o.UndecidedIn), Count(n))
+		return fmt.Sprintf("undecided in %s of %s trials", format.Count(o.UndecidedIn), format.Count(n))
 	case o.Observed == checker.Held:
-		return fmt.Sprintf("violated in 0 of %s trials (95 %%: below %s %%)", Count(n), atMost(n))
+		return fmt.Sprintf("violated in 0 of %s trials (95 %%: below %s %%)", format.Count(n), atMost(n))
 	}
 	return ""
 }
@@ -34,10 +35,10 @@ func inTrials(o Observation) string {
 // or by the rule of three where it was not seen.
 func Rate(hits, n int) string {
 	if hits == 0 {
-		return fmt.Sprintf("0 of %s (95 %%: below %s %%)", Count(n), atMost(n))
+		return fmt.Sprintf("0 of %s (95 %%: below %s %%)", format.Count(n), atMost(n))
 	}
 	low, high := wilson(hits, n)
-	return fmt.Sprintf("%s of %s (95 %%: %s-%s %%)", Count(hits), Count(n), outward(low, math.Floor), outward(high, math.Ceil))
+	return fmt.Sprintf("%s of %s (95 %%: %s-%s %%)", format.Count(hits), format.Count(n), outward(low, math.Floor), outward(high, math.Ceil))
 }
 
 // wilson is the 95 % interval of a rate after E. B. Wilson, which holds for few trials and rates near 0 and 1.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"lockbench/reports/format"
 	"math"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ func (r *Results) recoveries() []recoveryRow {
 		if m.Recovery == nil {
 			continue
 		}
-		row := recoveryRow{ID: "recovery-" + Count(len(rows)+1), Label: label(m.Lock, m.Deployment), Where: m.where(), N: m.Recovery.N,
+		row := recoveryRow{ID: "recovery-" + format.Count(len(rows)+1), Label: label(m.Lock, m.Deployment), Where: m.where(), N: m.Recovery.N,
 			Min: times2(m.Recovery.Multiples[0]), Median: times2(m.Recovery.median()),
 			Max: times2(m.Recovery.Multiples[m.Recovery.N-1]), Bound: times2(m.Recovery.bound())}
 		row.draw(m.Recovery)
@@ -101,7 +102,7 @@ func (row *recoveryRow) draw(r *Recovery) {
 		}
 		h := max(2, (recGround-recTop)*float64(times)/float64(most))
 		row.Bars = append(row.Bars, bar{X: x(float64(i)*binWidth) + 0.5, Y: recGround - h, W: max(1, step-1), H: h,
-			Title: fmt.Sprintf("%s to %s x TTL: %s", times2(float64(i)*binWidth), times2(float64(i+1)*binWidth), Count(times))})
+			Title: fmt.Sprintf("%s to %s x TTL: %s", times2(float64(i)*binWidth), times2(float64(i+1)*binWidth), format.Count(times))})
 	}
 	row.BoundX = x(r.bound())
 	every := max(1, int(math.Ceil(float64(bins)*binWidth/6)))

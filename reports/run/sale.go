@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"lockbench/reports/format"
 	"os"
 	"slices"
 	"time"
@@ -164,12 +165,12 @@ func (row *saleRow) compare(rows []saleRow) {
 
 // Balance says whether exactly the stock was sold.
 func (row saleRow) Balance() string {
-	text := fmt.Sprintf("%s of %s", Count(row.Sold), Count(row.Stock))
+	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {
 	case !row.Exact && row.Sold == row.Stock && row.Left == 0:
 		text += ", in another trial not"
 	case row.Left != 0:
-		text += fmt.Sprintf(", %s left", Count(int(row.Left)))
+		text += fmt.Sprintf(", %s left", format.Count(int(row.Left)))
 	}
 	return text
 }
@@ -193,7 +194,7 @@ func (t *table) sales(rows []saleRow) {
 	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
 	for _, r := range rows {
 		cells = append(cells, []string{r.Form, r.Label, r.Balance(), significant(r.Goodput), r.Ratio, duration(r.P50), duration(r.P99),
-			Count(r.Late), r.Spared, r.LockCmd, r.StckCmd})
+			format.Count(r.Late), r.Spared, r.LockCmd, r.StckCmd})
 	}
 	t.columns(cells)
 	t.line("")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockbench/checker"
+	"lockbench/reports/format"
 )
 
 // StoreDoc is a store that locks of a run talked to, and what it was set to.
@@ -205,7 +206,7 @@ func orNone(c cell) cell {
 func (row storeRow) verdicts() string {
 	var parts []string
 	for _, v := range row.Verdicts {
-		parts = append(parts, fmt.Sprintf("%s %s %s", symbol(v.Score), Count(v.N), v.Score))
+		parts = append(parts, fmt.Sprintf("%s %s %s", symbol(v.Score), format.Count(v.N), v.Score))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockbench/checker"
+	"lockbench/reports/format"
 )
 
 // tone is how a verdict sounds: it picks a colour, and never stands alone.
@@ -47,7 +48,7 @@ func (r *Results) headline() (first, rest string, sound tone) {
 	}
 	r.sayRest(say)
 	if n := r.missingCells(); r.Run.Interrupted || n > 0 {
-		say(unsure, "The run is not whole: %s of %s lack a verdict.", Count(n), plural(len(r.Run.Plan), "planned cell"))
+		say(unsure, "The run is not whole: %s of %s lack a verdict.", format.Count(n), plural(len(r.Run.Plan), "planned cell"))
 	}
 	return parts[0], strings.Join(parts[1:], " "), sound
 }
@@ -79,7 +80,7 @@ func allOf(n, of int, noun, done string) string {
 	case n == of:
 		return fmt.Sprintf("all %s were %s", plural(of, noun), done)
 	}
-	return fmt.Sprintf("%s of %s were %s", Count(n), plural(of, noun), done)
+	return fmt.Sprintf("%s of %s were %s", format.Count(n), plural(of, noun), done)
 }
 
 func were(n int, noun string) string {
@@ -93,7 +94,7 @@ func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return Count(n) + " times"
+	return format.Count(n) + " times"
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

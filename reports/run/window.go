@@ -9,6 +9,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // Window is a part of a history, to be drawn as witnesses are: a lane per client, time from left to right.
@@ -88,7 +89,7 @@ func (d *windowDrawer) hold(h *Hold) {
 	d.bar(&many, h.End, h.Ended)
 	b := &d.Bars[len(d.Bars)-1]
 	b.Title = fmt.Sprintf("client %d holds %s from %s on", many.Client, plural(h.Count, "time"), d.since(many.Return))
-	if b.Label = Count(h.Count) + " ×"; float64(len(b.Label))*glyphWidth+12 > b.W {
+	if b.Label = format.Count(h.Count) + " ×"; float64(len(b.Label))*glyphWidth+12 > b.W {
 		b.Label = ""
 	}
 }

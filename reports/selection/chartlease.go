@@ -9,7 +9,6 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
 
 	"lockbench/internal/choose/decision"
 )
@@ -103,7 +102,7 @@ func oneIn(p float64) string {
 		return "less than one acquisition in a million million"
 	}
 	n, _ := strconv.ParseFloat(strconv.FormatFloat(1/p, 'e', 1, 64), 64)
-	return "one acquisition in " + run.Count(int(n))
+	return "one acquisition in " + format.Count(int(n))
 }
 
 // raised writes a power.

@@ -5,7 +5,6 @@ import (
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
 
 	"lockbench/internal/choose/decision"
 )
@@ -22,7 +21,7 @@ func (v *view) winsChart() (charts.Chart, bool) {
 		Head: []string{"option", "weightings in which it is ahead", "of all"},
 	}
 	for _, w := range d.Wins {
-		c.Rows = append(c.Rows, []string{w.Option, run.Count(w.Times), percent(w.Share)})
+		c.Rows = append(c.Rows, []string{w.Option, format.Count(w.Times), percent(w.Share)})
 	}
 	canvas, x := rowsCanvas(len(d.Wins), charts.Scale{High: 100})
 	for i, w := range d.Wins {
@@ -31,7 +30,7 @@ func (v *view) winsChart() (charts.Chart, bool) {
 		canvas.Text("name", "end", rowsLeft-16, y+4, charts.Short(w.Option, rowsLeft-20, charts.BoldGlyph))
 		canvas.Rect("bar "+style.Class(), rowsLeft, y-8, max(0, x.At(100*w.Share)-rowsLeft), 16)
 		canvas.Marker(style, x.At(100*w.Share), y)
-		canvas.Text("", "start", rowsRight+20, y+4, fmt.Sprintf("%s (%s of %s)", percent(w.Share), run.Count(w.Times), run.Count(d.Weighings)))
+		canvas.Text("", "start", rowsRight+20, y+4, fmt.Sprintf("%s (%s of %s)", percent(w.Share), format.Count(w.Times), format.Count(d.Weighings)))
 	}
 	canvas.Text("axis", "middle", (rowsLeft+rowsRight)/2, canvas.Height-6, "of all weightings, in percent")
 	c.SVG = canvas.SVG(c.ID, "wins", "The share of the weightings in which each option is ahead", c.Takeaway)

@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/format"
 
 	"lockbench/internal/choose/decision"
-	"lockbench/reports/run"
 )
 
 // proofs is all that was observed of one option.
@@ -102,7 +101,7 @@ func (v *view) figureProof(f decision.Figure) proof {
 }
 
 func (v *view) timeProof(t decision.RecordedTime) proof {
-	p := proof{What: "recorded: " + t.What, Where: t.Where, N: run.Count(int(t.N)) + " times", Look: look{"", "", "calm"}}
+	p := proof{What: "recorded: " + t.What, Where: t.Where, N: format.Count(int(t.N)) + " times", Look: look{"", "", "calm"}}
 	if n := len(t.Quantiles); n > 0 {
 		p.Result = fmt.Sprintf("median %s, at most %s", format.Duration(float64(t.Quantiles[n/2])), format.Duration(float64(t.Quantiles[n-1])))
 	}

@@ -1,8 +1,9 @@
 package selection
 
-import "lockbench/internal/choose/decision"
-
-import "lockbench/reports/format"
+import (
+	"lockbench/internal/choose/decision"
+	"lockbench/reports/format"
+)
 
 // look is how something is shown: a symbol, a word and a class for its colour, so that colour is never alone.
 type look struct{ Symbol, Word, Class string }

@@ -207,14 +207,14 @@ func aboutOption(o decision.Option) string {
 func (v *view) tiles() []tile {
 	d := v.Decision
 	all := []tile{
-		{run.Count(len(v.Options)), "options looked at"},
-		{run.Count(len(d.Out)), "knocked out"},
-		{run.Count(len(d.Survivors)), "do all that is required"},
+		{format.Count(len(v.Options)), "options looked at"},
+		{format.Count(len(d.Out)), "knocked out"},
+		{format.Count(len(d.Survivors)), "do all that is required"},
 	}
 	if len(d.Wins) > 0 && d.Weighings > 0 {
 		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by " + d.Wins[0].Option})
 	}
-	return append(all, tile{run.Count(len(v.Findings) + len(v.Figures) + len(v.Times)), "observations"})
+	return append(all, tile{format.Count(len(v.Findings) + len(v.Figures) + len(v.Times)), "observations"})
 }
 
 func (v *view) changes() []changed {
@@ -261,7 +261,7 @@ func (v *view) sourcesAll() []source {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"count":    run.Count,
+		"count":    format.Count,
 		"plural":   format.Plural,
 		"setting":  format.Setting,
 		"titles":   format.Joined,

@@ -12,6 +12,7 @@ import (
 	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/stats"
 
 	"lockbench/internal/choose/decision"
 )
@@ -112,7 +113,7 @@ func sampleCells(r *decision.Report) {
 			r.Figures = append(r.Figures, decision.Figure{
 				ID: id, Source: "B1", Dir: "trials/" + o.Name, Lock: o.Name, Deployment: o.Deployment, Metric: k.Metric, Unit: k.Unit,
 				Point:     bench.Point{ID: "contend-16", Section: "contended", Clients: 16, Keys: 1, TTLNS: 2e9, Fault: "none"},
-				Estimate:  bench.Estimate{Median: v, Low: &low, High: &high, Confidence: .96, N: 10, Values: []float64{low, v, high}},
+				Estimate:  stats.Estimate{Median: v, Low: &low, High: &high, Confidence: .96, N: 10, Values: []float64{low, v, high}},
 				Histories: []decision.History{{File: fmt.Sprintf("trials/%s/history.jsonl.zst", o.Name), SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}},
 			})
 			c := decision.Cell{Option: o.Name, Of: k.Name, Value: &v, Low: &low, High: &high, Tag: decision.Measured, Text: "The median of 10 trials with 16 clients on one key.", Evidence: []string{id}}

@@ -21,6 +21,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/stats"
 )
 
 // Checked is one finding or figure of a report, held to the histories that it rests on.
@@ -276,7 +277,7 @@ func (v *verifying) figure(f decision.Figure) Checked {
 
 // compare holds values to those of a figure, and the figure to itself.
 func (c Checked) compare(f decision.Figure, values []float64) Checked {
-	if again := bench.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
+	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir))
 	}
 	if c.Absent || len(c.Differs) > 0 {

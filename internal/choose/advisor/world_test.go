@@ -8,6 +8,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
+	"lockbench/reports/stats"
 )
 
 // measuredOf are figures of locks as they were measured once, about: goodput and minimal share of 16 clients with a hold of
@@ -112,12 +113,12 @@ func figured(n decision.Needs, o decision.Option) []decision.Figure {
 }
 
 // around are eight values, one in a hundred apart.
-func around(v float64) bench.Estimate {
+func around(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int
 	for i := range 8 {
 		values, blocks = append(values, v*(1+0.01*float64(i%3-1))), append(blocks, i)
 	}
 	slices.Sort(values)
-	return bench.EstimateOf(values, blocks)
+	return stats.EstimateOf(values, blocks)
 }

@@ -1,9 +1,8 @@
 package decision
 
 import (
+	"lockbench/reports/stats"
 	"testing"
-
-	"lockbench/reports/bench"
 )
 
 // two are locks that differ in one figure, by so much, and by their trials alone.
@@ -17,7 +16,7 @@ func two(goodput [2]float64, trials int) *scoring {
 			v.values = append(v.values, goodput[i]*(1+0.05*float64((n*(2+i))%5-2)))
 			blocks = append(blocks, n)
 		}
-		e := bench.EstimateOf(v.values, blocks)
+		e := stats.EstimateOf(v.values, blocks)
 		v.median, v.low, v.high = e.Median, e.Low, e.High
 		s.values[o] = map[string]value{"goodput": v}
 	}

@@ -2,12 +2,13 @@ package decision
 
 import (
 	"fmt"
+	"lockbench/reports/stats"
 	"time"
 )
 
 // Confirm sets what was seen beside what was predicted. source is what the report calls the folder of the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []History) Confirmed {
-	low, high := shareOf(seen.Doubled, seen.Holds)
+	low, high := stats.BinomialInterval(seen.Doubled, seen.Holds)
 	c := Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Doubles: seen.Doubled,
 		Low: digits4(low), High: digits4(high), Source: source, Histories: of}
 	c.Agrees = seen.Holds > 0 && c.Low <= p.Predicted && p.Predicted <= c.High

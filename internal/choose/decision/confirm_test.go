@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"lockbench/reports/stats"
 	"math"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestShareOf(t *testing.T) {
 		{60, 60, math.Pow(0.025, 1.0/60), 1},
 		{0, 0, 0, 1},
 	} {
-		low, high := shareOf(c.k, c.n)
+		low, high := stats.BinomialInterval(c.k, c.n)
 		near(t, "low", low, c.low, 1e-4)
 		near(t, "high", high, c.high, 1e-4)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/reports/bench"
+	"lockbench/reports/stats"
 )
 
 // simple are needs of a lock that is renewed, on which two at once do harm.
@@ -30,7 +31,7 @@ func kept(recovery float64) ([]Option, Evidence) {
 	add("recovery", "counter", "holder-kill", "")
 	add("mutual-exclusion", "counter", LongestPause, PauseScenario(300*time.Millisecond))
 	e.Figures = []Figure{{ID: "M1", Lock: "x", Deployment: "single", Metric: RecoveryMetric, Point: bench.Point{TTLNS: int64(time.Second)},
-		Estimate: bench.EstimateOf([]float64{recovery}, []int{0}), Histories: []History{}}}
+		Estimate: stats.EstimateOf([]float64{recovery}, []int{0}), Histories: []History{}}}
 	return []Option{o}, e
 }
 
@@ -60,7 +61,7 @@ func TestOneThingMissing(t *testing.T) {
 		"does not apply": {func(_ *Needs, _ []Option, e *Evidence) { e.Findings[6].Observed = checker.NotApplicable }, "release"},
 		"another pause":  {func(n *Needs, _ []Option, _ *Evidence) { n.Pauses.Longest = 3 * time.Second }, "pause"},
 		"slow to recover": {func(_ *Needs, _ []Option, e *Evidence) {
-			e.Figures[0].Estimate = bench.EstimateOf([]float64{11}, []int{0})
+			e.Figures[0].Estimate = stats.EstimateOf([]float64{11}, []int{0})
 		}, "crash"},
 		"recovery not measured": {func(_ *Needs, _ []Option, e *Evidence) { e.Figures = nil }, "crash"},
 		"another store":         {func(n *Needs, _ []Option, _ *Evidence) { n.Stores = []string{"mysql"} }, "available"},

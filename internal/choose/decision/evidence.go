@@ -6,6 +6,7 @@ import (
 	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/stats"
 )
 
 // Evidence is all that was observed: the runs and benches, and what they say of the options.
@@ -66,7 +67,7 @@ type Figure struct {
 	Metric     string         `json:"metric"` // of benchmark.Metrics, or Recovery
 	Unit       string         `json:"unit"`
 	Point      bench.Point    `json:"point"` // a run's has clients, lease and fault alone
-	Estimate   bench.Estimate `json:"estimate"`
+	Estimate   stats.Estimate `json:"estimate"`
 	Unsafe     string         `json:"unsafe,omitempty"`  // the violation by which it means nothing
 	Limited    string         `json:"limited,omitempty"` // the harness, and not the lock, was the limit
 	Histories  []History      `json:"histories"`

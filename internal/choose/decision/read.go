@@ -16,6 +16,7 @@ import (
 	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/stats"
 )
 
 // ReadEvidence reads folders of runs and benches, and says what they show of the options. base is the folder of the report,
@@ -192,7 +193,7 @@ func recoveryFigure(s Source, c run.Measurement, from []History) Figure {
 	}
 	return Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: RecoveryMetric,
 		Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
-		Estimate: bench.EstimateOf(c.Recovery.Multiples, blocks), Histories: from}
+		Estimate: stats.EstimateOf(c.Recovery.Multiples, blocks), Histories: from}
 }
 
 // readBench takes the figures of a bench.

@@ -2,10 +2,9 @@ package decision
 
 import (
 	"encoding/json"
+	"lockbench/reports/stats"
 	"strings"
 	"testing"
-
-	"lockbench/reports/bench"
 )
 
 // TestScrubbed: no text of a report keeps a password, and nothing else of it changes.
@@ -14,7 +13,7 @@ func TestScrubbed(t *testing.T) {
 	v := 0.1 + 0.2
 	r := &Report{Version: Version, Needs: Needs{Name: url, Weights: map[string]float64{url: 1}}, Options: []Option{{Name: url, Languages: map[string]string{url: url}}}}
 	r.Sources = []Source{{Command: url, Notes: []string{url}, Seed: 1<<64 - 1}}
-	r.Figures = []Figure{{Estimate: bench.Estimate{Low: &v, Values: []float64{v}}}}
+	r.Figures = []Figure{{Estimate: stats.Estimate{Low: &v, Values: []float64{v}}}}
 	got, err := Scrubbed(r)
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,9 @@
 package decision
 
 import (
+	"lockbench/reports/format"
 	"strconv"
 	"strings"
-
-	"lockbench/reports/run"
 )
 
 // plural is a number and what it counts; more is what several are called, where it is not the same with an s.
@@ -13,9 +12,9 @@ func plural(n int, what string, more ...string) string {
 	case n == 1:
 		return "1 " + what
 	case len(more) > 0:
-		return run.Count(n) + " " + more[0]
+		return format.Count(n) + " " + more[0]
 	}
-	return run.Count(n) + " " + what + "s"
+	return format.Count(n) + " " + what + "s"
 }
 
 // figure writes three significant digits.
@@ -23,7 +22,7 @@ func figure(v float64) string {
 	s := strconv.FormatFloat(round(v, 3), 'f', -1, 64)
 	if whole, _, point := strings.Cut(s, "."); !point && len(whole) > 3 {
 		n, _ := strconv.Atoi(whole)
-		return run.Count(n)
+		return format.Count(n)
 	}
 	return s
 }

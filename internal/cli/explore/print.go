@@ -48,7 +48,7 @@ func (p *progress) take(n explore.Progress) {
 	const between = 5 * time.Second // two lines that stay
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", run.Count(n.Seeds), n.Virtual.Hours(), run.Count(n.Violating), time.Since(p.start).Seconds())
+	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(), format.Count(n.Violating), time.Since(p.start).Seconds())
 	if n.Telling != "" {
 		p.now += "; making small what was found of " + n.Telling
 	}
@@ -239,7 +239,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		row := []string{fault}
 		for _, state := range explore.States() {
-			row = append(row, run.Count(met[fault][state]))
+			row = append(row, format.Count(met[fault][state]))
 		}
 		rows = append(rows, append(row, ""))
 	}

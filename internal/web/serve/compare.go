@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
+	"lockbench/reports/stats"
 )
 
 // comparePage is two folders of a kind beside one another, or the choice of them.
@@ -259,7 +261,7 @@ func figureOf(row bench.Compared) comparedFigure {
 }
 
 // estimate is a median with its interval, where there are trials enough.
-func estimate(e bench.Estimate) string {
+func estimate(e stats.Estimate) string {
 	if e.N == 0 {
 		return "–"
 	}
@@ -272,7 +274,7 @@ func estimate(e bench.Estimate) string {
 // short writes three digits, and whole numbers from a thousand on.
 func short(v float64) string {
 	if v >= 1000 || v <= -1000 {
-		return run.Count(int(v))
+		return format.Count(int(v))
 	}
 	return three(v)
 }

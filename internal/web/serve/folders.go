@@ -11,6 +11,7 @@ import (
 
 	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
@@ -236,7 +237,7 @@ func tallyWords(t run.Tally) (text string) {
 		word string
 	}{{t.Kept, "kept"}, {t.Broken, "broken"}, {t.Undecided, "undecided"}, {t.Caught, "caught"}, {t.Missed, "missed"}} {
 		if part.n > 0 {
-			text += fmt.Sprintf(", %s %s", run.Count(part.n), part.word)
+			text += fmt.Sprintf(", %s %s", format.Count(part.n), part.word)
 		}
 	}
 	return text

@@ -2,19 +2,18 @@ package serve
 
 import (
 	"fmt"
+	"lockbench/reports/format"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"lockbench/reports/run"
 )
 
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return run.Count(n) + " " + noun + "s"
+	return format.Count(n) + " " + noun + "s"
 }
 
 func when(t time.Time) string {

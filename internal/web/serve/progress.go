@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
@@ -62,9 +63,9 @@ const mostNewest = 6
 
 // Counts says how far it has come.
 func (p *progress) Counts() string {
-	text := fmt.Sprintf("%s of %s finished", run.Count(p.Finished), plural(p.Planned, "trial"))
+	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), plural(p.Planned, "trial"))
 	if p.Void > 0 {
-		text += fmt.Sprintf(", %s void", run.Count(p.Void))
+		text += fmt.Sprintf(", %s void", format.Count(p.Void))
 	}
 	if !p.Alive {
 		text += "; no sign of life for " + lasting(p.Silence)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"lockbench/histories"
-	"lockbench/reports/run"
+	"lockbench/reports/format"
 )
 
 // page is what every page has.
@@ -46,7 +46,7 @@ func parsePages() (map[string]*template.Template, error) {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"when": when, "lasting": lasting, "ms": ms, "at": at, "span": span, "plural": plural, "count": run.Count,
+		"when": when, "lasting": lasting, "ms": ms, "at": at, "span": span, "plural": plural, "count": format.Count,
 		"client": clientName, "inc": func(i int) int { return i + 1 },
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },

@@ -1,4 +1,5 @@
-package bench
+// Package stats has the statistics of all reports: medians with intervals, the interval of a share, paired and unpaired tests.
+package stats
 
 import (
 	"math"
@@ -6,6 +7,18 @@ import (
 
 	"golang.org/x/perf/benchmath"
 )
+
+// Estimate is a metric over trials: the median and an interval that contains the true one with the stated confidence
+// (golang.org/x/perf/benchmath, which assumes nothing of the distribution).
+type Estimate struct {
+	Median     float64   `json:"median"`
+	Low        *float64  `json:"low"` // null: too few trials for a finite interval
+	High       *float64  `json:"high"`
+	Confidence float64   `json:"confidence,omitempty"` // that was reached: at least 0.95 where Low and High are there
+	N          int       `json:"n"`
+	Values     []float64 `json:"values"` // by block
+	Blocks     []int     `json:"blocks"`
+}
 
 // confidence is that of all intervals.
 const confidence = 0.95
@@ -39,8 +52,8 @@ func finite(low, high float64) (lo, hi *float64) {
 	return &low, &high
 }
 
-// median of values; 0 of none.
-func median(values []float64) float64 {
+// Median returns the median of values; 0 of none.
+func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
 		return 0

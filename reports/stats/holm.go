@@ -1,15 +1,16 @@
-package bench
+package stats
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
-// alpha is how often rows that are shown together may name a difference where there is none.
-const alpha = 0.05
+// Alpha is how often rows that are shown together may name a difference where there is none.
+const Alpha = 0.05
 
 // Holm corrects the p-values of rows that are shown together, by Holm's step-down procedure, and tells which differ: those
-// below alpha whose interval, where there is one, leaves out 1 as well. The test looks at the mean and the interval at the
+// below Alpha whose interval, where there is one, leaves out 1 as well. The test looks at the mean and the interval at the
 // median; where one alone sees a difference, none is named.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
@@ -18,11 +19,26 @@ func Holm(together []*Comparison) {
 	for i, c := range sorted {
 		least = max(least, min(1, c.P*float64(len(sorted)-i)))
 		c.Holm = least
-		c.Differs = least < alpha && !c.holdsOne()
+		c.Differs = least < Alpha && !c.holdsOne()
 	}
 }
 
 // holdsOne tells whether the interval says that the two may be the same.
 func (c *Comparison) holdsOne() bool {
 	return c.Low != nil && c.High != nil && *c.Low <= 1 && 1 <= *c.High
+}
+
+// SmallestP returns the smallest p that a comparison of n values with m can have.
+func SmallestP(c Comparison, n, m int) float64 {
+	if c.Paired && c.Pairs > exactPairs {
+		return 1.0 / (flips + 1)
+	}
+	if c.Paired {
+		return math.Pow(2, 1-float64(max(1, c.Pairs)))
+	}
+	mixes := 1.0 // ways to mix n values with m
+	for i := 1; i <= n; i++ {
+		mixes *= float64(m+i) / float64(i)
+	}
+	return min(1, 2/mixes)
 }

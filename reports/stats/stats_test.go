@@ -1,4 +1,4 @@
-package bench
+package stats
 
 import (
 	"math"
@@ -121,7 +121,7 @@ func TestSignFlip(t *testing.T) {
 		{[]float64{0.1, 0.2, 0.3}, 2.0 / 8}, // sums that rounding would tell apart
 		{[]float64{3}, 1},
 	} {
-		if got := signFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {
+		if got := SignFlip(c.differences, 1); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v: p %v, want %v", c.differences, got, c.want)
 		}
 	}
@@ -129,13 +129,13 @@ func TestSignFlip(t *testing.T) {
 	for i := range many {
 		many[i] = float64(i) - 7
 	}
-	if a, b := signFlip(many, 5), signFlip(many, 5); a != b {
+	if a, b := SignFlip(many, 5), SignFlip(many, 5); a != b {
 		t.Errorf("the same seed gives %v and %v", a, b)
 	}
 	for i := range many {
 		many[i] = 1
 	}
-	if p := signFlip(many, 5); p != 1.0/(flips+1) {
+	if p := SignFlip(many, 5); p != 1.0/(flips+1) {
 		t.Errorf("all of twenty one way: p %v; it is never 0", p)
 	}
 }

@@ -1,4 +1,4 @@
-package bench
+package stats
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 // ratio is that of Hodges and Lehmann: the median of all ratios of a value of a to one of b; its interval is the one that
 // belongs to the same test. Nothing in it is drawn at random.
 func Unpaired(a, b Estimate) Comparison {
-	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: median(a.Values), MedB: median(b.Values), P: 1, Holm: 1}
+	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: Median(a.Values), MedB: Median(b.Values), P: 1, Holm: 1}
 	if c.Pairs == 0 {
 		c.Note = "one of them was not measured"
 		return c
@@ -19,7 +19,7 @@ func Unpaired(a, b Estimate) Comparison {
 	threshold := &benchmath.Thresholds{CompareAlpha: 1 - confidence}
 	c.P = benchmath.AssumeNothing.Compare(
 		benchmath.NewSample(slices.Clone(a.Values), threshold), benchmath.NewSample(slices.Clone(b.Values), threshold)).P
-	if !positive(a.Values) || !positive(b.Values) {
+	if !Positive(a.Values) || !Positive(b.Values) {
 		c.Note = noRatio
 		return c
 	}
@@ -30,7 +30,7 @@ func Unpaired(a, b Estimate) Comparison {
 		}
 	}
 	slices.Sort(ratios)
-	c.Ratio = median(ratios)
+	c.Ratio = Median(ratios)
 	if k := outside(len(a.Values), len(b.Values)); k > 0 {
 		low, high := ratios[k-1], ratios[len(ratios)-k]
 		c.Low, c.High = &low, &high

@@ -1,9 +1,32 @@
-package bench
+package stats
 
 import (
 	"math"
 	"math/rand/v2"
 )
+
+// Comparison is a metric of A as a multiple of that of B.
+type Comparison struct {
+	A      string  `json:"a"`
+	B      string  `json:"b"`
+	Point  string  `json:"point"`
+	Metric string  `json:"metric"`
+	MedA   float64 `json:"median_a"`
+	MedB   float64 `json:"median_b"`
+	// Ratio is the median of the ratios: of those within each block where trials are paired, else of each value to each.
+	// 0: there is none, and Note says why.
+	Ratio  float64  `json:"ratio"`
+	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
+	High   *float64 `json:"high"`
+	Paired bool     `json:"paired"` // trial by trial, of the same blocks: a sign-flip test; else a U test
+	Pairs  int      `json:"pairs"`
+	P      float64  `json:"p"`
+	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
+	// Differs tells that the difference is no noise: Holm is under 0.05, and 1 is outside the interval, where there is one.
+	// Else ~ stands in its place.
+	Differs bool   `json:"differs"`
+	Note    string `json:"note,omitempty"`
+}
 
 // Up to exactPairs pairs all ways to flip the signs are tried, and flips random ones of more.
 const (
@@ -20,19 +43,19 @@ const noRatio = "a value is zero or less, so there is no ratio; the test is of t
 // The test flips the signs of the log ratios: if nothing tells the two apart, each block's might as well be the other
 // way round. The seed chooses the flips, where there are too many for all of them.
 func Paired(a, b Estimate, seed uint64) Comparison {
-	va, vb := matched(a, b)
-	c := Comparison{Paired: true, Pairs: len(va), MedA: median(va), MedB: median(vb), P: 1, Holm: 1}
+	va, vb := Matched(a, b)
+	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
 	if len(va) == 0 {
 		c.Note = "they were measured in no block together"
 		return c
 	}
 	differences := make([]float64, len(va))
-	if !positive(va) || !positive(vb) {
+	if !Positive(va) || !Positive(vb) {
 		for i := range va {
 			differences[i] = va[i] - vb[i]
 		}
 		c.Note = noRatio
-		c.P = signFlip(differences, seed)
+		c.P = SignFlip(differences, seed)
 		return c
 	}
 	ratios := make([]float64, len(va))
@@ -43,12 +66,12 @@ func Paired(a, b Estimate, seed uint64) Comparison {
 	s := summary(ratios)
 	c.Ratio = s.Center
 	c.Low, c.High = finite(s.Lo, s.Hi)
-	c.P = signFlip(differences, seed)
+	c.P = SignFlip(differences, seed)
 	return c
 }
 
-// matched are the values of the blocks that both have, in the order of a's.
-func matched(a, b Estimate) (va, vb []float64) {
+// Matched returns the values of the blocks that both have, in the order of a's.
+func Matched(a, b Estimate) (va, vb []float64) {
 	of := map[int]float64{}
 	for i, block := range b.Blocks {
 		of[block] = b.Values[i]
@@ -61,7 +84,7 @@ func matched(a, b Estimate) (va, vb []float64) {
 	return va, vb
 }
 
-func positive(values []float64) bool {
+func Positive(values []float64) bool {
 	for _, v := range values {
 		if v <= 0 {
 			return false
@@ -70,8 +93,8 @@ func positive(values []float64) bool {
 	return true
 }
 
-// signFlip is the part of all ways to choose the signs whose sum is as far from 0 as that of the differences, or farther.
-func signFlip(differences []float64, seed uint64) float64 {
+// SignFlip returns the part of all ways to choose the signs whose sum is as far from 0 as that of the differences, or farther.
+func SignFlip(differences []float64, seed uint64) float64 {
 	var sum, size float64
 	for _, d := range differences {
 		sum += d

@@ -1,10 +1,10 @@
-package decision
+package stats
 
 import "math"
 
-// shareOf is the 95 % interval of Clopper and Pearson of a share of which k of n were seen: those shares that would not show so
+// BinomialInterval returns the 95 % interval of Clopper and Pearson of a share of which k of n were seen: those shares that would not show so
 // few, or so many, with less than one in forty.
-func shareOf(k, n int) (low, high float64) {
+func BinomialInterval(k, n int) (low, high float64) {
 	const tail = 0.025
 	low, high = 0, 1
 	if n == 0 {
