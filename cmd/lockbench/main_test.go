@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command as a user does: testdata/*.txtar, each verb and each exit code.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -53,7 +54,6 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// appears FILE BYTES waits, within a bound, until a file has so many bytes.
 // forge copies a file with the first match of a pattern replaced: forge PATTERN TEXT FROM TO.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
@@ -67,6 +67,7 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(whole[:at[0]]+args[1]+whole[at[1]:]), 0o644))
 }
 
+// appears FILE BYTES waits, within a bound, until a file has so many bytes.
 func appears(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.Atoi(args[1])
 	ts.Check(err)

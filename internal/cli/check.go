@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -87,9 +88,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 		for _, s := range c.Results {
 			found[console.CodeOf(s.Score)] = true
 		}
-		if len(v.Oracle.Disagreements) > 0 {
-			found[console.ExitInternal] = true
-		}
+		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
 		if !f.asJSON {
 			c.print(w)
 		}
@@ -103,12 +102,13 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	return found.Err()
 }
 
-// unreadable is the error of a history that cannot be read.
+// unreadable returns the error of a history that cannot be read.
 func unreadable(err error) error {
+	hint := "docs/history-format.md describes the file"
 	if errors.Is(err, fs.ErrNotExist) {
-		return console.Usage(err, "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/")
+		hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
 	}
-	return console.Usage(err, "docs/history-format.md describes the file")
+	return console.Usage(err, hint)
 }
 
 // exportHistory prints a history in another format; nothing else goes to the standard output.
@@ -162,11 +162,7 @@ func (c checked) print(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range c.Results {
 		f := c.Verdict.Findings[i]
-		weight := f.Evidence
-		if f.Why != "" {
-			weight = f.Why
-		}
-		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Score, weight)
+		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Score, cmp.Or(f.Why, f.Evidence))
 	}
 	tw.Flush()
 	for _, f := range c.Verdict.Findings {

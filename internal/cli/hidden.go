@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"lockbench/impls/worker"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/shop"
+	"lockbench/internal/simulate/explore"
 	"lockbench/internal/world/builtin"
 	"lockbench/internal/world/servers"
 )
@@ -41,6 +43,19 @@ func shopCommand() *cobra.Command {
 		Args:   console.NoArguments,
 		RunE: serving("a shop is started by lockbench", "try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error {
 			return shop.Serve(in, out, openLock)
+		}),
+	}
+}
+
+func explorerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "explorer",
+		Short:  "Be one process of an exploration",
+		Hidden: true,
+		Args:   console.NoArguments,
+		RunE: serving("an explorer is started by lockbench explore", "try lockbench explore", func(in io.Reader, out io.Writer) error {
+			debug.SetGCPercent(400) // it makes little, and drops all of it soon
+			return explore.Serve(in, out, func() { os.Exit(0) })
 		}),
 	}
 }

@@ -3,15 +3,14 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/scenarios"
+	"lockbench/reports/format"
 )
 
 // listed is one name of the vocabulary.
@@ -82,22 +81,8 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 // printScenarios prints what each warns of, and what happens.
 func printScenarios(w io.Writer) {
 	for _, s := range scenarios.All() {
-		fmt.Fprintf(w, "  %s: %s\n", s.Name, s.Warning)
-		for _, line := range broken(s.Doc, 100) {
-			fmt.Fprintf(w, "      %s\n", line)
-		}
+		var doc format.Lines
+		doc.Hang("      ", s.Doc)
+		fmt.Fprintf(w, "  %s: %s\n%s", s.Name, s.Warning, doc.String())
 	}
-}
-
-// broken is a text in lines that are no longer than so many letters.
-func broken(text string, width int) []string {
-	var lines []string
-	for _, word := range strings.Fields(text) {
-		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+1+utf8.RuneCountInString(word) <= width {
-			lines[n-1] += " " + word
-		} else {
-			lines = append(lines, word)
-		}
-	}
-	return lines
 }

@@ -25,7 +25,7 @@ nothing anew: verdicts are those of the run; lockbench check judges a history ag
 				return console.Usage(fmt.Errorf("report needs one run folder, got %d arguments", len(args)), "lockbench report runs/latest")
 			}
 			if _, err := os.Stat(filepath.Join(args[0], bench.PlanName)); err == nil {
-				r, err := benchcli.Report(args[0])
+				r, err := bench.Build(args[0])
 				if err != nil {
 					return console.Usage(err, "a bench folder is what lockbench bench left in runs/, with a bench.json in it")
 				}

@@ -71,7 +71,7 @@ record, and reports: which locks keep what they promise, and what they cost.
 	})
 	root.AddCommand(run.Command(), bench.Command(), advise.Command(), advise.VerifyReportCommand(), bench.CompareCommand(), bench.GateCommand(),
 		serveCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), explore.Command(), explore.ReplayCommand(),
-		workerCommand(), run.VerifyCommand(), explore.ExplorerCommand(), storeCommand(), shopCommand())
+		workerCommand(), run.VerifyCommand(), explorerCommand(), storeCommand(), shopCommand())
 	return root
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +91,7 @@ func readReport(file string) (*verifying, error) {
 func (v *verifying) all(dataOnly bool) error {
 	r := v.report
 	again := decision.Decide(r.Needs, r.Options, r.Evidence)
-	v.say("the decision and its sentences", v.differences(again))
+	v.say("the decision and its sentences", differing("", generic(v.report), generic(again)))
 	if err := v.drawn(again); err != nil {
 		return err
 	}
@@ -128,11 +129,6 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// differences are the places in which the report is not what it was worked out to be.
-func (v *verifying) differences(again *decision.Report) []string {
-	return differing("", generic(v.report), generic(again))
-}
-
 // generic is a value as JSON has it.
 func generic(value any) (out any) {
 	text, err := json.Marshal(value)
@@ -146,19 +142,19 @@ func generic(value any) (out any) {
 }
 
 // differing walks two values of JSON, and names the places where they part.
-func differing(at string, a, b any) []string {
+func differing(at string, a, b any) (list []string) {
 	switch x := a.(type) {
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok {
-			var list []string
-			for _, key := range keysOf(x, y) {
+			all := maps.Clone(x)
+			maps.Copy(all, y)
+			for _, key := range slices.Sorted(maps.Keys(all)) {
 				list = append(list, differing(at+"/"+key, x[key], y[key])...)
 			}
 			return list
 		}
 	case []any:
 		if y, ok := b.([]any); ok && len(x) == len(y) {
-			var list []string
 			for i := range x {
 				list = append(list, differing(fmt.Sprintf("%s/%d", at, i), x[i], y[i])...)
 			}
@@ -169,36 +165,18 @@ func differing(at string, a, b any) []string {
 			return nil
 		}
 	}
-	x, y := parted(compact(a), compact(b))
+	x, y := parted(a, b)
 	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, x, y)}
 }
 
-func keysOf(a, b map[string]any) []string {
-	var keys []string
-	for _, m := range []map[string]any{a, b} {
-		for key := range m {
-			if !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func compact(value any) []rune {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return []rune("?")
-	}
-	return []rune(string(text))
-}
-
-// parted are two texts around the place where they part.
-func parted(a, b []rune) (string, string) {
+// parted writes two values of JSON around the place where they part.
+func parted(a, b any) (string, string) {
 	const before, after = 40, 80
+	one, _ := json.Marshal(a) // they came from JSON
+	other, _ := json.Marshal(b)
+	x, y := []rune(string(one)), []rune(string(other))
 	at := 0
-	for at < min(len(a), len(b)) && a[at] == b[at] {
+	for at < min(len(x), len(y)) && x[at] == y[at] {
 		at++
 	}
 	cut := func(text []rune) string {
@@ -212,7 +190,7 @@ func parted(a, b []rune) (string, string) {
 		}
 		return s
 	}
-	return cut(a), cut(b)
+	return cut(x), cut(y)
 }
 
 // drawn makes the forms of the report again, and holds the files to them that are there.
@@ -221,10 +199,9 @@ func (v *verifying) drawn(again *decision.Report) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(v.file)
 	for _, form := range []string{selection.PageName, selection.RecordName, selection.DataName} {
 		text := v.text
-		if filepath.Ext(form) != strings.ToLower(filepath.Ext(name)) {
+		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
 				continue // one form is enough
 			}
@@ -238,15 +215,14 @@ func (v *verifying) drawn(again *decision.Report) error {
 	return nil
 }
 
-// firstLine is the number of the first line in which two texts differ.
+// firstLine returns the number of the first line in which two texts differ.
 func firstLine(a, b []byte) int {
 	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
-	for i := range min(len(x), len(y)) {
-		if !bytes.Equal(x[i], y[i]) {
-			return i + 1
-		}
+	n := 0
+	for n < min(len(x), len(y)) && bytes.Equal(x[n], y[n]) {
+		n++
 	}
-	return min(len(x), len(y)) + 1
+	return n + 1
 }
 
 // evidence reads the folders again that are there.
@@ -319,60 +295,54 @@ func (v *verifying) trace(ids []string) error {
 	return v.found.Err()
 }
 
-// describe tells what an id stands for.
+// describe prints what an id stands for, and reports whether there is one.
 func (v *verifying) describe(id string) bool {
-	for _, f := range v.report.Findings {
+	r := v.report
+	for _, f := range r.Findings {
 		if f.ID == id {
-			fmt.Fprintf(v.w, "%s  %s of %s in %s under %s: %s in %s, %d violations, %d operations\n", id, f.Property, f.Lock, f.Workload, f.Fault, f.Observed,
+			return v.print(id, f.Source, f.Dir, "%s of %s in %s under %s: %s in %s, %d violations, %d operations", f.Property, f.Lock, f.Workload, f.Fault, f.Observed,
 				format.Plural(f.Trials, "trial"), f.Violations, f.Operations)
-			v.describeSource(f.Source, f.Dir)
-			return true
 		}
 	}
-	for _, f := range v.report.Figures {
+	for _, f := range r.Figures {
 		if f.ID == id {
-			fmt.Fprintf(v.w, "%s  %s of %s: median %.4g %s of %s\n", id, f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
-			v.describeSource(f.Source, f.Dir)
-			return true
+			return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
 		}
 	}
-	for _, s := range v.report.Stood {
+	for _, s := range r.Stood {
 		if s.ID == id {
-			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, decision.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
-			v.describeSource(s.Source, s.Dir)
-			return true
+			return v.print(id, s.Source, s.Dir, "processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled",
+				s.Lock, decision.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
 		}
 	}
-	for _, t := range v.report.Times {
+	for _, t := range r.Times {
 		if t.ID == id {
-			fmt.Fprintf(v.w, "%s  %s of %s: %d recorded, %s\n", id, t.What, t.Lock, t.N, t.Where)
-			v.describeSource(t.Source, "")
-			return true
+			return v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
 		}
 	}
 	return false
 }
 
-func (v *verifying) describeSource(id, dir string) {
+// print prints what was observed, and in which folder.
+func (v *verifying) print(id, source, dir, what string, about ...any) bool {
+	fmt.Fprintf(v.w, id+"  "+what+"\n", about...)
 	for _, s := range v.report.Sources {
-		if s.ID == id {
+		if s.ID == source {
 			fmt.Fprintf(v.w, "  from the %s in %s, %s, of %s; made by: %s\n", s.Kind, s.Dir, dir, s.Started, s.Command)
 		}
 	}
+	return true
 }
 
-// traced tells what histories say now.
+// traced prints what histories say now.
 func (v *verifying) traced(c advisor.Checked) {
 	for _, f := range c.Files {
 		fmt.Fprintf(v.w, "  %s\n", f)
 	}
-	switch {
-	case len(c.Differs) > 0:
-		v.say("judged and measured again", c.Differs)
-	case c.Absent:
+	if c.Absent && len(c.Differs) == 0 {
 		v.found[console.ExitUndecided] = true
 		fmt.Fprintln(v.w, "  ? its histories are not here")
-	default:
-		v.say("judged and measured again", nil)
+		return
 	}
+	v.say("judged and measured again", c.Differs)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -238,7 +237,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")
 	}
-	r, e := Report(b.bench.Dir)
+	r, e := benchreport.Build(b.bench.Dir)
 	if e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the trials are kept; when the cause is mended: lockbench report "+b.bench.Dir)
 	}
@@ -263,26 +262,4 @@ func Print(w io.Writer, dir string, r *benchreport.Results) error {
 	}
 	_, err := fmt.Fprintf(w, "\npage: %s\n", filepath.Join(dir, "report", "index.html"))
 	return err
-}
-
-// Report makes all that is shown of a bench anew from its folder.
-func Report(dir string) (*benchreport.Results, error) {
-	r, err := benchreport.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	page, err := benchreport.Page(r)
-	if err != nil {
-		return nil, fmt.Errorf("the page: %w", err)
-	}
-	text, err := benchreport.Markdown(r)
-	if err != nil {
-		return nil, fmt.Errorf("report.md: %w", err)
-	}
-	report := filepath.Join(dir, "report")
-	if err := os.MkdirAll(report, 0o755); err != nil {
-		return nil, err
-	}
-	return r, errors.Join(benchreport.WriteResults(dir, r), os.WriteFile(filepath.Join(report, "index.html"), page, 0o644),
-		os.WriteFile(filepath.Join(report, "report.md"), text, 0o644))
 }

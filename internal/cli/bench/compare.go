@@ -166,9 +166,9 @@ func (f compareFlags) print(w io.Writer, c *bench.Comparisons, metrics []bench.M
 	case "benchfmt":
 		return c.WriteBenchfmt(w, metrics)
 	case "markdown":
-		return printCompared(w, c, metrics, asMarkdown)
+		return c.WriteMarkdown(w, metrics)
 	}
-	return printCompared(w, c, metrics, asText)
+	return c.WriteText(w, metrics)
 }
 
 // withheld says why no figures were shown: nothing can be concluded from them.
@@ -177,7 +177,7 @@ func withheld(stderr io.Writer, c *bench.Comparisons) error {
 		return nil
 	}
 	for _, why := range c.Withheld {
-		fmt.Fprintf(stderr, "withheld: %s\n", printable(why))
+		fmt.Fprintf(stderr, "withheld: %s\n", format.Clean(why))
 	}
 	return &console.Exit{Code: console.ExitUndecided, Err: errors.New("the figures are withheld, as the bench's own controls failed"), Hint: "run the bench again, with eight trials or more, on a quieter machine"}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/internal/cli/console"
-	"lockbench/internal/measure/suites"
 	benchreport "lockbench/reports/bench"
 	"lockbench/reports/format"
 )
@@ -57,21 +56,23 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if f.run == "" && f.bench.suite == "" {
 		return console.Usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
 	}
-	var suite *suites.Suite
-	var err error
-	if f.bench.suite != "" {
-		if suite, err = readSuite(f.bench.suite); err != nil { // before anything is measured
+	thresholds := func(run *benchreport.Results) []benchreport.Threshold { return run.Plan.Thresholds }
+	if f.bench.suite != "" { // read before anything is measured
+		suite, err := readSuite(f.bench.suite)
+		if err != nil {
 			return err
 		}
+		if len(suite.Thresholds) == 0 {
+			return noThresholds(f.bench.suite)
+		}
+		thresholds = func(*benchreport.Results) []benchreport.Threshold { return suite.Thresholds }
 	}
 	var baseline *benchreport.Results
+	var err error
 	if f.baseline != "" {
 		if baseline, err = readBench(f.baseline); err != nil {
 			return err
 		}
-	}
-	if suite != nil && len(suite.Thresholds) == 0 {
-		return noThresholds(f.bench.suite)
 	}
 	if f.run == "" {
 		if f.run, err = f.measure(cmd); err != nil {
@@ -82,14 +83,10 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	thresholds := run.Plan.Thresholds
-	if suite != nil {
-		thresholds = suite.Thresholds
-	}
-	if len(thresholds) == 0 {
+	if len(thresholds(run)) == 0 {
 		return noThresholds(f.run)
 	}
-	gated, err := benchreport.Gate(run, baseline, thresholds)
+	gated, err := benchreport.Gate(run, baseline, thresholds(run))
 	if err != nil {
 		return console.Usage(err, "lockbench compare --help names the metrics")
 	}
@@ -143,9 +140,9 @@ func printGated(w io.Writer, gated []benchreport.Gated) error {
 		default:
 			found[console.ExitUndecided] = true
 		}
-		fmt.Fprintf(w, "%s: %s\n", g.Outcome, printable(g.Threshold.Name()))
+		fmt.Fprintf(w, "%s: %s\n", g.Outcome, format.Clean(g.Threshold.Name()))
 		for _, p := range g.Points {
-			fmt.Fprintf(w, "  %s: %s\n", p.Outcome, printable(p.Text))
+			fmt.Fprintf(w, "  %s: %s\n", p.Outcome, format.Clean(p.Text))
 		}
 	}
 	fmt.Fprintf(w, "\n%s: %d pass, %d breached, %d too noisy to tell, %d not measured\n", format.Plural(len(gated), "threshold"),

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -35,8 +33,6 @@ type flags struct {
 
 	emitTest, emitHistory string
 }
-
-const hint = "see lockbench explore --help"
 
 // Command returns the verb explore.
 func Command() *cobra.Command {
@@ -88,17 +84,21 @@ type exploration struct {
 
 func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	seeded := cmd.Flags().Changed("seed")
+	what, hint := "", "see lockbench explore --help"
 	switch {
 	case f.jobs < 0 || f.jobs > 64:
-		return nil, console.Usage(errors.New("--jobs: want 1 to 64, or 0 for one per core"), hint)
+		what = "--jobs: want 1 to 64, or 0 for one per core"
 	case f.stories < 0 || f.stories > 16:
-		return nil, console.Usage(errors.New("--stories: want 1 to 16"), hint)
+		what = "--stories: want 1 to 16"
 	case f.seeds > 10_000_000:
-		return nil, console.Usage(fmt.Errorf("--seeds %d: want at most 10000000", f.seeds), hint)
+		what = fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)
 	case f.time < time.Second:
-		return nil, console.Usage(fmt.Errorf("--for %v: want at least 1s", f.time), hint)
+		what = fmt.Sprintf("--for %v: want at least 1s", f.time)
 	case cmd.Flags().Changed("for") && (f.seeds > 0 || seeded):
-		return nil, console.Usage(errors.New("--for is for where neither --seeds nor --seed says how much"), "leave out one of them")
+		what, hint = "--for is for where neither --seeds nor --seed says how much", "leave out one of them"
+	}
+	if what != "" {
+		return nil, console.Usage(errors.New(what), hint)
 	}
 	if seeded && f.seeds == 0 {
 		f.seeds = 1
@@ -209,24 +209,3 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 	}
 	return found.Err()
 }
-
-// ExplorerCommand returns the verb of one of explore's processes.
-func ExplorerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "explorer",
-		Short:  "Be one process of an exploration",
-		Hidden: true,
-		Args:   console.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if console.IsTerminal(cmd.InOrStdin()) {
-				return console.Usage(errors.New("an explorer is started by lockbench explore, which writes to its standard input"), "try lockbench explore")
-			}
-			signal.Ignore(os.Interrupt) // Ctrl-C is for who started it
-			debug.SetGCPercent(exploringGC)
-			return explore.Serve(cmd.InOrStdin(), cmd.OutOrStdout(), func() { os.Exit(0) })
-		},
-	}
-}
-
-// exploringGC lets a process that makes little, and drops all of it soon, collect more rarely.
-const exploringGC = 400

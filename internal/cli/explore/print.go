@@ -62,12 +62,9 @@ func (p *progress) take(n explore.Progress) {
 func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
 		for i := range l.Stories {
-			s := &l.Stories[i]
-			path := storyFile(x.dir, l, i)
-			if err := cmp.Or(keepStory(path, *s), x.emit(filepath.Base(path), *s)); err != nil {
+			if err := x.keepStory(storyFile(x.dir, l, i), &l.Stories[i]); err != nil {
 				return err
 			}
-			s.History = nil // it has been kept, if it was asked for
 		}
 	}
 	var told strings.Builder
@@ -82,46 +79,44 @@ func (x *exploration) keep(result *explore.Result) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
 }
 
-// storyFile is what the nth story of a lock is kept as, without the ending.
+// storyFile returns what the nth story of a lock is kept as, without the ending.
 func storyFile(dir string, l *explore.LockResult, n int) string {
 	name := l.Stories[n].Case.Lock + "-" + l.Stories[n].Property
-	for _, before := range l.Stories[:n] {
-		if before.Property == l.Stories[n].Property {
-			name = fmt.Sprintf("%s-%s-%d", l.Stories[n].Case.Lock, l.Stories[n].Property, n+1)
-		}
+	if slices.ContainsFunc(l.Stories[:n], func(before explore.Story) bool { return before.Property == l.Stories[n].Property }) {
+		name += fmt.Sprintf("-%d", n+1)
 	}
 	return filepath.Join(dir, name)
 }
 
-// caseOf is a story as a case file.
-func caseOf(s explore.Story) explore.File {
-	return explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
+// keepStory writes a story as a case and a picture; and as a test and a history, if that was asked for.
+func (x *exploration) keepStory(path string, s *explore.Story) error {
+	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
-}
-
-// emit writes a story as a test, and as a history, where that is asked for.
-func (x *exploration) emit(name string, s explore.Story) error {
-	var test, history error
-	if x.emitTest != "" {
-		path := filepath.Join(x.emitTest, strings.ReplaceAll(name, "-", "_")+"_test.go")
-		test = emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, caseOf(s)) })
-	}
-	if x.emitHistory != "" && s.History != nil {
-		path := filepath.Join(x.emitHistory, s.History.Name)
-		history = emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, s.History.Text); return err })
-	}
-	return cmp.Or(test, history)
-}
-
-func keepStory(path string, s explore.Story) error {
-	if err := explore.WriteFile(path+".json", caseOf(s)); err != nil {
+	if err := explore.WriteFile(path+".json", file); err != nil {
 		return err
 	}
 	var svg bytes.Buffer
 	if err := run.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
 		return err
 	}
-	return os.WriteFile(path+".svg", svg.Bytes(), 0o644)
+	if err := os.WriteFile(path+".svg", svg.Bytes(), 0o644); err != nil {
+		return err
+	}
+	if x.emitTest != "" {
+		path := filepath.Join(x.emitTest, strings.ReplaceAll(filepath.Base(path), "-", "_")+"_test.go")
+		if err := emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) }); err != nil {
+			return err
+		}
+	}
+	if x.emitHistory != "" && s.History != nil {
+		text := s.History.Text
+		path := filepath.Join(x.emitHistory, s.History.Name)
+		if err := emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			return err
+		}
+	}
+	s.History = nil // it was kept, if it was asked for
+	return nil
 }
 
 // printExplored prints what was found: the stories first, then the counts.
@@ -145,20 +140,18 @@ func printStory(w io.Writer, s explore.Story, file string) {
 		claim = "  BROKEN: the lock claims that it does not"
 	}
 	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, claim)
-	fmt.Fprintf(w, "  seed %d, %s: %s and %s, made small from %s and %s in %s\n", s.Seed, s.Strategy, format.Plural(s.To.Faults, "fault"),
-		format.Plural(s.To.Operations, "operation"), format.Plural(s.From.Faults, "fault"), format.Plural(s.From.Operations, "operation"), format.Plural(s.Trials, "trial"))
+	size := func(s explore.Size) string {
+		return format.Plural(s.Faults, "fault") + " and " + format.Plural(s.Operations, "operation")
+	}
+	fmt.Fprintf(w, "  seed %d, %s: %s, made small from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
 	if s.CutOff {
 		fmt.Fprintln(w, "  time was up: it may be smaller still")
 	}
 	for i, sentence := range s.Told {
 		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
 	}
-	fmt.Fprintf(w, "\n%s\n", indent(s.Picture))
-	fmt.Fprintf(w, "  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", file, file)
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+	picture := strings.ReplaceAll(strings.TrimRight(s.Picture, "\n"), "\n", "\n  ")
+	fmt.Fprintf(w, "\n  %s\n\n  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", picture, file, file)
 }
 
 // table prints rows, and a blank line below them.

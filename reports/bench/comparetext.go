@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/stats"
 )
@@ -24,8 +23,17 @@ var (
 	asMarkdown = style{func(s string) string { return format.Escaped(printable(s)) }, "~~%s~~ violated: %s", markdownTable}
 )
 
-// printCompared prints a table for each metric.
-func printCompared(w io.Writer, c *bench.Comparisons, metrics []bench.Metric, as style) error {
+// WriteText prints a table for each metric.
+func (c *Comparisons) WriteText(w io.Writer, metrics []Metric) error {
+	return c.write(w, metrics, asText)
+}
+
+// WriteMarkdown prints a Markdown table for each metric.
+func (c *Comparisons) WriteMarkdown(w io.Writer, metrics []Metric) error {
+	return c.write(w, metrics, asMarkdown)
+}
+
+func (c *Comparisons) write(w io.Writer, metrics []Metric, as style) error {
 	base, new := sideNames(c)
 	if len(c.Rows) > 0 {
 		fmt.Fprintf(w, "base: %s\nnew:  %s\n", base, new)
@@ -43,7 +51,7 @@ func printCompared(w io.Writer, c *bench.Comparisons, metrics []bench.Metric, as
 		if len(rows) == 1 {
 			continue
 		}
-		if err := as.table(w, title(m), rows); err != nil {
+		if err := as.table(w, metricTitle(m), rows); err != nil {
 			return err
 		}
 	}
@@ -51,8 +59,8 @@ func printCompared(w io.Writer, c *bench.Comparisons, metrics []bench.Metric, as
 }
 
 // sideNames say what is compared with what.
-func sideNames(c *bench.Comparisons) (base, new string) {
-	name := func(s bench.Side) string {
+func sideNames(c *Comparisons) (base, new string) {
+	name := func(s Side) string {
 		if s.Subject != "" {
 			return fmt.Sprintf("%s in %s", printable(s.Subject), s.Dir)
 		}
@@ -61,8 +69,8 @@ func sideNames(c *bench.Comparisons) (base, new string) {
 	return name(c.Base), name(c.New)
 }
 
-func (s style) cells(c *bench.Comparisons, row bench.Compared) []string {
-	figure := func(e stats.Estimate, unsafe *bench.Violation) string {
+func (s style) cells(c *Comparisons, row Compared) []string {
+	figure := func(e stats.Estimate, unsafe *Violation) string {
 		if unsafe == nil {
 			return estimate(e)
 		}
@@ -73,7 +81,7 @@ func (s style) cells(c *bench.Comparisons, row bench.Compared) []string {
 		lock += " vs " + row.B
 	}
 	base, new := row.Estimates()
-	return []string{s.escape(row.Point), s.escape(lock), figure(base, row.BaseUnsafe), figure(new, row.NewUnsafe), s.escape(verdict(row))}
+	return []string{s.escape(row.Point), s.escape(lock), figure(base, row.BaseUnsafe), figure(new, row.NewUnsafe), s.escape(comparison(row))}
 }
 
 // estimate writes a median, and how far its interval reaches to the farther side.
@@ -84,8 +92,8 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// verdict is the comparison of a row: ~ where it may be noise.
-func verdict(row bench.Compared) string {
+// comparison writes how a row compares: ~ where it may be noise.
+func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: an unsafe lock's figures mean nothing"
 	}
@@ -109,8 +117,8 @@ func change(ratio float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
-// title names a metric and which way is better.
-func title(m bench.Metric) string {
+// metricTitle names a metric and which way is better.
+func metricTitle(m Metric) string {
 	about := m.Unit
 	if better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]; about != "" && better != "" {
 		about += ", " + better
