@@ -22,7 +22,7 @@ type node struct {
 	since  time.Time            // when that was last reckoned
 	ahead  time.Duration        // of everybody's clock is this one, by what it jumped and gained
 	serves []*served            // its connections so far
-	lua    bool                 // scripts are run, rather than their twins
+	slow   bool                 // the emulator runs scripts itself
 }
 
 // begin starts an emulator for the node.
@@ -37,7 +37,7 @@ func (n *node) begin() *miniredis.Miniredis {
 	known := new(sync.Map)
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.tells(peer, command) || !n.lua && scripted(m, known, peer, command, args)
+		return n.tells(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
