@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -200,6 +201,7 @@ func (n *node) contents() (contents, error) {
 			e.text, err = server.Get(key)
 		case "list":
 			e.list, err = server.List(key)
+			e.list = slices.Clone(e.list) // LSET changes the server's own
 		case "hash":
 			var names []string
 			names, err = server.HKeys(key)
