@@ -136,12 +136,7 @@ func (r *Run) Violated() []string {
 	return names
 }
 
-// Story tells how a property came to be violated: see stories.Trial.
-func (r *Run) Story(property string) []string { return r.told().Sentences(property) }
-
-// Picture is the run as swim lanes in text: see stories.Trial.
-func (r *Run) Picture(property string, width int) string { return r.told().Picture(property, width) }
-
-func (r *Run) told() counterexample.Trial {
-	return counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}
+// Example returns the counterexample to a property.
+func (r *Run) Example(property string) *counterexample.Example {
+	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}, property)
 }

@@ -25,7 +25,7 @@ import (
 	"slices"
 	"testing"
 
-	"lockbench/internal/explore"
+	"lockbench/internal/simulate/explore"
 )
 
 // {{.Name}} runs a trial in virtual time in which {{.Lock}} violates {{.Property}}.{{with .Found}}
