@@ -52,8 +52,8 @@ func (e *exploring) progress(p explore.Progress) {
 	}
 	e.shown = time.Now()
 	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", run.Count(p.Seeds), p.Virtual.Hours(), run.Count(p.Violating), time.Since(e.start).Seconds())
-	if p.Telling != "" {
-		line += "; making small what was found of " + p.Telling
+	if p.Minimising != "" {
+		line += "; making small what was found of " + p.Minimising
 	}
 	if e.live {
 		fmt.Fprint(e.w, clearLine+line)
@@ -71,8 +71,8 @@ func (e *exploring) close() {
 // keep writes the folder: a case and a picture for each story, and all that was found.
 func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
-		for i := range l.Stories {
-			s := &l.Stories[i]
+		for i := range l.Counterexamples {
+			s := &l.Counterexamples[i]
 			path := storyFile(x.dir, l, i)
 			if err := cmp.Or(keepStory(path, *s), x.emit(filepath.Base(path), *s)); err != nil {
 				return err
@@ -94,23 +94,23 @@ func (x *exploration) keep(result *explore.Result) error {
 
 // storyFile is what the nth story of a lock is kept as, without the ending.
 func storyFile(dir string, l *explore.LockResult, n int) string {
-	name := l.Stories[n].Case.Lock + "-" + l.Stories[n].Property
-	for _, before := range l.Stories[:n] {
-		if before.Property == l.Stories[n].Property {
-			name = fmt.Sprintf("%s-%s-%d", l.Stories[n].Case.Lock, l.Stories[n].Property, n+1)
+	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
+	for _, before := range l.Counterexamples[:n] {
+		if before.Property == l.Counterexamples[n].Property {
+			name = fmt.Sprintf("%s-%s-%d", l.Counterexamples[n].Case.Lock, l.Counterexamples[n].Property, n+1)
 		}
 	}
 	return filepath.Join(dir, name)
 }
 
 // caseOf is a story as a case file.
-func caseOf(s explore.Story) explore.File {
+func caseOf(s explore.Counterexample) explore.File {
 	return explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
 }
 
 // emit writes a story as a test, and as a history, where that is asked for.
-func (x *exploration) emit(name string, s explore.Story) error {
+func (x *exploration) emit(name string, s explore.Counterexample) error {
 	var test, history error
 	if x.emitTest != "" {
 		path := filepath.Join(x.emitTest, strings.ReplaceAll(name, "-", "_")+"_test.go")
@@ -123,7 +123,7 @@ func (x *exploration) emit(name string, s explore.Story) error {
 	return cmp.Or(test, history)
 }
 
-func keepStory(path string, s explore.Story) error {
+func keepStory(path string, s explore.Counterexample) error {
 	if err := explore.WriteFile(path+".json", caseOf(s)); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func keepStory(path string, s explore.Story) error {
 func printExplored(w io.Writer, result *explore.Result, dir string) error {
 	out := bufio.NewWriter(w)
 	for _, l := range result.Locks {
-		for i, s := range l.Stories {
+		for i, s := range l.Counterexamples {
 			printStory(out, s, storyFile(dir, l, i)+".json")
 		}
 	}
@@ -149,7 +149,7 @@ func printExplored(w io.Writer, result *explore.Result, dir string) error {
 	return out.Flush()
 }
 
-func printStory(w io.Writer, s explore.Story, file string) {
+func printStory(w io.Writer, s explore.Counterexample, file string) {
 	claim := ""
 	if s.Broken {
 		claim = "  BROKEN: the lock claims that it does not"
@@ -160,10 +160,10 @@ func printStory(w io.Writer, s explore.Story, file string) {
 	if s.CutOff {
 		fmt.Fprintln(w, "  time was up: it may be smaller still")
 	}
-	for i, sentence := range s.Told {
+	for i, sentence := range s.Events {
 		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
 	}
-	fmt.Fprintf(w, "\n%s\n", indent(s.Picture))
+	fmt.Fprintf(w, "\n%s\n", indent(s.Timeline))
 	fmt.Fprintf(w, "  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", file, file)
 }
 
@@ -267,7 +267,7 @@ func printTotals(w io.Writer, result *explore.Result) {
 	seeds, stories, broken := 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
-		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Stories), virtual+l.Virtual, clients+l.ClientTime
+		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
 		for _, p := range l.Properties {
 			broken += p.Broken
 		}

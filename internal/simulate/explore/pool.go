@@ -96,15 +96,14 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	return all, nil
 }
 
-// Tell is Subject.Tell in one of the processes.
-func (p *Pool) Tell(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (Told, error) {
-	var told Told
-	err := p.ask(ctx, request{Subject: s, Tell: seeds, Most: most, Within: within}, func(r reply) {
-		if r.Told != nil {
-			told = *r.Told
+// Minimise is Subject.Minimise in one of the processes.
+func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (done Minimised, err error) {
+	err = p.ask(ctx, request{Subject: s, Minimise: seeds, Most: most, Within: within}, func(r reply) {
+		if r.Minimised != nil {
+			done = *r.Minimised
 		}
 	})
-	return told, err
+	return done, err
 }
 
 // ask has an idle process answer. One that does not, or is not needed any more, is ended, and another takes its place.
