@@ -202,9 +202,10 @@ func TestScaled(t *testing.T) {
 	c := stalled(t).Case
 	c.Plan.Steps = append(c.Plan.Steps, faults.Step{Do: faults.Action{Verb: faults.Drift, By: time.Second}})
 	was := fmt.Sprintf("%+v", c)
-	for i, d := range c.Scaled(2).times() {
-		if before := c.times()[i]; d != 2*before && before != time.Second {
-			t.Errorf("time %d: %v became %v", i, before, d)
+	scaled := c.Scaled(2)
+	for i, d := range scaled.times() {
+		if before := *c.times()[i]; *d != 2*before && before != time.Second {
+			t.Errorf("time %d: %v became %v", i, before, *d)
 		}
 	}
 	if drift := c.Scaled(2).Plan.Steps[1].Do.By; drift != time.Second {

@@ -36,8 +36,8 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a Lua state that runs one script after the other, on any server. The emulator makes a new state for
-// each call, with all libraries, which would be most of what a trial costs.
+// interpreter is a Lua state that runs one script after the other, on any server, with what scripts of locks use. The
+// emulator makes a new state for each call, with all libraries, which would be most of what a trial costs.
 type interpreter struct {
 	*lua.LState
 	hash   string         // of the current script
@@ -56,13 +56,17 @@ func newInterpreter() *interpreter {
 		in.Push(in.NewFunction(open))
 		in.Call(0, 0)
 	}
-	in.SetGlobal("redis", in.SetFuncs(in.NewTable(), map[string]lua.LGFunction{
-		"call":  func(*lua.LState) int { return in.redisCall(true) },
-		"pcall": func(*lua.LState) int { return in.redisCall(false) },
-		"error_reply": func(*lua.LState) int {
-			in.Push(in.single("err", in.CheckString(1)))
+	answers := func(field string) lua.LGFunction {
+		return func(*lua.LState) int {
+			in.Push(in.single(field, in.CheckString(1)))
 			return 1
-		},
+		}
+	}
+	in.SetGlobal("redis", in.SetFuncs(in.NewTable(), map[string]lua.LGFunction{
+		"call":         func(*lua.LState) int { return in.redisCall(true) },
+		"pcall":        func(*lua.LState) int { return in.redisCall(false) },
+		"error_reply":  answers("err"),
+		"status_reply": answers("ok"),
 	}))
 	return in
 }
