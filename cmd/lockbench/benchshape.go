@@ -4,18 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
-
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
+	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 	"lockbench/workloads"
 )
@@ -103,19 +101,13 @@ func (s *benchShape) suite() (*suites.Suite, error) {
 		}
 		section.Keys = append(section.Keys, n)
 	}
-	text, err := yaml.Marshal(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
-	if err != nil {
-		return nil, err
-	}
+	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, knownToSuites())
-	if err != nil {
-		return nil, usage(errors.New(ofFlags.ReplaceAllString(err.Error(), "")), "see lockbench bench --help")
+	if err != nil { // without places: nobody wrote that file
+		return nil, usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
 }
-
-// ofFlags is the place of a mistake in a file that nobody wrote.
-var ofFlags = regexp.MustCompile(`(?m)^flags:\d+:\d+: `)
 
 // over changes what was asked for by flags that go with any suite.
 func (s *benchShape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, error) {
