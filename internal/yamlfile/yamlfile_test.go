@@ -1,36 +1,71 @@
-package keyed
+package yamlfile
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
 
+// thing is what a file is read into.
+type thing struct {
+	Name, Text string
+	Whole      many
+	Number     float64
+	Length     time.Duration
+	Choice     []string
+	Flag       bool
+	Placed     []place
+	Pairs      map[string]string
+	Times      struct{ P50 time.Duration }
+}
+
+// many is a number, or 0 for many.
+type many int
+
+func (m *many) UnmarshalText(text []byte) error {
+	*m = 0
+	if string(text) == "many" {
+		return nil
+	}
+	_, err := fmt.Sscan(string(text), (*int)(m))
+	return err
+}
+
+type place struct{ Name string }
+
+func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
+
 // every has a key of each form, and one of each thing that a key can ask for.
-func every() []Key {
+func every(t *thing) []Key {
 	return []Key{
-		{Name: "name", Form: Name, Required: true, Doc: "of it"},
-		{Name: "text", Form: Text, Doc: "a line"},
-		{Name: "whole", Form: Whole, Min: 1, Top: 9, Instead: "many", Doc: "a whole number"},
-		{Name: "number", Form: Number, Min: 0, Max: 1, Doc: "a number"},
-		{Name: "span", Form: Span, From: time.Millisecond, To: time.Hour, Doc: "a duration"},
-		{Name: "choice", Form: Choice, List: true, Empty: true, Values: []string{"red", "green"}, Doc: "some of them"},
-		{Name: "flag", Form: Flag, Normally: "false", Doc: "whether"},
-		{Name: "placed", Form: Placed, List: true, Of: []Key{{Name: "name", Form: Placed, Required: true, Doc: "of it"}}, Check: notMars, Doc: "where"},
-		{Name: "pairs", Form: Pairs, With: "text", WithWhy: "pairs are told in it", Doc: "any"},
-		{Name: "times", Form: Mapping, Of: []Key{{Name: "p50", Form: Span, To: time.Second, Doc: "the median"}}, Doc: "times"},
+		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},
+		{Name: "text", Into: &t.Text, Form: Text, Doc: "a line"},
+		{Name: "whole", Into: &t.Whole, Form: Whole, Min: 1, Top: 9, Instead: "many", Doc: "a whole number"},
+		{Name: "number", Into: &t.Number, Form: Number, Min: 0, Max: 1, Doc: "a number"},
+		{Name: "span", Into: &t.Length, Form: Span, From: time.Millisecond, To: time.Hour, Doc: "a duration"},
+		{Name: "choice", Into: &t.Choice, Form: Choice, List: true, Empty: true, Values: []string{"red", "green"}, Doc: "some of them"},
+		{Name: "flag", Into: &t.Flag, Form: Flag, Normally: "false", Doc: "whether"},
+		{Name: "placed", Into: &t.Placed, Form: Placed, List: true, Of: func(into any) []Key {
+			return []Key{{Name: "name", Into: into, Form: Placed, Required: true, Doc: "of it"}}
+		}, Check: notMars, Doc: "where"},
+		{Name: "pairs", Into: &t.Pairs, Form: Pairs, With: "text", WithWhy: "pairs are told in it", Doc: "any"},
+		{Name: "times", Into: &t.Times, Form: Mapping, Of: func(any) []Key {
+			return []Key{{Name: "p50", Into: &t.Times.P50, Form: Span, To: time.Second, Doc: "the median"}}
+		}, Doc: "times"},
 	}
 }
 
-func notMars(n *yaml.Node) error {
-	if _, named := Find(n, "name"); n.Kind == yaml.MappingNode && !named {
+func notMars(into any) error {
+	p := into.(*place)
+	if p.Name == "" {
 		return errors.New("what was wrong already is asked of")
 	}
-	if strings.HasSuffix(At(n, "name").Value, "@mars") {
+	if strings.HasSuffix(p.Name, "@mars") {
 		return errors.New("nobody is on mars")
 	}
 	return nil
@@ -50,20 +85,26 @@ pairs: {a: 1, b: two}
 times: {p50: 1500us}
 `
 
-// TestWritten holds that what is read is written in one way, and a single value as a list where one may stand.
-func TestWritten(t *testing.T) {
-	f, err := Read("f.yaml", "thing", []byte(whole), every())
-	if err != nil {
+// TestRead holds that what is read is normalised, and a single value is a list where one may stand.
+func TestRead(t *testing.T) {
+	var got thing
+	if _, err := Read("f.yaml", "thing", []byte(whole), every(&got)); err != nil {
 		t.Fatal(err)
 	}
-	var got any
-	if err := f.Root.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"name": "it", "text": "two lines", "whole": 9, "number": 0.5, "span": "500ms", "choice": []any{"red"}, "flag": true,
-		"placed": []any{"one", "two@venus", map[string]any{"name": "three"}}, "pairs": map[string]any{"a": "1", "b": "two"}, "times": map[string]any{"p50": "1.5ms"}}
+	want := thing{Name: "it", Text: "two lines", Whole: 9, Number: 0.5, Length: 500 * time.Millisecond, Choice: []string{"red"}, Flag: true,
+		Placed: []place{{"one"}, {"two@venus"}, {"three"}}, Pairs: map[string]string{"a": "1", "b": "two"}}
+	want.Times.P50 = 1500 * time.Microsecond
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestExcerpt holds that the line of a mistake stands below it, as a terminal may see it.
+func TestExcerpt(t *testing.T) {
+	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), every(new(thing)))
+	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg: true #\n    ^"
+	if got := message(err); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -84,17 +125,21 @@ func TestWrong(t *testing.T) {
 		"twice":             {"name: a\nchoice: [red, red]\n", "f.yaml:2:15: choice: red comes twice"},
 		"a long word":       {"name: " + strings.Repeat("é", 61) + "\n", "f.yaml:1:7: name: " + strings.Repeat("é", 60) + "... is no clean name (want small letters, digits and dashes, at most 40)"},
 		"a tag":             {"name: a\nchoice: !x [red]\n", "f.yaml:2:9: choice: the tag !x is not understood here"},
-		"a tag with a line": {"name: !<a%0Ab> a\n", `f.yaml:1:7: name: a value with the tag "a\nb" is no single value (want small letters, digits and dashes, at most 40)`},
-		"of a list, too":    {"name: a\nchoice: !<a%0Ab> [red]\n", `f.yaml:2:9: choice: the tag "a\nb" is not understood here`},
+		"a tag with a line": {"name: !<a%0Ab> a\n", `f.yaml:1:7: name: the tag !<a%0Ab> is not understood here`},
+		"of a list, too":    {"name: a\nchoice: !<a%0Ab> [red]\n", `f.yaml:2:9: choice: the tag !<a%0Ab> is not understood here`},
 		"no mapping":        {"name: a\ntimes: 5ms\n", "f.yaml:2:8: 5ms is no mapping (want keys such as p50, each with a value)"},
 		"in its order":      {"flag: 1\nnumber: 2\n", "f.yaml:1:1: name is missing: of it\nf.yaml:1:7: flag: 1 is neither true nor false\nf.yaml:2:9: number: 2 is more than 1 (want 0 to 1)"},
 	} {
-		_, err := Read("f.yaml", "thing", []byte(c.text), every())
-		if got := message(err); got != c.want {
+		_, err := Read("f.yaml", "thing", []byte(c.text), every(new(thing)))
+		if got := withoutExcerpts(message(err)); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
 		}
 	}
 }
+
+var excerpts = regexp.MustCompile(`(?m)\n    .*$`)
+
+func withoutExcerpts(text string) string { return excerpts.ReplaceAllString(text, "") }
 
 func message(err error) string {
 	if err == nil {
@@ -104,32 +149,29 @@ func message(err error) string {
 }
 
 func TestTexts(t *testing.T) {
-	root := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Value: "name"}, {Kind: yaml.ScalarNode, Value: "it"},
-		{Kind: yaml.ScalarNode, Value: "span"}, {Kind: yaml.ScalarNode, Value: "5"}}}
+	root := &Node{Kind: Map, Content: []*Node{{Value: "name"}, {Value: "it"}, {Value: "span"}, {Value: "5", Kind: Integer}}}
 	want := []string{"span: 5 has no unit (want a duration from 1ms to 1h, such as 1ms)"}
-	if diff := cmp.Diff(want, Check("", root, every()).Texts()); diff != "" {
+	if diff := cmp.Diff(want, Texts(Check(root, every(new(thing))).Err())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestFind(t *testing.T) {
-	f, err := Read("f.yaml", "thing", []byte(whole), every())
+func TestAt(t *testing.T) {
+	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		path  []string
-		value string
-		found bool
+		path, value string
+		found       bool
 	}{
-		{[]string{"placed", "1"}, "two@venus", true},
-		{[]string{"placed", "2", "name"}, "three", true},
-		{[]string{"placed", "2", "nam"}, "", false},
-		{[]string{"times", "p50"}, "1.5ms", true},
-		{[]string{"name", "x", "y"}, "it", false},
+		{"placed.1", "two@venus", true},
+		{"placed.2.name", "three", true},
+		{"placed.2.nam", "", false},
+		{"times.p50", "1.5ms", true},
+		{"name.x.y", "it", false},
 	} {
-		if n, found := Find(f.Root, c.path...); n.Value != c.value || found != c.found {
+		if n, found := f.Root.At(c.path); found && n.Value != c.value || found != c.found {
 			t.Errorf("%v leads to %q, %v; want %q, %v", c.path, n.Value, found, c.value, c.found)
 		}
 	}
@@ -147,7 +189,7 @@ func TestTable(t *testing.T) {
 		"| `placed` | a name, or a mapping, or a list | none | where |\n" +
 		"| `pairs` | a mapping of names to values | none | any |\n" +
 		"| `times` | a mapping: see below | none | times |\n"
-	if diff := cmp.Diff(want, Table(every())); diff != "" {
+	if diff := cmp.Diff(want, Table(every(new(thing)))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package keyed
+package yamlfile
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"go.yaml.in/yaml/v3"
 
 	"lockbench/internal/suggest"
 )
@@ -27,7 +25,7 @@ const fewValues = 8
 
 // scalar tells what is wrong with a single value, and writes it in one way where there are several. It is empty where
 // nothing is.
-func (k Key) scalar(n *yaml.Node) string {
+func (k Key) scalar(n *Node) string {
 	switch k.Form {
 	case Text:
 		return k.text(n)
@@ -40,7 +38,7 @@ func (k Key) scalar(n *yaml.Node) string {
 	case Span:
 		return k.span(n)
 	case Flag:
-		if n.ShortTag() != "!!bool" {
+		if n.Kind != Bool {
 			return fmt.Sprintf("%s is neither true nor false", told(n))
 		}
 	}
@@ -74,18 +72,17 @@ func (k Key) Want() string {
 }
 
 // text is made one line: where lines end in a file means nothing.
-func (k Key) text(n *yaml.Node) string {
+func (k Key) text(n *Node) string {
 	line := strings.Join(strings.Fields(n.Value), " ")
 	if strings.ContainsFunc(line, unicode.IsControl) {
 		return fmt.Sprintf("%q has control characters (want plain text)", line)
 	}
-	n.SetString(line)
-	n.Style = 0
+	n.Value = line
 	return ""
 }
 
 // word checks a name: one of those that are known, or where none are, one that is clean.
-func (k Key) word(n *yaml.Node) string {
+func (k Key) word(n *Node) string {
 	name, shape := n.Value, isClean
 	if k.Form == Placed {
 		name, _, _ = strings.Cut(n.Value, "@")
@@ -105,15 +102,14 @@ func (k Key) word(n *yaml.Node) string {
 	return fmt.Sprintf("%s is none of %s%s", told(n), k.Want(), suggest.Meant(name, k.Values))
 }
 
-func (k Key) whole(n *yaml.Node) string {
+func (k Key) whole(n *Node) string {
 	if k.Instead != "" && n.Value == k.Instead {
 		return ""
 	}
-	if n.ShortTag() != "!!int" {
+	if n.Kind != Integer {
 		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.Want())
 	}
-	var v uint64
-	err := n.Decode(&v)
+	v, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64)
 	switch {
 	case strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min):
 		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
@@ -124,9 +120,12 @@ func (k Key) whole(n *yaml.Node) string {
 	return ""
 }
 
-func (k Key) number(n *yaml.Node) string {
-	var v float64
-	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil {
+func (k Key) number(n *Node) string {
+	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(strings.ToLower(n.Value)), 64)
+	if whole, e := strconv.ParseInt(n.Value, 0, 64); e == nil {
+		v, err = float64(whole), nil // in another base
+	}
+	if n.Kind != Integer && n.Kind != Float || err != nil {
 		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
 	switch {
@@ -141,11 +140,10 @@ func (k Key) number(n *yaml.Node) string {
 	return ""
 }
 
-func (k Key) span(n *yaml.Node) string {
+func (k Key) span(n *Node) string {
 	d, err := time.ParseDuration(n.Value)
-	tag := n.ShortTag()
 	switch {
-	case err != nil && (tag == "!!int" || tag == "!!float"):
+	case err != nil && (n.Kind == Integer || n.Kind == Float):
 		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.Want())
 	case err != nil:
 		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.Want())
@@ -154,7 +152,7 @@ func (k Key) span(n *yaml.Node) string {
 	case d > k.To:
 		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Spelt(k.To), k.Want())
 	}
-	n.SetString(d.String())
+	n.Value = d.String()
 	return ""
 }
 
@@ -173,21 +171,19 @@ func Spelt(d time.Duration) string {
 // Plainly writes a number without an exponent.
 func Plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// tagged tells whether a type is stated in the file. It could say of 16 that it is text, or of text that it is bytes.
-func tagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 }
+// single reports whether a node is a value without parts.
+func (n *Node) single() bool { return n.Kind <= Bool }
 
 // told is a value as errors quote it: as it stands, in quotes where it has them.
-func told(n *yaml.Node) string {
+func told(n *Node) string {
 	switch {
-	case tagged(n):
-		return "a value with the tag " + plain(n.Tag)
-	case n.Kind == yaml.MappingNode:
+	case n.Kind == Map:
 		return "a mapping"
-	case n.Kind == yaml.SequenceNode:
+	case n.Kind == List:
 		return "a list"
-	case n.Kind == yaml.AliasNode:
+	case n.Kind == Alias:
 		return "an alias"
-	case n.Style != 0:
+	case n.Quoted:
 		return strconv.Quote(short(n.Value))
 	}
 	return plain(n.Value)

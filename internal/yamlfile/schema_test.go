@@ -1,7 +1,6 @@
-package keyed
+package yamlfile
 
-// maxList is how many values a list has at most.
-const maxList = 100
+import "reflect"
 
 // Schema is what a table says as a JSON schema, which knows less: names, and how long a duration is.
 func Schema(keys []Key) map[string]any {
@@ -60,15 +59,24 @@ func (k Key) value() map[string]any {
 	case Flag:
 		return map[string]any{"type": "boolean"}
 	case Mapping:
-		return Schema(k.Of)
+		return Schema(k.Keys())
 	case Placed:
 		name["pattern"] = placedWord
 		if k.Of != nil {
-			return map[string]any{"oneOf": []any{name, Schema(k.Of)}}
+			return map[string]any{"oneOf": []any{name, Schema(k.Keys())}}
 		}
 	case Pairs:
 		return map[string]any{"type": "object", "minProperties": 1, "propertyNames": name,
 			"additionalProperties": map[string]any{"type": []string{"string", "number", "boolean"}}}
 	}
 	return name
+}
+
+// Keys returns the keys of a mapping, which go nowhere.
+func (k Key) Keys() []Key {
+	of := reflect.TypeOf(k.Into).Elem()
+	if k.List {
+		of = of.Elem()
+	}
+	return k.Of(reflect.New(of).Interface())
 }
