@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
@@ -151,14 +152,14 @@ func knownToSuites() suites.Known {
 		if err := impls.CheckParams(l.Params); err != nil || l.Deployment == "" {
 			return err
 		}
-		for _, i := range impls.All() {
+		for _, i := range catalog.All() {
 			if i.Name == l.Name {
 				return trial.Deployed(i, l.Deployment)
 			}
 		}
 		return nil
 	}}
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		k.Locks = append(k.Locks, l.Name)
 	}
 	for _, w := range workloads.All() {

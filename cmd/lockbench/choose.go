@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/drive/trial"
@@ -110,9 +111,9 @@ func (f *runFlags) chosenLocks(ctx context.Context) ([]impls.Impl, error) {
 	} else if len(f.locks) > 0 && len(wanted) == 0 {
 		return nil, nil
 	}
-	known := impls.All()
+	known := catalog.All()
 	if len(wanted) == 0 {
-		known = impls.Own()
+		known = catalog.Own()
 	}
 	locks, err := choose("lock", known, func(l impls.Impl) string { return l.Name }, wanted)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 )
 
 // TestPeersAreChosenByName: who names no lock compares the locks of the table, and not the libraries of others.
@@ -32,8 +32,8 @@ func TestPeersAreChosenByName(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("of %q: %q, want %q", c.named, got, c.want)
 		}
-		if c.named == nil && len(locks) != len(impls.Own()) {
-			t.Errorf("%d locks without a name, want %d", len(locks), len(impls.Own()))
+		if c.named == nil && len(locks) != len(catalog.Own()) {
+			t.Errorf("%d locks without a name, want %d", len(locks), len(catalog.Own()))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lockbench/impls"
+	"lockbench/histories"
 	"lockbench/internal/drive/faults"
 )
 
@@ -28,11 +28,11 @@ type claims struct {
 }
 
 type claim struct {
-	Property string        `json:"property"`
-	Fault    string        `json:"fault"`    // "none" where it is left out
-	Workload string        `json:"workload"` // what shows the property where it is left out
-	Verdict  impls.Verdict `json:"verdict"`
-	Because  string        `json:"because"`
+	Property string `json:"property"`
+	Fault    string `json:"fault"`    // "none" where it is left out
+	Workload string `json:"workload"` // what shows the property where it is left out
+	Verdict  string `json:"verdict"`
+	Because  string `json:"because"`
 }
 
 // claimFields are the fields that each object of the file may have; every one of params.
@@ -215,7 +215,7 @@ func (r claimsReader) checkOne(c *claim, path string) error {
 		{"property", c.Property, propertyNames()},
 		{"fault", c.Fault, faultNames()},
 		{"workload", c.Workload, workloadNames()},
-		{"verdict", string(c.Verdict), []string{string(impls.Holds), string(impls.Breaks), string(impls.Open)}},
+		{"verdict", c.Verdict, []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}},
 	} {
 		at, there := r.at[path+"."+f.field]
 		if !slices.Contains(f.known, f.text) {

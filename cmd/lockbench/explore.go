@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/simulate/sim"
 )
@@ -124,12 +124,12 @@ func (f *exploreFlags) plan(cmd *cobra.Command) (*exploration, error) {
 // subjects are the locks that were named, or all that can be explored.
 func (x *exploration) subjects() ([]explore.Subject, error) {
 	var known []string
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		known = append(known, l.Name)
 	}
 	names := x.locks
 	if len(names) == 0 {
-		for _, l := range impls.OnRedis() {
+		for _, l := range catalog.OnRedis() {
 			if l.Store != "" && !l.Peer {
 				names = append(names, l.Name)
 			}

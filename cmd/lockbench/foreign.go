@@ -43,10 +43,11 @@ func (f *runFlags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own.Reentrant, own.Renews, own.Fences = can[worker.CanReenter], can[worker.CanRenewSelf], can[worker.CanFence]
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
 	for _, e := range ready.Expect {
-		if e.Fault == "" {
-			e.Fault = "none"
+		claimed, err := e.Expectation()
+		if err != nil {
+			return own, err
 		}
-		own.Expect = append(own.Expect, impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Verdict: e.Verdict, Because: e.Because})
+		own.Expect = append(own.Expect, claimed)
 	}
 	return own, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/measure/suites"
@@ -35,7 +35,7 @@ func table(name string) []listed {
 	add := func(n, doc string) { out = append(out, listed{name, n, doc}) }
 	switch name {
 	case "locks":
-		for _, l := range impls.All() {
+		for _, l := range catalog.All() {
 			doc := l.Doc
 			if l.Peer {
 				doc = "peer: " + doc

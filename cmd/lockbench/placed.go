@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/trial"
 )
 
@@ -25,7 +26,7 @@ func (f *runFlags) elsewhere() ([]placed, error) {
 			continue
 		}
 		lock, on, _ := strings.Cut(name, "@")
-		locks, err := choose("lock", impls.All(), func(l impls.Impl) string { return l.Name }, []string{lock})
+		locks, err := choose("lock", catalog.All(), func(l impls.Impl) string { return l.Name }, []string{lock})
 		if err != nil {
 			return nil, err
 		}

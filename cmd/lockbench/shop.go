@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/shop"
 )
 
@@ -23,7 +24,7 @@ func shopCommand() *cobra.Command {
 				return usage(errors.New("a shop is started by lockbench, which writes to its standard input"), "try lockbench run --workloads flash-sale")
 			}
 			signal.Ignore(os.Interrupt) // Ctrl-C is for who started it
-			impls.Quiet()
+			redislocks.Quiet()
 			err := shop.Serve(cmd.InOrStdin(), cmd.OutOrStdout(), func(lock string, env impls.Env) (impls.Lock, error) {
 				l, err := lockNamed(lock)
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/impls/worker"
 )
 
@@ -33,7 +34,7 @@ to its process. lockbench run starts it where a fault needs one; docs/worker-pro
 }
 
 func lockNamed(name string) (impls.Impl, error) {
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		if l.Name == name {
 			return l, nil
 		}
@@ -55,7 +56,7 @@ func aboutLock(o worker.Open) (worker.About, error) {
 	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
 	for _, e := range l.Expect {
 		if e.Deployment == "" {
-			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict, Because: e.Because})
+			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict.String(), Because: e.Because})
 		}
 	}
 	return about, err

@@ -13,6 +13,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/workloads"
 )
 
@@ -150,7 +151,7 @@ func fieldNames(t reflect.Type) []string {
 // check holds names to the tables, and what the plan speaks of to what there is.
 func (f File) check() error {
 	var locks, loads, properties []string
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		locks = append(locks, l.Name)
 	}
 	for _, w := range workloads.All() {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 )
 
 // TestMain is also the exploring process: those of a pool are this test program again.
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {

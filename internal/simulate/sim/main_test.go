@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 )
 
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	os.Exit(m.Run())
 }

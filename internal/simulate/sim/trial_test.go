@@ -11,6 +11,7 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -98,7 +99,7 @@ func (t Trial) act(to *testing.T) acted {
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		for _, f := range faults.All() {
 			for _, w := range workloads.All() {
 				for _, on := range deployments(l, f) {

@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 )
 
 // A twin does in Go what one of the locks' scripts does in Lua, for which the emulator would make a new Lua state each
@@ -53,7 +53,7 @@ var twins = map[string]twin{
 // twinsOf are the twins by what a client sends: the source of a script, or its hash.
 var twinsOf = sync.OnceValue(func() map[string]twin {
 	all := map[string]twin{}
-	for _, s := range impls.Scripts() {
+	for _, s := range redislocks.Scripts() {
 		t, known := twins[s.Name]
 		if !known || t.hash != hashOf(s.Source) {
 			continue

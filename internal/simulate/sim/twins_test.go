@@ -16,14 +16,15 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/faults"
 )
 
 // TestTwins runs every script and its twin on stores in some thousands of states, and compares what is answered, what
 // the store is left with, and what was published.
 func TestTwins(t *testing.T) {
-	for _, s := range impls.Scripts() {
+	for _, s := range redislocks.Scripts() {
 		t.Run(s.Name, func(t *testing.T) {
 			twin, known := twins[s.Name]
 			if !known {
@@ -43,8 +44,8 @@ func TestTwins(t *testing.T) {
 			}
 		})
 	}
-	if len(twins) != len(impls.Scripts()) {
-		t.Errorf("%d twins of %d scripts", len(twins), len(impls.Scripts()))
+	if len(twins) != len(redislocks.Scripts()) {
+		t.Errorf("%d twins of %d scripts", len(twins), len(redislocks.Scripts()))
 	}
 }
 
@@ -66,7 +67,7 @@ func TestAWrongTwinIsToldApart(t *testing.T) {
 		},
 		"fenced_renew": func(c *call) bool { return c.said(1) },
 	}
-	for _, s := range impls.Scripts() {
+	for _, s := range redislocks.Scripts() {
 		twin := twinsOf()[s.Source]
 		if twin.do = wrong[s.Name]; twin.do == nil {
 			continue
@@ -257,15 +258,15 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 
 // nameOf is the script's name.
 func nameOf(t twin) string {
-	all := impls.Scripts()
-	return all[slices.IndexFunc(all, func(s impls.Script) bool { return s.Source == t.source })].Name
+	all := redislocks.Scripts()
+	return all[slices.IndexFunc(all, func(s redislocks.Script) bool { return s.Source == t.source })].Name
 }
 
 // TestTwinsRecordTheSame runs trials of every lock with scripts and with their twins: not a byte differs.
 func TestTwinsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
 		if l.Store == "" || trial.Refused() != nil {
 			continue
