@@ -15,7 +15,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// etcd is the lock of etcd's own recipes: each request is a key with a lease, and the one that was created first
+// Queue is the lock of etcd's own recipes: each request is a key with a lease, and the one that was created first
 // holds. Each waits for the key just before its own to go, and then sees to it that its own is still there. The key's
 // name has random bits in it, so that it is nobody else's.
 //
@@ -49,7 +49,6 @@ func Queue() impls.Impl {
 type etcdLock struct{ *lease.Sessions[*etcdSession] }
 
 var (
-	_ impls.Lock   = (*etcdLock)(nil)
 	_ impls.Prober = (*etcdLock)(nil)
 	_ lease.Place  = (*place)(nil)
 )

@@ -18,6 +18,12 @@ type heartbeat struct {
 	intact   bool          // it returned because of the release
 }
 
+func newHeartbeat(life context.Context, period time.Duration, ping func(context.Context) error) *heartbeat {
+	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
+	h.life, h.cut = context.WithCancel(life)
+	return h
+}
+
 // run pings three times in each period. If a ping has no answer within the rest of the period, or fails, the hold is
 // lost. Its session is left until the holder has released it, or has had a period to learn of the loss: were it ended
 // first, the next would be granted before.

@@ -14,59 +14,47 @@ type Renewal struct {
 	Gone        <-chan struct{} // closed when the server has ended the session; nil: only Renew finds out
 }
 
-// leaseKeeper keeps the lease of a session.
-type leaseKeeper struct {
-	*Lease
-	env impls.Env
-	Renewal
-}
-
-func (k *leaseKeeper) run() bool {
-	k.LookAfter(k.env, k.Sent.Add(k.Lasts/3), k.Renew)
-	return k.abandoned()
-}
-
-func (k *leaseKeeper) release(context.Context) bool { return k.End() }
-
 // Keep makes a grant a hold that lasts as long as the lease of its session, which is renewed.
 func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	g.SentAfter, g.Validity = r.Sent.Sub(r.Start), r.Lasts
 	h := New(l.Life, g, r.Lasts, r.Start)
-	return l.keep(s, g, h.Lost, &leaseKeeper{h, l.Env, r}, func() {
-		h.Confirm(r.Sent, r.Lasts)
-		if r.Gone == nil {
-			return
+	h.Confirm(r.Sent, r.Lasts)
+	run := func() bool {
+		h.LookAfter(l.Env, r.Sent.Add(r.Lasts/3), r.Renew)
+		return h.abandoned()
+	}
+	watch := func() {
+		select {
+		case <-r.Gone:
+			h.lose()
+		case <-h.ctx.Done():
 		}
-		l.running.Go(func() {
-			select {
-			case <-r.Gone:
-				h.lose()
-			case <-h.ctx.Done():
-			}
-		})
-	})
+	}
+	return l.keep(s, g, h.Lost, func(context.Context) bool { return h.End() }, run, watch)
 }
 
 // KeepOpen makes a grant a hold that lasts as long as its session, which is pinged three times in each period.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
-	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
-	h.life, h.cut = context.WithCancel(l.Life)
-	return l.keep(s, g, h.lost, h, func() {})
+	h := newHeartbeat(l.Life, period, ping)
+	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, k keeper, begin func()) (impls.Hold, error) {
+// keep starts the goroutines that look after a hold. The session is dropped if run reports that it was not released.
+func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if l.Life.Err() != nil {
 		return impls.Hold{}, impls.ErrClosed
 	}
-	begin()
-	l.held[g.Token] = hold[S]{k, s}
+	l.held[g.Token] = hold[S]{s, release}
 	l.running.Go(func() {
-		if k.run() {
+		if run() {
 			l.drop(s)
 		}
 	})
+	for _, f := range also {
+		l.running.Go(f)
+	}
 	return impls.Hold{Grant: g, Lost: lost}, nil
 }

@@ -94,7 +94,7 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// wake has the hold looked after from its first renewal on. until then nobody is there: most holds are over before, and
+// Wake has the hold looked after from its first renewal on. until then nobody is there: most holds are over before, and
 // a goroutine would have to be ended on the way of each release.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)

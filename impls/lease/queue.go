@@ -44,23 +44,20 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 	if err = place.Await(ctx, patient); errors.Is(err, impls.ErrBusy) {
 		return impls.Hold{}, l.withdraw(ctx, s, place.Leave)
 	}
-	hold, err := l.first(ctx, s, place, start, err)
-	if err != nil {
-		l.Drop(s)
+	var g impls.Grant
+	var r Renewal
+	if err == nil {
+		g, r, err = place.Grant(ctx)
 	}
-	return hold, err
-}
-
-func (l *Sessions[S]) first(ctx context.Context, s S, place Place, start time.Time, err error) (impls.Hold, error) {
-	if err != nil {
-		return impls.Hold{}, err
+	if err == nil {
+		var hold impls.Hold
+		r.Start = start
+		if hold, err = l.Keep(s, g, r); err == nil {
+			return hold, nil
+		}
 	}
-	g, r, err := place.Grant(ctx)
-	if err != nil {
-		return impls.Hold{}, err
-	}
-	r.Start = start
-	return l.Keep(s, g, r)
+	l.Drop(s)
+	return impls.Hold{}, err
 }
 
 // withdraw takes back what was asked for in a session, even if the caller's context is over. It returns ErrBusy if nothing

@@ -19,31 +19,17 @@ type Sessions[S Session] struct {
 	Life context.Context // of every hold and every waiter: over when the lock is closed
 
 	abandon context.CancelFunc
-	running sync.WaitGroup
+	running waiting.Group
 
-	mu     sync.Mutex // guards what follows; never held across a command
-	held   map[string]hold[S]
-	closed bool // no goroutine is started any more
+	mu   sync.Mutex // guards what follows, and the end of Life; never held across a command
+	held map[string]hold[S]
 }
 
-// hold is a session that holds a grant, and what looks after it.
+// hold is a session that holds a grant.
 type hold[S Session] struct {
-	keeper
 	session S
+	release func(context.Context) bool // ends the look after it; false: it was over before
 }
-
-// keeper looks after a hold.
-type keeper interface {
-	// run returns when the hold is over. It reports whether that was by no release, so that nobody else drops the session.
-	run() bool
-	// release ends run, and reports false if the hold was over before.
-	release(context.Context) bool
-}
-
-var (
-	_ keeper = (*leaseKeeper)(nil)
-	_ keeper = (*heartbeat)(nil)
-)
 
 // NewSessions returns a lock without holds, whose sessions are opened by open.
 func NewSessions[S Session](env impls.Env, open func(context.Context, time.Duration) (S, error)) *Sessions[S] {
@@ -55,15 +41,11 @@ func NewSessions[S Session](env impls.Env, open func(context.Context, time.Durat
 
 // drop ends a session, and waits for that only if the lock is closed.
 func (l *Sessions[S]) drop(s S) {
-	l.mu.Lock()
-	closed := l.closed
-	if !closed {
-		l.running.Go(s.End)
-	}
-	l.mu.Unlock()
-	if closed {
+	if l.Life.Err() != nil {
 		s.End()
+		return
 	}
+	l.running.Go(s.End)
 }
 
 // LetGo ends the look after a hold and returns its session. It reports whether this process has had such a hold, and
@@ -118,9 +100,8 @@ func (l *Sessions[S]) settle(s S, err error) error {
 func (l *Sessions[S]) Close() error {
 	l.Pool.Close()
 	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
 	l.abandon()
-	l.running.Wait()
+	l.mu.Unlock()
+	l.running.Close()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// localMutex is the lock of a program that was written for one process: synchronized, sync.Mutex. Each
+// Mutex is the lock of a program that was written for one process: synchronized, sync.Mutex. Each
 // process has its own, so as many clients are inside as there are processes.
 func Mutex() impls.Impl {
 	return impls.Impl{

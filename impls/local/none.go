@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// none grants to everybody at once. It is the control that every run drives: where the suite does not see
+// None grants to everybody at once. It is the control that every run drives: where the suite does not see
 // it break, nothing else that the suite says can be believed. It is also the floor of every latency.
 func None() impls.Impl {
 	return impls.Impl{

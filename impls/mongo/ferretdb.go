@@ -13,7 +13,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ferretDB is mongodb's design as far as FerretDB 1.24.2 goes: it has neither $$NOW nor an update that looks at the
+// FerretDB is mongodb's design as far as FerretDB 1.24.2 goes: it has neither $$NOW nor an update that looks at the
 // document, so that the client's clock decides what has expired. And its findAndModify is no atomic step: it reads,
 // decides, and writes by the name of the document alone.
 func FerretDB() impls.Impl {

@@ -36,7 +36,6 @@ type leaseLock struct {
 }
 
 var (
-	_ impls.Lock    = (*leaseLock)(nil)
 	_ impls.Renewer = (*leaseLock)(nil)
 	_ impls.Prober  = (*leaseLock)(nil)
 )

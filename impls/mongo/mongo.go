@@ -37,15 +37,12 @@ const goodbyeWithin = time.Second
 
 // openDocuments makes a client of one server; it dials when it is first used.
 func openDocuments(env impls.Env) (documents, error) {
-	if len(env.Nodes) != 1 {
-		return documents{}, errors.New("want one server that speaks MongoDB's protocol")
-	}
-	u, err := url.Parse(env.Nodes[0])
-	if err != nil { // its text quotes the URL
-		return documents{}, errors.New("the URL of a server cannot be read")
+	if err := env.WantOne(); err != nil {
+		return documents{}, err
 	}
 	opts := options.Client().ApplyURI(env.Nodes[0])
-	if err := opts.Validate(); err != nil {
+	u, err := url.Parse(env.Nodes[0])
+	if err != nil || opts.Validate() != nil { // whose text quotes the URL
 		return documents{}, errors.New("the URL of a server cannot be read")
 	}
 	// What is resent after a lost reply would be answered "busy" to its own owner.

@@ -13,7 +13,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// mongoDB is a lease in one document: whoever finds it free or expired enters a token, in one findAndModify that
+// Lease is a lease in one document: whoever finds it free or expired enters a token, in one findAndModify that
 // decides by the server's clock. Its filter names the key alone, and the decision stands in the update: MongoDB allows
 // no $expr, and so no $$NOW, in the filter of an upsert.
 func Lease() impls.Impl {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// mongoDBPlain is an article's: a findAndModify that inserts the document where there is none, and its deletion. It
+// Plain is an article's: a findAndModify that inserts the document where there is none, and its deletion. It
 // excludes; its defects are that nothing frees the document of a holder that died, and that the deletion asks nobody
 // whose it is.
 func Plain() impls.Impl {
@@ -37,10 +37,7 @@ func Plain() impls.Impl {
 
 type mongoPlainLock struct{ documents }
 
-var (
-	_ impls.Lock   = (*mongoPlainLock)(nil)
-	_ impls.Prober = (*mongoPlainLock)(nil)
-)
+var _ impls.Prober = (*mongoPlainLock)(nil)
 
 // Acquire has each attempt insert a token of its own, so that the answer tells whose the document is.
 func (l *mongoPlainLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

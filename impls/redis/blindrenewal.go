@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// blindRenewal is an article's renewal in the background: a goroutine per grant sets the key's lease anew
+// BlindRenewal is an article's renewal in the background: a goroutine per grant sets the key's lease anew
 // each third of it, until the release. Its defect: it does not look whose key that is. A holder that lost
 // its key unnoticed keeps its successor's alive, also after that one has died.
 func BlindRenewal() impls.Impl {
@@ -37,10 +37,7 @@ type blindRenewalLock struct {
 	renewals *renewals // by token
 }
 
-var (
-	_ impls.Lock   = (*blindRenewalLock)(nil)
-	_ impls.Prober = (*blindRenewalLock)(nil)
-)
+var _ impls.Prober = (*blindRenewalLock)(nil)
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	start := time.Now()

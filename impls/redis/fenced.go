@@ -16,7 +16,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal,
+// Fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal,
 // and a queue whose head is handed the lock by the release itself, so that nobody asks in vain.
 //
 // All that the server has of a lock is one list, whose first element says who holds it, until when by the server's
@@ -64,10 +64,7 @@ type fencedLock struct {
 	last map[ownedKey]*lease.Lease // of those, the one that an owner was granted last
 }
 
-var (
-	_ impls.Lock   = (*fencedLock)(nil)
-	_ impls.Prober = (*fencedLock)(nil)
-)
+var _ impls.Prober = (*fencedLock)(nil)
 
 // openFenced opens fenced, or what is fenced but for its fences: they follow the server's "clock", or "count".
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {

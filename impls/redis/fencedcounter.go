@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// fencedCounter is fenced with the tokens that articles have: a plain counter in the memory of the server that grants. It
+// FencedCounter is fenced with the tokens that articles have: a plain counter in the memory of the server that grants. It
 // is the control for fencing: a server that forgot begins again at 1. Its tokens are refused then until they
 // have caught up, and on the way one of them is the same as that of a holder from before, who may still write.
 func FencedCounter() impls.Impl {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls"
 )
 
-// reach is how to connect to a server: where, as whom, by which network, trusting whom. Its errors do not
+// Options is how to connect to a server: where, as whom, by which network, trusting whom. Its errors do not
 // quote the URL, which may have a password in it.
 func Options(env impls.Env, url string) (*redis.Options, error) {
 	opts, err := redis.ParseURL(url)

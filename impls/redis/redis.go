@@ -20,7 +20,7 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// node is one Redis server, or a cluster that is as one, and the keys that a lock has there.
+// Node is one Redis server, or a cluster that is as one, and the keys that a lock has there.
 type Node struct {
 	redis.UniversalClient
 	prefix string

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +15,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// redisson is the lock of the Java client of that name: a hash with one field, the owner's, that counts how
+// Redisson is the lock of the Java client of that name: a hash with one field, the owner's, that counts how
 // often it is held; waiting by notification; and a watchdog that sets the lease anew each third of it, which
 // is started where no lease was asked for. Here the TTL of the request is that default lease. What is
 // left: one server, whose replica may not know of a hold, and a process that is frozen for longer than
@@ -38,9 +37,7 @@ func Redisson() impls.Impl {
 			expect.Survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
 			expect.Survives("failover-synced", "the replica that takes over has the hash and its lease"),
 			onCluster()),
-		Open: func(env impls.Env) (impls.Lock, error) {
-			return openRedisson(env, redissonScripts{redissonAcquire, redissonRelease}, true)
-		},
+		Open: openRedisson(redissonAcquire, redissonRelease, newRenewals),
 	}
 }
 
@@ -58,15 +55,13 @@ func watched() []impls.Expectation {
 		"lease-exclusion", "mutual-exclusion", "renewal"))
 }
 
-// redissonScripts are what the members of the family differ in.
-type redissonScripts struct{ acquire, release *redis.Script }
-
 // redissonLock is the whole family.
 type redissonLock struct {
 	Node
 	env      impls.Env
 	id       string // of this process, a part of the owner's field
-	scripts  redissonScripts
+	acquire  *redis.Script
+	release  *redis.Script
 	news     *subscriptions
 	renewals *renewals // by hold; nil: no watchdog
 
@@ -80,23 +75,21 @@ type watchedHold struct {
 	lost  chan struct{}
 }
 
-var (
-	_ impls.Lock   = (*redissonLock)(nil)
-	_ impls.Prober = (*redissonLock)(nil)
-)
+var _ impls.Prober = (*redissonLock)(nil)
 
-func openRedisson(env impls.Env, scripts redissonScripts, watchdog bool) (impls.Lock, error) {
-	n, err := openNode(env)
-	if err != nil {
-		return nil, err
+// openRedisson returns how to open a member of the family, which differ in their scripts and in whether they renew.
+func openRedisson(acquire, release *redis.Script, watchdog func() *renewals) func(impls.Env) (impls.Lock, error) {
+	return func(env impls.Env) (impls.Lock, error) {
+		n, err := openNode(env)
+		if err != nil {
+			return nil, err
+		}
+		return &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), acquire: acquire, release: release,
+			news: newSubscriptions(n.UniversalClient), renewals: watchdog(), held: map[string]*watchedHold{}}, nil
 	}
-	l := &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), scripts: scripts,
-		news: newSubscriptions(n.UniversalClient), held: map[string]*watchedHold{}}
-	if watchdog {
-		l.renewals = newRenewals()
-	}
-	return l, nil
 }
+
+func noRenewals() *renewals { return nil }
 
 func (l *redissonLock) field(owner string) string { return l.id + ":" + owner }
 func (l *redissonLock) channel(key string) string {
@@ -136,9 +129,9 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, 0, err
 	}
-	g := impls.Grant{Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
 	l.env.Tally.Attempt()
-	reply, err := l.scripts.acquire.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
+	reply, err := l.acquire.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
 	switch {
 	case err != nil:
 		return impls.Hold{}, 0, err
@@ -211,7 +204,7 @@ func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 			return err
 		}
 	}
-	err := l.scripts.release.Run(ctx, l.UniversalClient, []string{l.Key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
+	err := l.release.Run(ctx, l.UniversalClient, []string{l.Key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
 	if errors.Is(err, redis.Nil) {
 		return impls.ErrNotHeld
 	}

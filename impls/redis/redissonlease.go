@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// redissonLease is Redisson's lock with a lease that its user asked for: nobody renews it. Its defect is the
+// RedissonLease is Redisson's lock with a lease that its user asked for: nobody renews it. Its defect is the
 // user's: work that outlasts the lease is not exclusive.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
@@ -16,8 +16,6 @@ func RedissonLease() impls.Impl {
 		Expect: slices.Concat(redissonUsual(), expect.ComparedRelease(), expect.PromiseOutlived(),
 			expect.LateHolder("holder-stall process-pause"),
 			expect.Recovers("holder-kill holder-abandon", "nobody renews, and the lease ends")),
-		Open: func(env impls.Env) (impls.Lock, error) {
-			return openRedisson(env, redissonScripts{redissonAcquire, redissonRelease}, false)
-		},
+		Open: openRedisson(redissonAcquire, redissonRelease, noRenewals),
 	}
 }

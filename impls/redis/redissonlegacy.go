@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// redissonLegacy is Redisson's lock with the scripts of older versions. Its defect: a release of a key that
+// RedissonLegacy is Redisson's lock with the scripts of older versions. Its defect: a release of a key that
 // is gone reports success, so that a holder does not learn that its lease had run out.
 func RedissonLegacy() impls.Impl {
 	return impls.Impl{
@@ -15,8 +15,6 @@ func RedissonLegacy() impls.Impl {
 		Doc: "Redisson's lock with its older scripts: a release of what is gone reports success",
 		Expect: slices.Concat(redissonUsual(), watched(),
 			expect.In("misuse", expect.Violated("a release of a missing key reports success", "owner-release"))),
-		Open: func(env impls.Env) (impls.Lock, error) {
-			return openRedisson(env, redissonScripts{redissonLegacyAcquire, redissonLegacyRelease}, true)
-		},
+		Open: openRedisson(redissonLegacyAcquire, redissonLegacyRelease, newRenewals),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// redLock is the algorithm that the Redis documentation describes for several independent servers: whoever
+// RedLock is the algorithm that the Redis documentation describes for several independent servers: whoever
 // sets the same key on a majority of them within the lease holds the lock. It survives the death of a
 // minority. It mints no fencing token, and relies on servers that neither forget nor let their clocks jump.
 func RedLock() impls.Impl {
@@ -45,7 +45,6 @@ type redLockLock struct {
 }
 
 var (
-	_ impls.Lock    = (*redLockLock)(nil)
 	_ impls.Renewer = (*redLockLock)(nil)
 	_ impls.Prober  = (*redLockLock)(nil)
 )

@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// reentrantCount is an article's second attempt at re-entrancy: reentrant-flag with a counter.
+// ReentrantCount is an article's second attempt at re-entrancy: reentrant-flag with a counter.
 //
 // Its defects are kept as they were published. The counter is stored before it is raised, so that it is
 // never anything but 0 and each release deletes the key, the inner one too. The marker is still set before
@@ -33,10 +33,7 @@ func ReentrantCount() impls.Impl {
 // reentrantCountLock has no counter: the article's stays 0, so that every release is the last one.
 type reentrantCountLock struct{ *marked }
 
-var (
-	_ impls.Lock   = (*reentrantCountLock)(nil)
-	_ impls.Prober = (*reentrantCountLock)(nil)
-)
+var _ impls.Prober = (*reentrantCountLock)(nil)
 
 // Release does nothing if the store bears another token than the owner's marker. The article's method returns nothing;
 // what its condition knew is answered here as ErrNotHeld.

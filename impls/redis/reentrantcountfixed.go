@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// reentrantCountFixed is reentrant-count repaired: the owner's marker is set by a grant and by nothing else,
+// ReentrantCountFixed is reentrant-count repaired: the owner's marker is set by a grant and by nothing else,
 // holds for one key and as long as its lease, counts right, and is cleared by the last release, which alone
 // compares and deletes. What is left is what every lock without renewal has: the lease can run out under
 // a holder that does not notice, and the count is the process's, so that no other process can re-enter.
@@ -48,10 +48,7 @@ type entered struct {
 	depth int
 }
 
-var (
-	_ impls.Lock   = (*reentrantCountFixedLock)(nil)
-	_ impls.Prober = (*reentrantCountFixedLock)(nil)
-)
+var _ impls.Prober = (*reentrantCountFixedLock)(nil)
 
 func (l *reentrantCountFixedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
@@ -89,26 +86,23 @@ func (l *reentrantCountFixedLock) enterAgain(req impls.Request) (impls.Grant, bo
 
 // Release lowers the count; the last one clears the marker first, whatever the server then answers.
 func (l *reentrantCountFixedLock) Release(ctx context.Context, g impls.Grant) error {
-	depth, ok := l.leave(g)
-	if !ok {
-		return impls.ErrNotHeld
+	l.mu.Lock()
+	held := ownedKey{g.Key, g.Owner}
+	e := l.of[held]
+	mine := e != nil && e.token == g.Token
+	last := mine && e.depth == 1
+	if mine {
+		e.depth--
 	}
-	if depth > 0 {
+	if last {
+		delete(l.of, held)
+	}
+	l.mu.Unlock()
+	switch {
+	case !mine:
+		return impls.ErrNotHeld
+	case !last:
 		return nil
 	}
 	return l.deleteIfMine(ctx, g.Key, g.Token)
-}
-
-// leave returns how deep the owner still is; false where this grant is not what it holds.
-func (l *reentrantCountFixedLock) leave(g impls.Grant) (int, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, ok := l.of[ownedKey{g.Key, g.Owner}]
-	if !ok || e.token != g.Token {
-		return 0, false
-	}
-	if e.depth--; e.depth == 0 {
-		delete(l.of, ownedKey{g.Key, g.Owner})
-	}
-	return e.depth, true
 }

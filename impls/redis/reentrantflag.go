@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// reentrantFlag is an article's first attempt at re-entrancy: a thread-local marker says "I am in already".
+// ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker says "I am in already".
 //
 // Its defects are kept as they were published. The marker is set before the server was asked, also when
 // the server then refuses, so that the next try is granted without asking. The marker is never cleared,
@@ -77,10 +77,7 @@ func (l *marked) mark(owner string) (string, bool) {
 
 type reentrantFlagLock struct{ *marked }
 
-var (
-	_ impls.Lock   = (*reentrantFlagLock)(nil)
-	_ impls.Prober = (*reentrantFlagLock)(nil)
-)
+var _ impls.Prober = (*reentrantFlagLock)(nil)
 
 // Release does nothing if the store bears another token. The article's method returns nothing; what its condition knew
 // is answered here as ErrNotHeld.

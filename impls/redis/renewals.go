@@ -9,12 +9,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// renewals are the goroutines of a lock that extend its leases, each with a name. One is ended by stop, by
-// its own extend, or with all others by closeAll.
+// renewals are the goroutines of a lock that extend its leases, each with a name. One is ended by stop, by its own extend,
+// or with all others by closeAll.
 type renewals struct {
 	mu     sync.Mutex
 	named  map[string]*renewal
-	ending map[*renewal]bool // told to end, and under way
+	all    sync.WaitGroup
 	closed bool
 }
 
@@ -23,12 +23,9 @@ type renewal struct {
 	ended chan struct{} // closed: it has
 }
 
-func newRenewals() *renewals {
-	return &renewals{named: map[string]*renewal{}, ending: map[*renewal]bool{}}
-}
+func newRenewals() *renewals { return &renewals{named: map[string]*renewal{}} }
 
-// start calls extend once per period until it returns false or is stopped. It takes the place of another
-// of this name.
+// start calls extend once per period until it returns false or is stopped. It replaces another of this name.
 func (r *renewals) start(name string, every time.Duration, extend func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,11 +35,15 @@ func (r *renewals) start(name string, every time.Duration, extend func() bool) {
 	}
 	n := &renewal{make(chan struct{}), make(chan struct{})}
 	r.named[name] = n
-	go func() {
+	r.all.Go(func() {
+		defer close(n.ended)
 		n.run(every, extend)
-		r.over(name, n)
-		close(n.ended)
-	}()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.named[name] == n {
+			delete(r.named, name)
+		}
+	})
 }
 
 func (n *renewal) run(every time.Duration, extend func() bool) {
@@ -61,25 +62,13 @@ func (n *renewal) run(every time.Duration, extend func() bool) {
 	}
 }
 
-// over forgets what has ended.
-func (r *renewals) over(name string, n *renewal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.ending, n)
-	if r.named[name] == n {
-		delete(r.named, name)
-	}
-}
-
-// tell has the one of this name end; the mutex is held. It returns nil where there is none.
+// tell has the one of this name end, and returns it; nil: there is none. The mutex is held.
 func (r *renewals) tell(name string) *renewal {
-	n, ok := r.named[name]
-	if !ok {
-		return nil
+	n := r.named[name]
+	if n != nil {
+		delete(r.named, name)
+		close(n.told)
 	}
-	delete(r.named, name)
-	r.ending[n] = true
-	close(n.told)
 	return n
 }
 
@@ -109,22 +98,24 @@ func (r *renewals) closeAll() {
 	}
 }
 
-// wait waits until all that were told to end have ended.
+// wait waits, after closeAll, until all have ended.
 func (r *renewals) wait() error {
-	r.mu.Lock()
-	var all []*renewal
-	for n := range r.ending {
-		all = append(all, n)
-	}
-	r.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.all.Wait()
+	}()
+	return endedSoon(ended, "a goroutine of the lock did not end")
+}
+
+// endedSoon waits for a lock's goroutines when the lock is closed. Their connections are closed by then.
+func endedSoon(ended <-chan struct{}, late string) error {
 	timer := time.NewTimer(waiting.CloseTimeout)
 	defer timer.Stop()
-	for _, n := range all {
-		select {
-		case <-n.ended:
-		case <-timer.C:
-			return errors.New("a goroutine of the lock did not end")
-		}
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		return errors.New(late)
 	}
-	return nil
 }

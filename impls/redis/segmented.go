@@ -12,7 +12,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// segmented is the lock of articles on hot products: the stock is split over several keys, and a request
+// Segmented is the lock of articles on hot products: the stock is split over several keys, and a request
 // takes the one that its number falls on. That many clients are inside at once, each with a segment of its
 // own; what is guarded must be split the same way.
 func Segmented() impls.Impl {
@@ -43,7 +43,6 @@ type segmentedLock struct {
 }
 
 var (
-	_ impls.Lock      = (*segmentedLock)(nil)
 	_ impls.Prober    = (*segmentedLock)(nil)
 	_ impls.Segmenter = (*segmentedLock)(nil)
 )

@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setNX is the first lock of every article: SETNX to take it, DEL to give it back. It excludes; its defect
+// SetNX is the first lock of every article: SETNX to take it, DEL to give it back. It excludes; its defect
 // is that nothing frees the key of a holder that died.
 func SetNX() impls.Impl {
 	return impls.Impl{

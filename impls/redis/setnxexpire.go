@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setNXExpire is SETNX with a lease that is set by a second command. Its defects: a client that dies between
+// SetNXExpire is SETNX with a lease that is set by a second command. Its defects: a client that dies between
 // the two leaves a key that never expires, and the plain DEL deletes whoever's key is there.
 func SetNXExpire() impls.Impl {
 	return impls.Impl{

@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setPX takes the lock and its lease in one command, and gives it back with a plain DEL. Its defect: a
+// SetPX takes the lock and its lease in one command, and gives it back with a plain DEL. Its defect: a
 // holder that comes back after its lease deletes the key of whoever holds it by then.
 func SetPX() impls.Impl {
 	return impls.Impl{

@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setPXGetDel gives each grant a token and compares it in the client before it deletes. Its defect: the
+// SetPXGetDel gives each grant a token and compares it in the client before it deletes. Its defect: the
 // comparison and the deletion are two steps, and the key may become another's between them.
 func SetPXGetDel() impls.Impl {
 	return impls.Impl{

@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setPXLua is the lock that the Redis documentation recommends for one server: a token of its own for each
+// SetPXLua is the lock that the Redis documentation recommends for one server: a token of its own for each
 // grant, and a release that compares and deletes in one script. What is left is that a lease can run out
 // under a holder that does not notice.
 func SetPXLua() impls.Impl {

@@ -14,7 +14,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// setPXWait is set-px-lua that grants only what a replica has acknowledged, by WAIT after SET. It narrows
+// SetPXWait is set-px-lua that grants only what a replica has acknowledged, by WAIT after SET. It narrows
 // the window in which a failover loses the lock; it does not close it, because the replica that is promoted
 // need not be the one that acknowledged, and because one that is cut off is told of no release.
 func SetPXWait() impls.Impl {

@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// sharedToken is an article's lock whose token stands in one field of the lock object, which all threads
+// SharedToken is an article's lock whose token stands in one field of the lock object, which all threads
 // share. Its defect is kept: every try overwrites the field, also one that is refused, and a release
 // compares the field, not the token of the grant. A holder whose field was overwritten does not delete its
 // key, which then stays until its lease is over; one whose process was granted last deletes for others too.
@@ -42,10 +42,7 @@ type sharedTokenLock struct {
 	field string     // the token of the last try, whoever's and for whatever key
 }
 
-var (
-	_ impls.Lock   = (*sharedTokenLock)(nil)
-	_ impls.Prober = (*sharedTokenLock)(nil)
-)
+var _ impls.Prober = (*sharedTokenLock)(nil)
 
 func (l *sharedTokenLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {

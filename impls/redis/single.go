@@ -27,10 +27,7 @@ type simple struct {
 	release func(single, context.Context, impls.Grant) error
 }
 
-var (
-	_ impls.Lock   = (*simple)(nil)
-	_ impls.Prober = (*simple)(nil)
-)
+var _ impls.Prober = (*simple)(nil)
 
 // openSimple returns how to open a lock that consists of an attempt and a release.
 func openSimple(attempt func(single, context.Context, impls.Request) (impls.Grant, error), release func(single, context.Context, impls.Grant) error) func(impls.Env) (impls.Lock, error) {

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,23 +10,24 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// subscriptions are the channels that the waiters of one process listen to, on one connection. A channel is
-// subscribed to while somebody waits. One goroutine reads, from the first waiter until Close.
+// subscriptions are the channels that the waiters of one process listen to, on one connection. A channel is subscribed to
+// while somebody waits. One goroutine reads, from the first waiter until close.
 type subscriptions struct {
-	pubsub *redis.PubSub
-	turn   chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
+	pubsub   *redis.PubSub
+	turn     chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
+	life     context.Context
+	end      context.CancelFunc
+	listened chan struct{} // closed when the reader has ended
 
 	mu        sync.Mutex
 	of        map[string]*subscription
 	listening bool
-	closing   chan struct{}
-	listened  chan struct{} // closed when the reader has ended
 }
 
 // subscription is one channel. A message wakes one waiter of the process, as a semaphore does.
 type subscription struct {
 	channel string
-	closing <-chan struct{}
+	life    context.Context
 	ready   chan struct{} // closed when the server has confirmed it
 	woken   chan struct{} // capacity 1: a message that no waiter has taken
 
@@ -36,8 +36,9 @@ type subscription struct {
 }
 
 func newSubscriptions(client redis.UniversalClient) *subscriptions {
+	life, end := context.WithCancel(context.Background())
 	return &subscriptions{pubsub: client.Subscribe(context.Background()), turn: make(chan struct{}, 1),
-		of: map[string]*subscription{}, closing: make(chan struct{}), listened: make(chan struct{})}
+		of: map[string]*subscription{}, life: life, end: end, listened: make(chan struct{})}
 }
 
 // join has the process listen to a channel until as many have left as joined. It returns nil where the
@@ -60,12 +61,12 @@ func (s *subscriptions) join(ctx context.Context, channel string) *subscription 
 func (s *subscriptions) enter(channel string) (c *subscription, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed() {
+	if s.life.Err() != nil {
 		return nil, false
 	}
 	c, there := s.of[channel]
 	if !there {
-		c = &subscription{channel: channel, closing: s.closing, ready: make(chan struct{}), woken: make(chan struct{}, 1)}
+		c = &subscription{channel: channel, life: s.life, ready: make(chan struct{}), woken: make(chan struct{}, 1)}
 		s.of[channel] = c
 	}
 	c.waiters++
@@ -100,7 +101,7 @@ func (s *subscriptions) drop(c *subscription) {
 func (s *subscriptions) listen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening || s.closed() {
+	if s.listening || s.life.Err() != nil {
 		return
 	}
 	s.listening = true
@@ -114,7 +115,7 @@ func (s *subscriptions) listen() {
 const reconnectPause = 100 * time.Millisecond
 
 func (s *subscriptions) read() {
-	for !s.closed() {
+	for s.life.Err() == nil {
 		message, err := s.pubsub.Receive(context.Background())
 		switch m := message.(type) {
 		case *redis.Subscription:
@@ -125,18 +126,8 @@ func (s *subscriptions) read() {
 			s.wake(m.Channel)
 		}
 		if err != nil {
-			s.pause()
+			waiting.Pause(s.life, reconnectPause)
 		}
-	}
-}
-
-// pause waits a little, or until it is over.
-func (s *subscriptions) pause() {
-	timer := time.NewTimer(reconnectPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.closing:
 	}
 }
 
@@ -169,21 +160,10 @@ func (s *subscriptions) wake(channel string) {
 	}
 }
 
-func (s *subscriptions) closed() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
-	}
-}
-
 // close has waiters and reader end.
 func (s *subscriptions) close() {
 	s.mu.Lock()
-	if !s.closed() {
-		close(s.closing)
-	}
+	s.end()
 	s.mu.Unlock()
 	s.pubsub.Close() // the reader's connection
 }
@@ -196,14 +176,7 @@ func (s *subscriptions) ended() error {
 	if !listening {
 		return nil
 	}
-	timer := time.NewTimer(waiting.CloseTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.listened:
-		return nil
-	case <-timer.C:
-		return errors.New("the reader of a subscription did not end")
-	}
+	return endedSoon(s.listened, "the reader of a subscription did not end")
 }
 
 // confirmed waits until the server has confirmed the subscription, or for so long in vain. False means that
@@ -231,7 +204,7 @@ func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost t
 		}
 	case <-late:
 	case <-ctx.Done():
-	case <-c.closing:
+	case <-c.life.Done():
 		return false
 	}
 	return ctx.Err() == nil

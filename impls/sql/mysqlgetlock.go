@@ -12,7 +12,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// mysqlGetLock is the lock that the database itself offers: GET_LOCK, held by a session until that gives it back or
+// MySQLGetLock is the lock that the database itself offers: GET_LOCK, held by a session until that gives it back or
 // ends. It needs no table and no lease, and nobody but the holder's own server ends it. What is left is that the holder
 // has to notice when its session is gone, and the server when its holder is.
 func MySQLGetLock() impls.Impl {

@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// mysqlRow is the lock that every article on databases has: a unique index, of which a row can be inserted once. It
+// MySQLRow is the lock that every article on databases has: a unique index, of which a row can be inserted once. It
 // excludes, and it is on disk; its defect is that nothing deletes the row of a holder that died.
 func MySQLRow() impls.Impl {
 	return impls.Impl{
@@ -35,10 +35,7 @@ func MySQLRow() impls.Impl {
 
 type mysqlRowLock struct{ rows }
 
-var (
-	_ impls.Lock   = (*mysqlRowLock)(nil)
-	_ impls.Prober = (*mysqlRowLock)(nil)
-)
+var _ impls.Prober = (*mysqlRowLock)(nil)
 
 func (l *mysqlRowLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.acquire(ctx, req, impls.Unbounded, "INSERT INTO "+lockTable+" (name, token) VALUES (?, ?)")

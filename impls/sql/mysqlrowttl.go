@@ -9,7 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// mysqlRowTTL is the row with a lease: it says when it ends by the server's clock, and whoever asks after that takes it
+// MySQLRowTTL is the row with a lease: it says when it ends by the server's clock, and whoever asks after that takes it
 // over, in one statement. What is left is that a lease can run out under a holder that does not notice.
 func MySQLRowTTL() impls.Impl {
 	return impls.Impl{
@@ -33,7 +33,6 @@ func MySQLRowTTL() impls.Impl {
 type mysqlRowTTLLock struct{ rows }
 
 var (
-	_ impls.Lock    = (*mysqlRowTTLLock)(nil)
 	_ impls.Renewer = (*mysqlRowTTLLock)(nil)
 	_ impls.Prober  = (*mysqlRowTTLLock)(nil)
 )

@@ -17,7 +17,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// postgresAdvisory is an advisory lock of PostgreSQL's, held by a session until that gives it back or ends: the same
+// PostgresAdvisory is an advisory lock of PostgreSQL's, held by a session until that gives it back or ends: the same
 // bargain as MySQL's GET_LOCK.
 func PostgresAdvisory() impls.Impl {
 	return impls.Impl{

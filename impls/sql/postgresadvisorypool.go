@@ -15,7 +15,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// postgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of
+// PostgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of
 // connections, as any other statement. The release comes to a session that holds nothing, is told so, and nobody reads
 // that. And a session that holds is granted again, whoever asks through it. A real pool hands out the same connection
 // again while there is no load, so that this shows late; here the connections take turns.

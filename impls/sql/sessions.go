@@ -67,7 +67,7 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		sent := time.Now()
 		granted, err := ask(ctx, wait, func(ctx context.Context) (bool, error) { return s.take(ctx, l.Env.Prefix+req.Key, wait) })
 		if granted {
-			g := impls.Grant{Token: fmt.Sprintf("%s.%d", s.id(), l.grants.Add(1)), SentAfter: sent.Sub(start)}
+			g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: fmt.Sprintf("%s.%d", s.id(), l.grants.Add(1)), SentAfter: sent.Sub(start)}
 			var hold impls.Hold
 			if hold, err = l.KeepOpen(s, g, max(req.TTL, minPeriod), s.ping); err == nil {
 				return hold, nil

@@ -18,7 +18,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// etcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session,
+// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session,
 // so that two who share a session share the lock: here a hold has a session of its own, which waits for the next hold
 // after it.
 //
@@ -71,10 +71,7 @@ type etcdSession struct {
 	ttl time.Duration
 }
 
-var (
-	_ impls.Lock    = (*etcdMutexes)(nil)
-	_ lease.Session = (*etcdSession)(nil)
-)
+var _ lease.Session = (*etcdSession)(nil)
 
 // Alive reports whether the session lives, as far as its client knows.
 func (s *etcdSession) Alive(context.Context) bool { return isOpen(s.Done()) }
@@ -159,21 +156,17 @@ func (l *etcdMutexes) withdraw(ctx context.Context, s *etcdSession, err error) e
 }
 
 func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {
-	h, first, found := l.holds.take(g)
-	if !found {
-		return fmt.Errorf("%w: no such mutex", impls.ErrNotHeld)
+	h, first, err := l.holds.take(g)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
-	err := h.Unlock(ctx)
+	err = notHeld(h.Unlock(ctx), concurrency.ErrLockReleased)
 	switch {
-	case errors.Is(err, concurrency.ErrLockReleased):
-		err = fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
-	case err != nil:
-		go h.session.Close() // it ends by itself where that is not heard
-		return err
-	}
-	if first {
+	case err != nil && !errors.Is(err, impls.ErrNotHeld):
+		go h.session.Close() // it ends by itself if that is not heard
+	case first:
 		l.Put(h.session)
 	}
 	return err

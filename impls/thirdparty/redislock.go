@@ -16,7 +16,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// redisLock is github.com/bsm/redislock as its documentation shows it: it tries once by default, and who is to wait asks
+// Redislock is github.com/bsm/redislock as its documentation shows it: it tries once by default, and who is to wait asks
 // again each 500 ms, until a deadline.
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
@@ -26,7 +26,7 @@ func Redislock() impls.Impl {
 				expect.Holds("the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion"))))
 }
 
-// redisLockTuned is redislock for a lock that is wanted by many and held for a moment. A pause that doubles would be for
+// RedislockTuned is redislock for a lock that is wanted by many and held for a moment. A pause that doubles would be for
 // those who waited longest the longest.
 func RedislockTuned() impls.Impl {
 	return redisLockImpl("redislock-tuned", 5*time.Millisecond,
@@ -52,10 +52,7 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-var (
-	_ impls.Lock   = (*redisLockLock)(nil)
-	_ impls.Prober = (*redisLockLock)(nil)
-)
+var _ impls.Prober = (*redisLockLock)(nil)
 
 func openRedisLock(env impls.Env, pause time.Duration) (impls.Lock, error) {
 	if err := env.WantOne(); err != nil {
@@ -113,15 +110,11 @@ func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.H
 }
 
 func (l *redisLockLock) Release(ctx context.Context, g impls.Grant) error {
-	held, _, found := l.holds.take(g)
-	if !found {
-		return fmt.Errorf("%w: nothing was obtained", impls.ErrNotHeld)
+	held, _, err := l.holds.take(g)
+	if err != nil {
+		return err
 	}
-	err := held.Release(ctx)
-	if errors.Is(err, redislock.ErrLockNotHeld) {
-		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
-	}
-	return err
+	return notHeld(held.Release(ctx), redislock.ErrLockNotHeld)
 }
 
 func (l *redisLockLock) Close() error { return l.UniversalClient.Close() }

@@ -19,37 +19,31 @@ import (
 	"lockbench/impls/redis"
 )
 
-// redSync is github.com/go-redsync/redsync at its default settings: RedLock, on as many servers as it is given. It asks
+// Redsync is github.com/go-redsync/redsync at its default settings: RedLock, on as many servers as it is given. It asks
 // 32 times, with 50 to 250 ms between, and then gives up, however long its caller would wait.
 //
 // What it answers where it gives up does not tell a refusal from an answer that was not read. What its connections were
 // answered does, which is why they are looked at here.
 func Redsync() impls.Impl {
-	return redSyncImpl("redsync", 250*time.Millisecond,
-		"go-redsync/redsync v4 at its defaults: SET NX on a majority, asked for 32 times, 50 to 250 ms apart",
-		func(env impls.Env) pace {
-			return pace{32, func() time.Duration { return between(env, 50*time.Millisecond, 250*time.Millisecond) }}
-		})
+	return redSyncImpl("redsync", 32, 50*time.Millisecond, 250*time.Millisecond,
+		"go-redsync/redsync v4 at its defaults: SET NX on a majority, asked for 32 times, 50 to 250 ms apart")
 }
 
-// redSyncTuned is redsync for a lock that is wanted by many and held for a moment: it asks again soon, and until its
+// RedsyncTuned is redsync for a lock that is wanted by many and held for a moment: it asks again soon, and until its
 // caller gives up.
 func RedsyncTuned() impls.Impl {
-	return redSyncImpl("redsync-tuned", 10*time.Millisecond,
-		"go-redsync/redsync v4 for short holds: asked for until the caller gives up, 2 to 10 ms apart",
-		func(env impls.Env) pace {
-			return pace{math.MaxInt32, func() time.Duration { return between(env, 2*time.Millisecond, 10*time.Millisecond) }}
-		})
+	return redSyncImpl("redsync-tuned", math.MaxInt32, 2*time.Millisecond, 10*time.Millisecond,
+		"go-redsync/redsync v4 for short holds: asked for until the caller gives up, 2 to 10 ms apart")
 }
 
-func redSyncImpl(name string, backOff time.Duration, doc string, paced func(impls.Env) pace) impls.Impl {
+func redSyncImpl(name string, tries int, least, most time.Duration, doc string) impls.Impl {
 	const because = "SET NX is atomic on the server, and the value of each lock is random"
 	return impls.Impl{
-		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: backOff, Doc: doc,
+		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: most, Doc: doc,
 		Expect: slices.Concat(expect.Excludes(because),
 			expect.Holds("its scripts delete nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
 			leased(expect.Violated), expect.PromiseOutlived()),
-		Open: func(env impls.Env) (impls.Lock, error) { return openRedSync(env, paced(env)) },
+		Open: func(env impls.Env) (impls.Lock, error) { return openRedSync(env, tries, least, most) },
 	}
 }
 
@@ -68,37 +62,25 @@ func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expect
 		expect.ComparedRelease())
 }
 
-// pace is how often redsync asks, and the pause before it asks again.
-type pace struct {
-	tries int
-	pause func() time.Duration
-}
-
-// between is a random time.
-func between(env impls.Env, least, most time.Duration) time.Duration {
-	return least + time.Duration(env.Rand.Int64N(int64((most-least)/time.Millisecond)))*time.Millisecond
-}
-
 type redSyncLock struct {
 	redis.Nodes
 	env   impls.Env
 	pools []redsyncredis.Pool
-	pace  pace
+	tries int
+	least time.Duration // the pauses between two attempts
+	most  time.Duration
 	life  context.Context
 	end   context.CancelFunc
 }
 
-var (
-	_ impls.Lock   = (*redSyncLock)(nil)
-	_ impls.Prober = (*redSyncLock)(nil)
-)
+var _ impls.Prober = (*redSyncLock)(nil)
 
-func openRedSync(env impls.Env, p pace) (impls.Lock, error) {
+func openRedSync(env impls.Env, tries int, least, most time.Duration) (impls.Lock, error) {
 	if len(env.Nodes) == 0 {
 		return nil, errors.New("want at least 1 server, got 0")
 	}
 	nodes, err := redis.ConnectDefault(env)
-	l := &redSyncLock{Nodes: nodes, env: env, pace: p}
+	l := &redSyncLock{Nodes: nodes, env: env, tries: tries, least: least, most: most}
 	l.life, l.end = context.WithCancel(context.Background())
 	for _, n := range nodes {
 		l.pools = append(l.pools, goredis.NewPool(n.UniversalClient))
@@ -117,7 +99,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	l.env.Tally.Attempt()
 	pools, heard := overheard(l.pools)
 	mine := impls.Token(l.env.Rand)
-	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.pace.tries),
+	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.tries),
 		redsync.WithRetryDelayFunc(l.again), redsync.WithGenValueFunc(func() (string, error) { return mine, nil }))
 	wait := req.Wait
 	if wait <= 0 {
@@ -145,7 +127,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 // again is called between two attempts.
 func (l *redSyncLock) again(int) time.Duration {
 	l.env.Tally.Attempt()
-	return l.pace.pause()
+	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
 }
 
 // refused is a definite no where every server that was asked said so, or took back what it had granted.

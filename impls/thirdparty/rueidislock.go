@@ -18,7 +18,7 @@ import (
 	"lockbench/impls/redis"
 )
 
-// rueidisLock is github.com/redis/rueidis/rueidislock at its default settings: two of three keys, on however many
+// Rueidislock is github.com/redis/rueidis/rueidislock at its default settings: two of three keys, on however many
 // servers there are. Redis tells those who wait, and the holder, of each change of a key (client side caching), and the
 // library extends a lease when half of it is over.
 //
@@ -31,7 +31,7 @@ func Rueidislock() impls.Impl {
 			expect.Observed(rueidisForgets, "progress")))
 }
 
-// rueidisLockTuned is rueidislock as its documentation recommends it for one Redis of version 7.0.5 or later.
+// RueidislockTuned is rueidislock as its documentation recommends it for one Redis of version 7.0.5 or later.
 func RueidislockTuned() impls.Impl {
 	return rueidisLockImpl("rueidislock-tuned", "rueidislock v1.0.79 for one Redis: one key (KeyMajority 1), not told of its own changes (NoLoopTracking)",
 		func(o *rueidislock.LockerOption) { o.KeyMajority, o.NoLoopTracking = 1, true },
@@ -77,7 +77,7 @@ type rueidisLockLock struct {
 	holds *objects[rueidisHold]
 
 	mu      sync.Mutex // guards what follows; never held across a command
-	lockers map[time.Duration]rueidislock.Locker
+	lockers map[time.Duration]*connection
 	closed  bool
 }
 
@@ -103,40 +103,38 @@ func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls
 			return by(ctx, "tcp", addr)
 		}
 	}
-	l := &rueidisLockLock{env: env, tune: tune, to: to, holds: newObjects[rueidisHold](), lockers: map[time.Duration]rueidislock.Locker{}}
+	l := &rueidisLockLock{env: env, tune: tune, to: to, holds: newObjects[rueidisHold](), lockers: map[time.Duration]*connection{}}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
 
-// locker is the one for a lease. It connects when there is none yet.
+// connection is a locker that connects when it is first used.
+type connection struct {
+	open func() (rueidislock.Locker, error)
+}
+
+// locker returns the one for a lease.
 func (l *rueidisLockLock) locker(ttl time.Duration) (rueidislock.Locker, error) {
 	l.mu.Lock()
-	known := l.lockers[ttl]
-	l.mu.Unlock()
-	if known != nil {
-		return known, nil
+	defer l.mu.Unlock()
+	c := l.lockers[ttl]
+	switch {
+	case l.closed:
+		return nil, impls.ErrClosed
+	case c == nil:
+		o := rueidislock.LockerOption{KeyPrefix: l.env.Prefix + "rueidislock", ClientOption: l.to, KeyValidity: ttl}
+		l.tune(&o)
+		c = &connection{sync.OnceValues(func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) })}
+		l.lockers[ttl] = c
 	}
-	o := rueidislock.LockerOption{KeyPrefix: l.env.Prefix + "rueidislock", ClientOption: l.to, KeyValidity: ttl}
-	l.tune(&o)
-	made, err := rueidislock.NewLocker(o)
+	l.mu.Unlock()
+	made, err := c.open()
+	l.mu.Lock()
+	if err != nil && l.lockers[ttl] == c {
+		delete(l.lockers, ttl) // the next acquire tries again
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
-	}
-	l.mu.Lock()
-	known = l.lockers[ttl]
-	if known == nil && !l.closed {
-		l.lockers[ttl] = made
-	}
-	closed := l.closed
-	l.mu.Unlock()
-	if known != nil || closed {
-		made.Close()
-	}
-	switch {
-	case closed:
-		return nil, impls.ErrClosed
-	case known != nil:
-		return known, nil
 	}
 	return made, nil
 }
@@ -195,8 +193,10 @@ func (l *rueidisLockLock) Close() error {
 	lockers := l.lockers
 	l.lockers = nil
 	l.mu.Unlock()
-	for _, locker := range lockers {
-		locker.Close()
+	for _, c := range lockers {
+		if locker, err := c.open(); err == nil {
+			locker.Close()
+		}
 	}
 	l.end()
 	return nil

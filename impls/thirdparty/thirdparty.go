@@ -4,6 +4,8 @@ package thirdparty
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -35,17 +37,28 @@ func (o *objects[T]) keep(token string, object T) {
 	o.held[token] = object
 }
 
-// take finds what a grant was, and whether it is given back for the first time.
-func (o *objects[T]) take(g impls.Grant) (object T, first, found bool) {
+// take returns what a grant was, and whether it is given back for the first time.
+func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if object, found = o.held[g.Token]; found {
+	if object, first = o.held[g.Token]; first {
 		delete(o.held, g.Token)
 		o.spent[g.Key] = spent[T]{g.Token, object}
-		return object, true, true
+		return object, true, nil
 	}
 	s := o.spent[g.Key]
-	return s.object, false, s.token == g.Token && g.Token != ""
+	if g.Token == "" || s.token != g.Token {
+		err = fmt.Errorf("%w: nothing was granted", impls.ErrNotHeld)
+	}
+	return s.object, false, err
+}
+
+// notHeld adds ErrNotHeld to an error by which a library says so.
+func notHeld(err error, said ...error) error {
+	if slices.ContainsFunc(said, func(s error) bool { return errors.Is(err, s) }) {
+		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
+	}
+	return err
 }
 
 // all are those that were not given back.
@@ -55,7 +68,7 @@ func (o *objects[T]) all() []T {
 	return slices.Collect(maps.Values(o.held))
 }
 
-// waiting is the life of a hold that is being asked for: it ends with the caller's context, and when the patience is
+// attempt is the life of a hold that is being asked for: it ends with the caller's context, and when the patience is
 // over, but only until the lock is granted. A library may bind a hold to the context that it was asked for with.
 type attempt struct {
 	context.Context

@@ -3,7 +3,6 @@ package thirdparty
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -18,7 +17,7 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// zkLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and nothing that
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and nothing that
 // would end a wait but the end of its connection. So each hold has a connection of its own, which waits for the next
 // hold after it, and is closed where somebody gives up.
 //
@@ -71,10 +70,7 @@ type zkClient struct {
 	over chan struct{} // closed when the session is known to have ended
 }
 
-var (
-	_ impls.Lock    = (*zkLocks)(nil)
-	_ lease.Session = (*zkClient)(nil)
-)
+var _ lease.Session = (*zkClient)(nil)
 
 func (c *zkClient) Alive(context.Context) bool { return isOpen(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
@@ -158,28 +154,24 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 
 // Release bounds what the library does not.
 func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
-	h, first, found := l.holds.take(g)
-	if !found {
-		return fmt.Errorf("%w: no such lock", impls.ErrNotHeld)
+	h, first, err := l.holds.take(g)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- h.Unlock() }()
-	var err error
 	select {
 	case err = <-unlocked:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+	err = notHeld(err, zk.ErrNotLocked, zk.ErrNoNode)
 	switch {
-	case errors.Is(err, zk.ErrNotLocked), errors.Is(err, zk.ErrNoNode):
-		err = fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
-	case err != nil:
+	case err != nil && !errors.Is(err, impls.ErrNotHeld):
 		l.Drop(h.client)
-		return err
-	}
-	if first {
+	case first:
 		l.Put(h.client)
 	}
 	return err

@@ -66,7 +66,7 @@ func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl t
 	}
 }
 
-// quietZK drops what the client library says of servers that it cannot reach: each error is returned as well.
+// Silent drops what the client library says of servers that it cannot reach: each error is returned as well.
 type Silent struct{}
 
 func (Silent) Printf(string, ...any) {}

@@ -15,7 +15,7 @@ import (
 	"lockbench/impls/lease"
 )
 
-// zooKeeper is the lock of ZooKeeper's own recipes: each request is a node with a number that rises, which goes with
+// Queue is the lock of ZooKeeper's own recipes: each request is a node with a number that rises, which goes with
 // its session, and the lowest holds. Each waits for the node just before its own, so that a release wakes one. The
 // node's name has random bits in it: where the answer to its creation is lost, it is looked for on the next
 // connection, and nothing is left in the queue that nobody knows of.
@@ -54,7 +54,6 @@ type zooKeeperLock struct {
 }
 
 var (
-	_ impls.Lock   = (*zooKeeperLock)(nil)
 	_ impls.Prober = (*zooKeeperLock)(nil)
 	_ lease.Place  = (*place)(nil)
 )

@@ -4,7 +4,7 @@ import (
 	"lockbench/impls"
 )
 
-// zooKeeperHerd is zookeeper as it is often written: everybody who waits watches the queue itself rather than the one
+// Herd is zookeeper as it is often written: everybody who waits watches the queue itself rather than the one
 // before. It is as safe, and each release wakes all of them, of whom all but one look in vain.
 func Herd() impls.Impl {
 	i := Queue()
