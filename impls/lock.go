@@ -1,26 +1,43 @@
-// Package impls holds the locks: one file each, all behind the one interface Lock, all in the table All
-// with what each is expected to do and why. Some are defective on purpose, exactly as they are found in
-// articles and in the wild; their package comments and expectations say so.
+// Package impls defines what a lock is: the interface Lock, the Request and the Grant, the Env that a lock is opened in,
+// and Impl, which describes a lock and what it is expected to do. The locks themselves are in packages by store; package
+// catalog has the table of all of them. Some are defective on purpose, exactly as they are found in articles and in the
+// wild; their comments and expectations say so.
 //
-// The same code runs on a real server and in virtual time. It therefore uses time, context and what its
-// Env gives, and nothing else of the world: no global randomness, no goroutine that outlives its hold,
-// and no mutex that is held across a sleep or a command.
+// The same code runs on a real server and in virtual time. It therefore uses time, context and its Env, and nothing else
+// of the world: no global randomness, no goroutine that outlives its lock, and no mutex that is held across a sleep or a
+// command.
 package impls
 
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"net"
+	"fmt"
 	"time"
 )
 
-// ErrBusy and ErrNotHeld are definite: the operation had no effect. Every other error of a lock is
-// indeterminate, that is, the operation may or may not have taken effect.
+// ErrBusy and ErrNotHeld are definite: the operation had no effect. Every other error of a lock is indeterminate: the
+// operation may or may not have taken effect.
 var (
 	ErrBusy    = errors.New("busy")
 	ErrNotHeld = errors.New("not held")
+	ErrClosed  = errors.New("the lock is closed")
 )
+
+// CheckTTL refuses a TTL that a server would round to nothing.
+func CheckTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("ttl %v: want at least 1ms", ttl)
+	}
+	return nil
+}
+
+// Affected returns ErrNotHeld if a release or renewal affected nothing in the store.
+func Affected(n int64, err error) error {
+	if err == nil && n == 0 {
+		return ErrNotHeld
+	}
+	return err
+}
 
 // Unbounded is the validity of a grant whose lock states no end for it.
 const Unbounded time.Duration = -1
@@ -82,99 +99,4 @@ type Segmenter interface {
 type Prober interface {
 	// Probe returns the token in the store ("" if the key is free) and the time it has left (Unbounded: no end).
 	Probe(ctx context.Context, key string) (token string, left time.Duration, err error)
-}
-
-// Env is all that a lock knows of the world.
-type Env struct {
-	Nodes   []string // URLs of the servers; they may have passwords in them, so they stand in no error
-	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
-	Prefix  string   // of every key, so that runs do not disturb each other
-	Process int
-	Params  map[string]string
-	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the network
-	Rand    *rand.Rand                                                        // safe for concurrent use
-
-	// Renewed, where it is set, is told of every renewal that the lock makes by itself, when its answer was
-	// read: the grant with the validity promised anew, and the time from the call of its Acquire to the
-	// sending of this renewal. The error is nil (confirmed), ErrNotHeld (definitely refused) or indeterminate.
-	Renewed func(g Grant, sent time.Duration, err error)
-
-	Tally *Tally // nil: nobody wants to know
-}
-
-// Impl is a lock of the table: how to open it, and what it is expected to do.
-type Impl struct {
-	Name           string
-	Doc            string        // one sentence
-	Store          string        // what it talks to: "redis", "mysql", ..., or "" for nothing
-	Deployment     string        // the usual one: single, replica, five or three; "" without a store
-	Control        bool          // it is here for its defect, beside the lock that does without it
-	Peer           bool          // a library of others, as its users call it: tried where it is named
-	Tracks         bool          // it has its server track keys, which no emulator does, so that there is no virtual time for it
-	Reentrant      bool          // it is meant to grant again to the owner that holds
-	Renews         bool          // it renews by itself while it is held
-	Session        bool          // it is held by a session of its store, and gone when that ends
-	TwoSteps       bool          // its acquire is two commands
-	TwoStepRelease bool          // its release is a comparison and a deletion, one after the other
-	Notifies       bool          // its waiters are told by pub/sub
-	ExactTry       bool          // it claims to answer "busy" only while somebody holds
-	Lease          time.Duration // the longest lease that is asked of it; 0: any
-	Shortest       time.Duration // the shortest lease that is asked of it to show what it does; 0: any
-	Late           time.Duration // so much after a lease its store may still keep what it held; 0: nothing to speak of
-	BackOff        time.Duration // the longest pause between two tries of a waiter
-	Fences         bool          // it mints fencing tokens
-	Expect         []Expectation
-	Open           func(Env) (Lock, error) // one per process; nil for a lock that is a program
-	Worker         []string                // the program and its arguments
-}
-
-// Situation is where a lock is looked at.
-type Situation struct {
-	Workload   string
-	Special    bool // the workload takes the lock beyond what every use of it expects
-	Fault      string
-	Deployment string
-	Processes  int
-}
-
-// Expected is what is expected of this lock in a situation. What is said of the deployment or of the workload
-// itself goes before what is said of all; of a special workload only what is said of itself counts.
-func (i Impl) Expected(s Situation) []Expectation {
-	var out []Expectation
-	said := map[string]bool{}
-	for _, on := range []string{s.Deployment, ""} {
-		for _, of := range []string{s.Workload, ""} {
-			for _, e := range i.Expect {
-				if e.Deployment != on || e.Workload != of || e.Fault != s.Fault || s.Processes < e.Processes ||
-					said[e.Property] || of == "" && s.Special {
-					continue
-				}
-				said[e.Property] = true
-				out = append(out, e)
-			}
-		}
-	}
-	return out
-}
-
-// Verdict is what is expected of a property.
-type Verdict string
-
-const (
-	Holds  Verdict = "holds"  // a claim
-	Breaks Verdict = "breaks" // a control that must be caught
-	Open   Verdict = "open"   // measured, decides nothing
-)
-
-// Expectation says how a property is expected to come out under a fault, and why.
-type Expectation struct {
-	Property string
-	Workload string // "": every workload that is not special
-	Fault    string
-	// Deployment is the one that it is said of; "": every one of which nothing else is said.
-	Deployment string
-	Verdict    Verdict
-	Because    string
-	// Processes is how many processes it takes to show it; with fewer the property is open.
-	Processes int
 }

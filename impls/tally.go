@@ -1,6 +1,8 @@
 package impls
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+)
 
 // Tally counts what a lock does by itself, for whoever wants to know. Nil counts nothing.
 type Tally struct{ attempts, wasted atomic.Int64 }

@@ -11,11 +11,8 @@ func Claims(lock impls.Impl, w Workload, fault, deployment string, p Params) []h
 	var claims []histories.Claim
 	for _, e := range lock.Expected(impls.Situation{Workload: w.Name, Special: w.Special, Fault: fault, Deployment: deployment, Processes: p.Processes}) {
 		claim := histories.Claim{Property: e.Property, Because: e.Because}
-		switch {
-		case e.Verdict == impls.Holds:
-			claim.Expected = histories.Holds
-		case e.Verdict == impls.Breaks && p.Clients > 1:
-			claim.Expected = histories.Breaks
+		if e.Verdict != histories.Breaks || p.Clients > 1 {
+			claim.Expected = e.Verdict
 		}
 		claims = append(claims, claim)
 	}

@@ -8,13 +8,13 @@ import (
 	"os/signal"
 	"syscall"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
-	impls.Quiet()
+	redislocks.Quiet()
 	os.Exit(cli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }

@@ -9,8 +9,10 @@
 package worker
 
 import (
+	"cmp"
 	"time"
 
+	"lockbench/histories"
 	"lockbench/impls"
 )
 
@@ -49,11 +51,18 @@ type Ready struct {
 
 // Expect is what a worker claims of itself, or admits.
 type Expect struct {
-	Property string        `json:"property"`
-	Fault    string        `json:"fault,omitempty"`    // none where it is left out
-	Workload string        `json:"workload,omitempty"` // every one that is not special where it is left out
-	Verdict  impls.Verdict `json:"verdict"`
-	Because  string        `json:"because,omitempty"`
+	Property string `json:"property"`
+	Fault    string `json:"fault,omitempty"`    // none where it is left out
+	Workload string `json:"workload,omitempty"` // every one that is not special where it is left out
+	Verdict  string `json:"verdict"`            // holds, breaks or open
+	Because  string `json:"because,omitempty"`
+}
+
+// Expectation returns what a worker claims as a lock states it.
+func (e Expect) Expectation() (impls.Expectation, error) {
+	var verdict histories.Expectation
+	err := verdict.UnmarshalText([]byte(e.Verdict))
+	return impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: cmp.Or(e.Fault, "none"), Verdict: verdict, Because: e.Because}, err
 }
 
 // The capabilities of a worker, beyond acquire, release, ping, read, write and append.

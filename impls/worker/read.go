@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"lockbench/impls"
 )
 
 // speakOnly is what to tell whoever wrote something else to the standard output.
@@ -46,7 +44,7 @@ func ReadReady(text []byte) (Ready, error) {
 		}
 	}
 	for _, e := range r.Expect {
-		if e.Property == "" || !slices.Contains([]impls.Verdict{impls.Holds, impls.Breaks, impls.Open}, e.Verdict) {
+		if _, err := e.Expectation(); err != nil || e.Property == "" {
 			return r, fmt.Errorf("its first line expects %q of %q: want a property, and holds, breaks or open", e.Verdict, e.Property)
 		}
 	}

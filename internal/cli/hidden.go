@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/impls/worker"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/shop"
@@ -91,7 +92,7 @@ func storeCommand() *cobra.Command {
 }
 
 func lockNamed(name string) (impls.Impl, error) {
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		if l.Name == name {
 			return l, nil
 		}
@@ -113,7 +114,7 @@ func aboutLock(o worker.Open) (worker.About, error) {
 	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
 	for _, e := range l.Expect {
 		if e.Deployment == "" {
-			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict, Because: e.Because})
+			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict.String(), Because: e.Because})
 		}
 	}
 	return about, err

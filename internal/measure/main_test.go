@@ -6,14 +6,14 @@ import (
 	"os"
 	"testing"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/world/builtin"
 	"lockbench/internal/world/servers"
 )
 
 // TestMain is also a server of the stores that are Go modules.
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)

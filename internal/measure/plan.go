@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
@@ -117,7 +118,7 @@ func (p *Plan) cells(s *suites.Section, how string, remote servers.Remote) (cell
 		return nil, nil, fmt.Errorf("unknown fault %q", s.Fault)
 	}
 	for _, l := range s.Locks {
-		lock, ok := find(impls.All(), l.Name, func(i impls.Impl) string { return i.Name })
+		lock, ok := find(catalog.All(), l.Name, func(i impls.Impl) string { return i.Name })
 		if !ok {
 			return nil, nil, fmt.Errorf("unknown lock %q", l.Name)
 		}
@@ -183,7 +184,7 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	}
 	switch name {
 	case "none", "local-mutex":
-		lock, _ := find(impls.All(), name, func(i impls.Impl) string { return i.Name })
+		lock, _ := find(catalog.All(), name, func(i impls.Impl) string { return i.Name })
 		p.locks[name] = lock
 		p.pair(p.subject(bench.Subject{Name: name, Lock: name, Role: bench.Floor, Doc: lock.Doc}), at)
 	case "bare":
@@ -214,8 +215,8 @@ func (p *Plan) again() {
 
 // controls adds those of the bench itself.
 func (p *Plan) controls() {
-	ref, _ := find(impls.All(), reference, func(i impls.Impl) string { return i.Name })
-	none, _ := find(impls.All(), "none", func(i impls.Impl) string { return i.Name })
+	ref, _ := find(catalog.All(), reference, func(i impls.Impl) string { return i.Name })
+	none, _ := find(catalog.All(), "none", func(i impls.Impl) string { return i.Name })
 	at := func(id string, shape bench.Point) int {
 		shape.ID, shape.Section, shape.Workload, shape.Fault = controls+"-"+id, controls, "contend", faults.None().Name
 		shape.TTLNS, shape.Arrivals = int64(10*time.Second), cmp.Or(shape.Arrivals, bench.Closed)

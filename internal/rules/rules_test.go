@@ -18,7 +18,7 @@ import (
 // link between the half that measures and the half that judges.
 var mayImport = map[string][]string{
 	"histories":         {},
-	"impls":             {},
+	"impls":             {"histories"}, // what is expected of a lock is stated in the terms of the record
 	"workloads":         {"histories", "impls"},
 	"checker":           {"histories"},
 	"reports/stats":     {},

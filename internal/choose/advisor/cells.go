@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
@@ -38,7 +39,7 @@ func Stages() []Stage {
 // Cells are what a stage tries of some options.
 func (s Stage) Cells(n decision.Needs, options []decision.Option) []trial.Cell {
 	var all []trial.Cell
-	table := impls.All()
+	table := catalog.All()
 	for _, o := range options {
 		if o.Kind != decision.ALock {
 			continue

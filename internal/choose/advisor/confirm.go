@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
@@ -28,7 +29,7 @@ func Confirming(_ decision.Needs, l *decision.LeaseAdvice) []trial.Cell {
 	if l == nil || len(l.Points) == 0 {
 		return nil
 	}
-	lock, on := kept{lock: l.Option}.in(impls.All())
+	lock, on := kept{lock: l.Option}.in(catalog.All())
 	return ConfirmCells(lock, on, l.Points)
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/choose/requirements"
 	"lockbench/workloads"
@@ -113,7 +113,7 @@ func TestSpecial(t *testing.T) {
 func TestChoices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range choices() {
-		impl, _ := k.in(impls.All())
+		impl, _ := k.in(catalog.All())
 		if seen[k.lock] {
 			t.Errorf("%s stands twice", k.lock)
 		}

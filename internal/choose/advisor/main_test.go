@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
+	redislocks "lockbench/impls/redis"
 	"lockbench/impls/worker"
 )
 
 // TestMain is also the worker: such processes are this test program again.
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -39,7 +41,7 @@ func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
 }
 
 func findLock(name string) (impls.Impl, error) {
-	all := impls.All()
+	all := catalog.All()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
 		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)

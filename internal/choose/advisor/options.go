@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 )
 
@@ -65,7 +67,7 @@ func Options(n decision.Needs) []decision.Option {
 		{Name: string(decision.Compare), Kind: decision.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
 		{Name: string(decision.Row), Kind: decision.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
 	}
-	table := impls.All()
+	table := catalog.All()
 	for _, k := range choices() {
 		if impl, on := k.in(table); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
 			all = append(all, k.option(impl, on))
@@ -101,7 +103,7 @@ func (k kept) option(i impls.Impl, on string) decision.Option {
 	o := decision.Option{Name: k.lock, Kind: decision.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease, Peer: i.Peer,
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff)}
 	for _, e := range i.Expect {
-		if e.Verdict == impls.Breaks {
+		if e.Verdict == histories.Breaks {
 			o.Claims = append(o.Claims, decision.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment,
 				Verdict: string(e.Verdict), Because: e.Because})
 		}
@@ -112,7 +114,7 @@ func (k kept) option(i impls.Impl, on string) decision.Option {
 // Stores are where the locks that can be chosen stand: store, or store@deployment.
 func Stores() []string {
 	var all []string
-	table := impls.All()
+	table := catalog.All()
 	for _, k := range choices() {
 		impl, on := k.in(table)
 		places := []string{impl.Store}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/stats"
@@ -25,7 +27,7 @@ var measuredOf = map[string][4]float64{
 // world is evidence in which everything came out as the table of locks expects, and that has been measured as above.
 func world(n decision.Needs, options []decision.Option) decision.Evidence {
 	e := decision.Evidence{Sources: []decision.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
-	table := impls.All()
+	table := catalog.All()
 	for _, o := range options {
 		if o.Kind != decision.ALock {
 			continue
@@ -57,7 +59,7 @@ func expected(n decision.Needs, o decision.Option, impl impls.Impl) []decision.F
 			}
 			for _, want := range impl.Expected(situation) {
 				f.Property = want.Property
-				f.Observed = map[impls.Verdict]checker.Observed{impls.Holds: checker.Held, impls.Breaks: checker.Violated}[want.Verdict]
+				f.Observed = map[histories.Expectation]checker.Observed{histories.Holds: checker.Held, histories.Breaks: checker.Violated}[want.Verdict]
 				list = append(list, f)
 			}
 			if c.Fault.Name == decision.LongestPause {

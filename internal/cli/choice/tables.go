@@ -6,6 +6,7 @@ import (
 
 	"lockbench/checker/properties"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/scenarios"
@@ -22,7 +23,7 @@ type Table[T any] struct {
 
 // The tables.
 var (
-	Locks      = Table[impls.Impl]{"lock", impls.All, describeLock}
+	Locks      = Table[impls.Impl]{"lock", catalog.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
 	Faults     = Table[faults.Fault]{"fault", faults.All, func(f faults.Fault) (string, string) { return f.Name, f.Doc }}
 	Properties = Table[properties.Property]{"property", properties.All, func(p properties.Property) (string, string) { return p.Name, p.Doc }}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/simulate/explore"
@@ -129,7 +129,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 func (x *exploration) subjects() ([]explore.Subject, error) {
 	names := x.locks
 	if len(names) == 0 {
-		for _, l := range impls.OnRedis() {
+		for _, l := range catalog.OnRedis() {
 			if l.Store != "" && !l.Peer {
 				names = append(names, l.Name)
 			}

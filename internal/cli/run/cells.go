@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
@@ -89,7 +90,7 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 		return nil, nil
 	}
 	if len(wanted) == 0 {
-		locks = impls.Own()
+		locks = catalog.Own()
 	} else if locks, err = choice.Locks.Choose(wanted...); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/trial"
 )
 
@@ -34,8 +35,8 @@ func TestPeersAreChosenByName(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("of %q: %q, want %q", c.named, got, c.want)
 		}
-		if c.named == nil && len(locks) != len(impls.Own()) {
-			t.Errorf("%d locks without a name, want %d", len(locks), len(impls.Own()))
+		if c.named == nil && len(locks) != len(catalog.Own()) {
+			t.Errorf("%d locks without a name, want %d", len(locks), len(catalog.Own()))
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"lockbench/impls"
+	"lockbench/histories"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
@@ -25,11 +25,11 @@ type claims struct {
 }
 
 type claim struct {
-	Property string        `json:"property"`
-	Fault    string        `json:"fault"`    // "none" where it is left out
-	Workload string        `json:"workload"` // what shows the property where it is left out
-	Verdict  impls.Verdict `json:"verdict"`
-	Because  string        `json:"because"`
+	Property string `json:"property"`
+	Fault    string `json:"fault"`    // "none" where it is left out
+	Workload string `json:"workload"` // what shows the property where it is left out
+	Verdict  string `json:"verdict"`
+	Because  string `json:"because"`
 }
 
 // claimsReader tells what is wrong in a file of claims.
@@ -112,7 +112,7 @@ func (r claimsReader) checkOne(c *claim, path string) error {
 		{"property", c.Property, choice.Properties.Names()},
 		{"fault", c.Fault, choice.Faults.Names()},
 		{"workload", c.Workload, choice.Workloads.Names()},
-		{"verdict", string(c.Verdict), []string{string(impls.Holds), string(impls.Breaks), string(impls.Open)}},
+		{"verdict", c.Verdict, []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}},
 	} {
 		at := path + "." + f.field
 		switch {

@@ -90,7 +90,9 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 func (c claims) expectations() []impls.Expectation {
 	var out []impls.Expectation
 	for _, one := range c.Claims {
-		out = append(out, impls.Expectation{Property: one.Property, Workload: one.Workload, Fault: one.Fault, Verdict: one.Verdict, Because: one.Because})
+		var verdict histories.Expectation
+		_ = verdict.UnmarshalText([]byte(one.Verdict)) // it was checked when the claims were read
+		out = append(out, impls.Expectation{Property: one.Property, Workload: one.Workload, Fault: one.Fault, Verdict: verdict, Because: one.Because})
 	}
 	return out
 }

@@ -40,7 +40,11 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
 	for _, e := range ready.Expect {
-		own.Expect = append(own.Expect, impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: cmp.Or(e.Fault, "none"), Verdict: e.Verdict, Because: e.Because})
+		claimed, err := e.Expectation()
+		if err != nil {
+			return own, err
+		}
+		own.Expect = append(own.Expect, claimed)
 	}
 	return own, nil
 }

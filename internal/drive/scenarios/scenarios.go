@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/workloads"
@@ -53,7 +54,7 @@ func (p Part) cell(lock string) (c trial.Cell, err error) {
 	if workload == "" {
 		workload = "counter"
 	}
-	if c.Lock, err = named(impls.All(), lock, func(l impls.Impl) string { return l.Name }); err != nil {
+	if c.Lock, err = named(catalog.All(), lock, func(l impls.Impl) string { return l.Name }); err != nil {
 		return c, err
 	}
 	if c.Fault, err = named(faults.All(), fault, func(f faults.Fault) string { return f.Name }); err != nil {

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 )
@@ -94,9 +96,9 @@ func TestEveryFaultIsActedOut(t *testing.T) {
 		}
 	}
 	missing := map[string]bool{}
-	for _, l := range impls.Own() {
+	for _, l := range catalog.Own() {
 		for _, e := range l.Expect {
-			if (e.Verdict == impls.Breaks || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
+			if (e.Verdict == histories.Breaks || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
 				missing[said(l, e)] = true
 			}
 		}

@@ -18,11 +18,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/world/children"
 )
 
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	os.Exit(m.Run())
 }
 

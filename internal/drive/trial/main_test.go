@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
+	redislocks "lockbench/impls/redis"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/builtin"
@@ -17,7 +19,7 @@ import (
 // TestMain is also the worker, the shop, and a server of the stores that are Go modules: such processes are this test
 // program again.
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		if err := worker.Serve(os.Stdin, os.Stdout, aboutNamed, openNamed); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -64,7 +66,7 @@ func openLock(lock string, env impls.Env) (impls.Lock, error) {
 }
 
 func findLock(name string) (impls.Impl, error) {
-	all := impls.All()
+	all := catalog.All()
 	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
 	if i < 0 {
 		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)

@@ -13,6 +13,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
@@ -24,7 +25,7 @@ func BenchmarkRecordingShare(b *testing.B) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		b.Skip("redis-server is not on the PATH: apt install redis-server")
 	}
-	all := impls.OnRedis()
+	all := catalog.OnRedis()
 	lua := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "set-px-lua" })]
 	t := trial{Setting: Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell: Cell{Lock: lua}}
 	t.Params.Keys, t.Params.Spread = 4096, workloads.Uniform

@@ -13,6 +13,7 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/servers"
@@ -144,7 +145,7 @@ func TestSplitStockSellsFaster(t *testing.T) {
 // sham grants everything to everybody.
 func sham() impls.Impl {
 	return impls.Impl{Name: "sham", Store: servers.Redis, Deployment: servers.Single,
-		Open: func(impls.Env) (impls.Lock, error) { return impls.All()[0].Open(impls.Env{}) }}
+		Open: func(impls.Env) (impls.Lock, error) { return catalog.All()[0].Open(impls.Env{}) }}
 }
 
 // TestOversold: a shop whose lock excludes nobody sells more than there is, and the record shows it.

@@ -16,6 +16,7 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
 	"lockbench/workloads"
@@ -242,14 +243,14 @@ func tooManyMissed(cells []*soakCell) string {
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
 	all := []*soakCell{underSentinels(n)} // first, since it takes longest
-	for _, l := range impls.Own() {
+	for _, l := range catalog.Own() {
 		if l.Store != "" && servers.Missing(l.Store) != nil {
 			continue // CI requires those that it installs; there is none of MongoDB to be had
 		}
 		var claiming []*soakCell
 		cells := faultyCells(l)
 		for _, c := range cells {
-			if slices.Contains(best, l.Name) && c.expects(impls.Holds) {
+			if slices.Contains(best, l.Name) && c.expects(histories.Holds) {
 				claiming = append(claiming, c)
 			}
 		}
@@ -260,7 +261,7 @@ func soakCells(n int) []*soakCell {
 			}
 		}
 		for _, c := range cells {
-			if c.expects(impls.Breaks) {
+			if c.expects(histories.Breaks) {
 				c.trials = max(c.trials, n/5, 1)
 			}
 			if c.trials > 0 {
@@ -296,7 +297,7 @@ func faultyCells(l impls.Impl) []*soakCell {
 	return cells
 }
 
-func (c *soakCell) expects(v impls.Verdict) bool {
+func (c *soakCell) expects(v histories.Expectation) bool {
 	return slices.ContainsFunc(c.Lock.Expected(impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name,
 		Deployment: c.On(), Processes: 3}), func(e impls.Expectation) bool { return e.Verdict == v })
 }

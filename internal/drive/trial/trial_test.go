@@ -14,7 +14,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
 	"lockbench/workloads"
@@ -31,7 +31,7 @@ func TestEachCell(t *testing.T) {
 	s.Params.Duration = 200 * time.Millisecond
 	var mu sync.Mutex
 	caught := map[string]bool{}
-	plan, _ := Fitting(Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
+	plan, _ := Fitting(Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
 		// Of what the race detector can find one workload has enough; and one shows that a lock works on another store
 		// than Redis: the comparison itself drives them all.
@@ -123,7 +123,7 @@ func TestWritingFails(t *testing.T) {
 		t.Skip("there is no /dev/full, a disk that is always full, on this system")
 	}
 	tr := trial{Setting: Setting{Run: "test", Params: workloads.Defaults()}, dir: t.TempDir(), granted: new(atomic.Int64),
-		Cell: Cell{Lock: impls.All()[0], Workload: contend(), Fault: faults.All()[0]}}
+		Cell: Cell{Lock: catalog.All()[0], Workload: contend(), Fault: faults.All()[0]}}
 	tr.Params.Duration = time.Minute
 	if err := os.Symlink("/dev/full", tr.historyFile()); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func (s *slow) Write(b []byte) (int, error) {
 }
 
 func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
-	for _, c := range Plan(impls.All(), workloads.All(), []faults.Fault{faults.None()}) {
+	for _, c := range Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}) {
 		if c.Workload.Reentrant && !c.Lock.Reentrant {
 			t.Errorf("%s does not apply", c)
 		}
@@ -187,7 +187,7 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 // TestUsual: a shop is driven with the locks that show its forms, and under no fault.
 func TestUsual(t *testing.T) {
 	var got []string
-	for _, c := range Usual(Plan(impls.All(), workloads.All(), faults.All())) {
+	for _, c := range Usual(Plan(catalog.All(), workloads.All(), faults.All())) {
 		if c.Workload.Served {
 			got = append(got, c.Dir())
 		}

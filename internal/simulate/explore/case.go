@@ -15,6 +15,7 @@ import (
 	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
@@ -62,7 +63,7 @@ func (c Case) Trial() (sim.Trial, error) {
 }
 
 // locks is the table of locks, made once: a search asks for one each time.
-var locks = sync.OnceValue(impls.All)
+var locks = sync.OnceValue(catalog.All)
 
 func lockNamed(name string) (impls.Impl, error) {
 	all := locks()

@@ -121,23 +121,23 @@ func claims(t sim.Trial) []histories.Claim {
 		for _, s := range t.Plan.Steps {
 			names := kinds(s, t)
 			if len(names) == 0 {
-				worst.Verdict = impls.Open
+				worst.Verdict = histories.MeasuredOnly
 			}
 			for _, name := range names {
 				e := expected(t, name, property)
 				switch {
-				case applies(name, t) && (e.Verdict == impls.Breaks || e.Verdict != impls.Holds && worst.Verdict == impls.Holds):
+				case applies(name, t) && (e.Verdict == histories.Breaks || e.Verdict != histories.Holds && worst.Verdict == histories.Holds):
 					worst = e
 				}
 			}
 		}
 		if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
-			worst.Verdict = impls.Open
+			worst.Verdict = histories.MeasuredOnly
 		}
 		switch worst.Verdict {
-		case impls.Holds:
+		case histories.Holds:
 			all = append(all, claim)
-		case impls.Breaks: // it may, which is no control: whether it comes about depends on the plan
+		case histories.Breaks: // it may, which is no control: whether it comes about depends on the plan
 			all = append(all, histories.Claim{Property: property, Because: worst.Because})
 		}
 	}
@@ -164,7 +164,7 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
 	if i < 0 {
-		return impls.Expectation{Property: property, Verdict: impls.Open}
+		return impls.Expectation{Property: property, Verdict: histories.MeasuredOnly}
 	}
 	return all[i]
 }

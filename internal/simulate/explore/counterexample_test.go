@@ -15,6 +15,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/workloads"
@@ -112,7 +113,7 @@ func TestEveryStory(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	told := 0
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		for _, f := range faults.All() {
 			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
 				continue

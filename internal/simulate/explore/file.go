@@ -11,6 +11,7 @@ import (
 
 	"lockbench/checker/properties"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/strictjson"
 	"lockbench/workloads"
 )
@@ -98,7 +99,7 @@ func Decode(text []byte) (File, error) {
 // check holds names to the tables, and what the plan speaks of to what there is.
 func (f File) check() error {
 	var locks, loads, judged []string
-	for _, l := range impls.All() {
+	for _, l := range catalog.All() {
 		locks = append(locks, l.Name)
 	}
 	for _, w := range workloads.All() {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 )
 
 // TestMain is also the exploring process: those of a pool are this test program again.
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	debug.SetGCPercent(400) // as an exploring process has it
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -36,7 +36,7 @@ func newPool(t *testing.T, how string, size int) *Pool {
 // explorable are all locks that can be explored.
 func explorable() []Subject {
 	var all []Subject
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		if s := (Subject{Lock: l.Name}); l.Store != "" && s.Refused() == nil {
 			all = append(all, s)
 		}

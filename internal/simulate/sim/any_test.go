@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -63,7 +63,7 @@ func TestAnyPlan(t *testing.T) {
 	if err != nil {
 		plans = 4
 	}
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
 		if l.Store == "" || trial.Refused() != nil {
 			continue

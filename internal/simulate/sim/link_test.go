@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/proxy"
 	"lockbench/workloads"
@@ -239,7 +240,7 @@ func TestServers(t *testing.T) {
 // TestRefused: what cannot be simulated is refused by name.
 func TestRefused(t *testing.T) {
 	var lock impls.Impl
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		if l.Name == "set-px-lua" {
 			lock = l
 		}

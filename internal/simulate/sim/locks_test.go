@@ -12,6 +12,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/workloads"
 )
 
@@ -19,7 +20,7 @@ import (
 // comes to its end, grants, leaves nothing running, and the same seed records the same history. It keeps
 // locks to what Env gives them.
 func TestEveryLockInVirtualTime(t *testing.T) {
-	for _, impl := range impls.OnRedis() {
+	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
 			if impl.Name == "set-px-wait" {
 				t.Skip("the emulator has no replication, and its WAIT waits for nothing")
@@ -46,7 +47,7 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 
 // TestRenewalInVirtualTime drives the locks that renew with holds that outlast the lease.
 func TestRenewalInVirtualTime(t *testing.T) {
-	for _, impl := range impls.OnRedis() {
+	for _, impl := range catalog.OnRedis() {
 		if !impl.Renews {
 			continue
 		}

@@ -5,11 +5,11 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
 )
 
 func TestMain(m *testing.M) {
-	impls.Quiet()
+	redislocks.Quiet()
 	debug.SetGCPercent(400) // as an exploring process has it
 	os.Exit(m.Run())
 }

@@ -8,6 +8,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 )
 
@@ -127,7 +128,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 
 // TestTurns: who has had its turns asks no more, that is no fault, and a trial in which all rest ends early.
 func TestTurns(t *testing.T) {
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {
 			continue
 		}

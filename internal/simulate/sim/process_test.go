@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -14,7 +15,7 @@ import (
 // inWorld runs f in virtual time with a world of three processes, in which every process may be stopped.
 func inWorld(t *testing.T, lock string, f func(*world)) {
 	t.Helper()
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		if l.Name != lock {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockbench/histories"
-	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestRecordIsRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px" && l.Name != "redlock" && l.Name != "fenced" {
 			continue
 		}

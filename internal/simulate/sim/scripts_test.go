@@ -16,7 +16,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"lockbench/impls"
+	"lockbench/impls/catalog"
+	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/faults"
 )
 
@@ -27,7 +28,7 @@ func TestScripts(t *testing.T) {
 	if raced {
 		states = 100
 	}
-	for _, s := range impls.Scripts() {
+	for _, s := range redislocks.Scripts() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			emulator, other := newStore(true), newStore(false)
@@ -130,7 +131,7 @@ var (
 )
 
 // arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
-func (s *store) arrange(r *rand.Rand, script impls.Script) []string {
+func (s *store) arrange(r *rand.Rand, script redislocks.Script) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
 	often := func(usual string, of ...string) string {
@@ -160,7 +161,7 @@ func (s *store) arrange(r *rand.Rand, script impls.Script) []string {
 }
 
 // arrangeLock leaves the lock free, held in one of several ways, or of another type.
-func (s *store) arrangeLock(r *rand.Rand, script impls.Script, some func(...string) string, often func(string, ...string) string) {
+func (s *store) arrangeLock(r *rand.Rand, script redislocks.Script, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
 		return
@@ -204,7 +205,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 func TestScriptsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
 		if l.Store == "" || trial.Refused() != nil {
 			continue

@@ -12,6 +12,7 @@ import (
 	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -99,7 +100,7 @@ func (t Trial) act(to *testing.T) acted {
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
-	for _, l := range impls.OnRedis() {
+	for _, l := range catalog.OnRedis() {
 		for _, f := range faults.All() {
 			for _, w := range workloads.All() {
 				for _, on := range deployments(l, f) {

@@ -1,0 +1,50 @@
+// Package catalog holds the table of all locks.
+package catalog
+
+import (
+	"slices"
+
+	"lockbench/impls"
+	"lockbench/impls/etcd"
+	"lockbench/impls/local"
+	"lockbench/impls/mongo"
+	"lockbench/impls/redis"
+	"lockbench/impls/sql"
+	"lockbench/impls/thirdparty"
+	"lockbench/impls/zookeeper"
+)
+
+// All returns every lock, from no lock at all up the ladder to the third-party locks. Each checks its parameters.
+func All() []impls.Impl {
+	all := []impls.Impl{
+		local.None(), local.Mutex(),
+		redis.SetNX(), redis.SetNXExpire(), redis.SetPX(), redis.SetPXGetDel(), redis.SharedToken(),
+		redis.ReentrantFlag(), redis.ReentrantCount(), redis.ReentrantCountFixed(), redis.BlindRenewal(),
+		redis.SetPXLua(), redis.SetPXWait(), redis.Redisson(), redis.RedissonLease(), redis.RedissonLegacy(),
+		redis.RedLock(), redis.Segmented(), redis.Fenced(), redis.FencedCounter(),
+		sql.MySQLRow(), sql.MySQLRowTTL(), sql.MySQLGetLock(), sql.PostgresAdvisory(), sql.PostgresAdvisoryPool(),
+		mongo.Lease(), mongo.Plain(), mongo.FerretDB(),
+		zookeeper.Queue(), zookeeper.Herd(), etcd.Queue(),
+		thirdparty.Redsync(), thirdparty.RedsyncTuned(), thirdparty.Redislock(), thirdparty.RedislockTuned(),
+		thirdparty.Rueidislock(), thirdparty.RueidislockTuned(), thirdparty.EtcdConcurrency(), thirdparty.ZKLock(),
+	}
+	for i, lock := range all {
+		all[i].Open = func(env impls.Env) (impls.Lock, error) {
+			if err := impls.CheckParams(env.Params); err != nil {
+				return nil, err
+			}
+			return lock.Open(env)
+		}
+	}
+	return all
+}
+
+// Own returns the locks of the table without the third-party locks.
+func Own() []impls.Impl {
+	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.Peer })
+}
+
+// OnRedis returns the locks that use Redis or no store at all: they run in virtual time and on the emulator.
+func OnRedis() []impls.Impl {
+	return slices.DeleteFunc(All(), func(i impls.Impl) bool { return i.Store != "" && i.Store != "redis" || i.Tracks })
+}

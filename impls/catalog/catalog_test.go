@@ -1,0 +1,258 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/catalog"
+	"lockbench/internal/world/servers"
+)
+
+// needRedis skips where there is no redis-server, and fails where one is required.
+func needRedis(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
+		t.Fatal("redis-server is required and not on the PATH")
+	}
+	t.Skip("redis-server is not on the PATH: apt install redis-server")
+}
+
+// eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the
+// emulator, and on a real server where one is installed.
+func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
+	for _, how := range []string{servers.Embedded, servers.Local} {
+		t.Run(how, func(t *testing.T) {
+			if how == servers.Local {
+				needRedis(t)
+			}
+			groups := map[string]*servers.Group{}
+			for _, impl := range catalog.OnRedis() {
+				for _, wait := range []string{"spin", "backoff"} {
+					if impl.Store == "" && wait == "backoff" {
+						continue
+					}
+					if why := (servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}).Supported(); why != nil && impl.Store != "" {
+						t.Run(impl.Name, func(t *testing.T) { t.Skip(why) })
+						break
+					}
+					if groups[impl.Deployment] == nil {
+						groups[impl.Deployment] = deploy(t, how, impl.Deployment)
+					}
+					t.Run(impl.Name+"/"+wait, func(t *testing.T) {
+						a, b := openTwo(t, impl, groups[impl.Deployment].Front(), wait)
+						test(t, impl, a, b)
+					})
+				}
+			}
+		})
+	}
+}
+
+// deploy starts servers that stop with the test.
+func deploy(t *testing.T, how, deployment string) *servers.Group {
+	t.Helper()
+	if how == servers.Local {
+		needRedis(t)
+	}
+	g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// openTwo opens a lock as two processes; one without a store excludes within one process only.
+func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
+	t.Helper()
+	locks := make([]impls.Lock, 2)
+	for i := range locks {
+		lock, err := impl.Open(impls.Env{Nodes: nodes, Prefix: t.Name() + ":", Process: i,
+			Params: map[string]string{"wait": wait, "segments": "1"}, Rand: impls.NewRand(1, uint64(i))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { lock.Close() })
+		locks[i] = lock
+	}
+	if impl.Store == "" {
+		return locks[0], locks[0]
+	}
+	return locks[0], locks[1]
+}
+
+// request is by a new owner each, so that a re-entrant lock does not take it for a re-entry.
+func request(owner string, wait time.Duration) impls.Request {
+	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
+}
+
+func TestTryWaitAndCancel(t *testing.T) {
+	t.Parallel() // it waits, mostly
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
+		if impl.Name == "none" {
+			return // it refuses nobody
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		h, err := a.Acquire(ctx, request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(h.Key, "k") || h.Validity == 0 {
+			t.Errorf("granted %+v", h.Grant)
+		}
+		if _, err := b.Acquire(ctx, request("try", 0)); !errors.Is(err, impls.ErrBusy) {
+			t.Errorf("try: %v, want busy", err)
+		}
+		if impl.Name == "reentrant-flag" || impl.Name == "reentrant-count" {
+			return // whoever was refused once is granted for ever: that is its defect
+		}
+		start := time.Now()
+		if _, err := b.Acquire(ctx, request("wait", 50*time.Millisecond)); err == nil {
+			t.Error("granted twice")
+		} else if waited := time.Since(start); waited < 45*time.Millisecond {
+			t.Errorf("it was to wait 50ms, and gave up after %v: %v", waited, err)
+		}
+		cancelled, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer stop()
+		if _, err := b.Acquire(cancelled, request("cancel", -1)); err == nil {
+			t.Error("granted twice")
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			h, err := b.Acquire(ctx, request("b", -1))
+			if err == nil {
+				err = b.Release(ctx, h.Grant)
+			}
+			if err != nil {
+				t.Errorf("waiting until granted: %v", err)
+			}
+		})
+		time.Sleep(20 * time.Millisecond)
+		if err := a.Release(ctx, h.Grant); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	})
+}
+
+func TestReleaseOfWhatIsNotHeld(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, _ impls.Lock) {
+		h, err := a.Acquire(t.Context(), request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Release(t.Context(), h.Grant); err != nil {
+			t.Fatal(err)
+		}
+		err = a.Release(t.Context(), h.Grant)
+		if impl.Name == "none" || impl.Name == "redisson-legacy" { // its defect: success, though nothing was there
+			if err != nil {
+				t.Errorf("a second release: %v, want success", err)
+			}
+		} else if !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a second release: %v, want not held", err)
+		}
+	})
+}
+
+// TestPlainDelete: the defect of the lower rungs is there, and who compares does not have it.
+func TestPlainDelete(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
+		if impl.Store == "" {
+			return // not a lock with one owner at a time
+		}
+		free := slices.Contains([]string{"setnx", "setnx-expire", "set-px"}, impl.Name)
+		h, err := a.Acquire(t.Context(), request("a", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := h.Grant
+		stale.Owner, stale.Token = "late", "another's"
+		if err := b.Release(t.Context(), stale); free != (err == nil) {
+			t.Errorf("release by another owner: %v", err)
+		}
+		token, left, err := a.(impls.Prober).Probe(t.Context(), h.Key)
+		if err != nil || free != (token == "") {
+			t.Errorf("the store says %q, %v, %v", token, left, err)
+		}
+	})
+}
+
+// TestReentry: the articles' defects are there, and the others balance.
+func TestReentry(t *testing.T) {
+	eachLock(t, func(t *testing.T, impl impls.Impl, a, b impls.Lock) {
+		if !impl.Reentrant {
+			return
+		}
+		frees := impl.Name == "reentrant-flag" || impl.Name == "reentrant-count"
+		outer, err1 := a.Acquire(t.Context(), request("a", 0))
+		inner, err2 := a.Acquire(t.Context(), request("a", 0))
+		err3 := a.Release(t.Context(), inner.Grant)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
+		if err != nil || frees != (token == "") {
+			t.Errorf("after the inner release the store says %q, %v", token, err)
+		}
+		if frees {
+			return
+		}
+		if token != outer.Token || outer.Depth != 1 || inner.Depth != 2 {
+			t.Errorf("the store says %q; granted %+v and %+v", token, outer.Grant, inner.Grant)
+		}
+		if _, err := b.Acquire(t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			t.Errorf("another, after the inner release: %v, want busy", err)
+		}
+		if err := a.Release(t.Context(), outer.Grant); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Acquire(t.Context(), request("b", 0)); err != nil {
+			t.Errorf("another, after the last release: %v", err)
+		}
+	})
+}
+
+// TestTable: every lock says what it is and what is expected of it, each expectation with its reason.
+func TestTable(t *testing.T) {
+	names := map[string]bool{}
+	for _, impl := range catalog.OnRedis() {
+		if names[impl.Name] || impl.Doc == "" || len(impl.Expect) == 0 {
+			t.Errorf("%s: a name of its own, a sentence and expectations are wanted", impl.Name)
+		}
+		names[impl.Name] = true
+		properties := map[string]bool{}
+		for _, e := range impl.Expect {
+			if e.Because == "" || properties[e.Property+e.Workload+e.Fault+e.Deployment] {
+				t.Errorf("%s: %s under %s: once, and with a reason", impl.Name, e.Property, e.Fault)
+			}
+			properties[e.Property+e.Workload+e.Fault+e.Deployment] = true
+		}
+	}
+}
+
+func named(t *testing.T, name string) impls.Impl {
+	t.Helper()
+	all := catalog.All()
+	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no lock %s", name)
+	}
+	return all[i]
+}

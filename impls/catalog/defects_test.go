@@ -1,0 +1,154 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockbench/impls"
+	"lockbench/impls/catalog"
+	"lockbench/internal/world/servers"
+)
+
+// bench is a server and one lock of the table that can be opened on it.
+type bench struct {
+	t     *testing.T
+	impl  impls.Impl
+	nodes []string
+}
+
+// eachNamed runs a test on some locks, all at once because they wait for leases to end: on the emulator, and
+// on a real server where one is installed.
+func eachNamed(t *testing.T, names []string, test func(bench)) {
+	for _, how := range []string{servers.Embedded, servers.Local} {
+		t.Run(how, func(t *testing.T) {
+			if how == servers.Local {
+				needRedis(t)
+			}
+			g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := g.Stop(); err != nil {
+					t.Error(err)
+				}
+			}()
+			t.Run("locks", func(t *testing.T) { // returns when all have
+				for _, impl := range catalog.OnRedis() {
+					if !slices.Contains(names, impl.Name) {
+						continue
+					}
+					t.Run(impl.Name, func(t *testing.T) {
+						t.Parallel()
+						test(bench{t, impl, g.Front()})
+					})
+				}
+			})
+		})
+	}
+}
+
+// open opens the lock as another process.
+func (b bench) open(process int, renewed func(impls.Grant, time.Duration, error)) impls.Lock {
+	b.t.Helper()
+	lock, err := b.impl.Open(impls.Env{Nodes: b.nodes, Prefix: b.t.Name() + ":", Process: process,
+		Rand: impls.NewRand(1, uint64(process)), Renewed: renewed})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { lock.Close() })
+	return lock
+}
+
+// server is a connection beside the lock's.
+func (b bench) server() *redis.Client {
+	b.t.Helper()
+	opts, err := redis.ParseURL(b.nodes[0])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c := redis.NewClient(opts)
+	b.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (b bench) key() string { return b.t.Name() + ":k" }
+
+func (b bench) acquire(l impls.Lock, owner string, ttl, wait time.Duration) impls.Hold {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	defer cancel()
+	h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: owner, TTL: ttl, Wait: wait})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return h
+}
+
+// TestOverwrittenField: a try of another thread takes the token from the holder, whose key stays.
+func TestOverwrittenField(t *testing.T) {
+	eachNamed(t, []string{"shared-token"}, func(b bench) {
+		l := b.open(0, nil)
+		h := b.acquire(l, "a", 10*time.Second, 0)
+		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			b.t.Errorf("another: %v, want busy", err)
+		}
+		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			b.t.Errorf("release: %v, want not held", err)
+		}
+		if token, _, err := l.(impls.Prober).Probe(b.t.Context(), "k"); err != nil || token != h.Token {
+			b.t.Errorf("the store says %q, %v: the key should have stayed", token, err)
+		}
+	})
+}
+
+// TestRefusedAndGranted: a marker that is set before asking, and never cleared.
+func TestRefusedAndGranted(t *testing.T) {
+	eachNamed(t, []string{"reentrant-flag", "reentrant-count"}, func(b bench) {
+		l := b.open(0, nil)
+		b.acquire(l, "a", 10*time.Second, 0)
+		if _, err := l.Acquire(b.t.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			b.t.Errorf("the first try: %v, want busy", err)
+		}
+		h := b.acquire(l, "b", 10*time.Second, 0) // though a holds
+		if err := l.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			b.t.Errorf("release: %v, want not held", err)
+		}
+	})
+}
+
+// TestLeaseThatRanOut: an owner whose lease is over does not enter again without asking.
+func TestLeaseThatRanOut(t *testing.T) {
+	eachNamed(t, []string{"reentrant-count-fixed", "redisson-lease"}, func(b bench) {
+		first, second := b.open(0, nil), b.open(1, nil)
+		h := b.acquire(first, "a", 300*time.Millisecond, 0)
+		b.acquire(second, "b", 10*time.Second, -1)
+		if _, err := first.Acquire(b.t.Context(), request("a", 0)); !errors.Is(err, impls.ErrBusy) {
+			b.t.Errorf("re-entry after the lease: %v, want busy", err)
+		}
+		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			b.t.Errorf("release after the lease: %v, want not held", err)
+		}
+	})
+}
+
+// TestLegacyRelease: a release of what has expired is a success, one of what is another's is not.
+func TestLegacyRelease(t *testing.T) {
+	eachNamed(t, []string{"redisson-legacy"}, func(b bench) {
+		first, second := b.open(0, nil), b.open(1, nil)
+		h := b.acquire(first, "a", 10*time.Second, 0)
+		b.server().Del(b.t.Context(), b.key())
+		if err := first.Release(b.t.Context(), h.Grant); err != nil {
+			b.t.Errorf("release of what is gone: %v, want success", err)
+		}
+		b.acquire(second, "b", 10*time.Second, 0)
+		if err := first.Release(b.t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			b.t.Errorf("release of what is another's: %v, want not held", err)
+		}
+	})
+}

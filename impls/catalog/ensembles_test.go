@@ -1,0 +1,387 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/catalog"
+	"lockbench/internal/world/servers"
+)
+
+// leased are the locks that are held by a session with a lease.
+var leased = []string{"zookeeper", "zookeeper-herd", "etcd"}
+
+// notBriefly leaves a test to a run without -short, such as the one without the race detector: its store takes long.
+func notBriefly(t *testing.T, store string) {
+	t.Helper()
+	if testing.Short() && store != servers.Redis {
+		t.Skip("-short: " + store + " takes long to come up")
+	}
+}
+
+// deployStore starts servers of a lock's store, which stop with the test. It skips where they are missing, and fails
+// where they are required.
+func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
+	t.Helper()
+	notBriefly(t, impl.Store)
+	if err := servers.Missing(impl.Store); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), impl.Store) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// site is a lock on servers of its own.
+type site struct {
+	*testing.T
+	impl  impls.Impl
+	group *servers.Group
+}
+
+// eachLeased runs a test on each of them, on a deployment.
+func eachLeased(t *testing.T, deployment string, test func(site)) {
+	for _, name := range leased {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == name })
+			impl := catalog.All()[i]
+			test(site{t, impl, deployStore(t, impl, deployment)})
+		})
+	}
+}
+
+// open opens the lock as another process.
+func (s site) open(process int, renewed func(impls.Grant, time.Duration, error)) impls.Lock {
+	s.Helper()
+	l, err := s.impl.Open(impls.Env{Nodes: s.group.Front(), Prefix: s.Name() + ":", Process: process,
+		Rand: impls.NewRand(1, uint64(process)), Renewed: renewed})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { l.Close() })
+	return l
+}
+
+// within bounds what a test waits for, generously.
+const within = 30 * time.Second
+
+func (s site) take(l impls.Lock, req impls.Request) impls.Hold {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), within)
+	defer cancel()
+	h, err := l.Acquire(ctx, req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return h
+}
+
+func (s site) free(l impls.Lock, h impls.Hold) {
+	s.Helper()
+	if err := l.Release(s.Context(), h.Grant); err != nil {
+		s.Error(err)
+	}
+}
+
+// TestLeasedTakesTurns: a try is refused while another holds, a waiter's patience ends, and a release lets the next in,
+// with a higher fence. What is told of the grant is true.
+func TestLeasedTakesTurns(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, request("a", 0))
+		if h.Fence <= 0 || h.Validity < 10*time.Second || h.Token == "" || h.SentAfter < 0 || h.Lost == nil {
+			s.Errorf("granted %+v", h)
+		}
+		for _, wait := range []time.Duration{0, 100 * time.Millisecond} {
+			if _, err := b.Acquire(s.Context(), request("b", wait)); !errors.Is(err, impls.ErrBusy) {
+				s.Errorf("waiting for %v: %v", wait, err)
+			}
+		}
+		if token, _, err := b.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {
+			s.Errorf("the store says %q, %v; granted was %q", token, err, h.Token)
+		}
+		var next impls.Hold
+		var all sync.WaitGroup
+		all.Go(func() { next = s.take(b, request("b", -1)) })
+		time.Sleep(50 * time.Millisecond) // so that it waits, as a rule
+		s.free(a, h)
+		all.Wait()
+		if next.Fence <= h.Fence {
+			s.Errorf("fence %d after %d", next.Fence, h.Fence)
+		}
+		s.free(b, next)
+		if token, _, err := a.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != "" {
+			s.Errorf("after all was released the store says %q, %v", token, err)
+		}
+	})
+}
+
+// TestLeasedRefusesToRelease what is not held: twice, what was never granted, another's by an old grant.
+func TestLeasedRefusesToRelease(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		before := s.take(a, request("a", 0))
+		s.free(a, before)
+		h := s.take(b, request("b", 0))
+		for _, g := range []impls.Grant{before.Grant, {Key: "k", Owner: "a", Token: "never"}} {
+			for _, l := range []impls.Lock{a, b} {
+				if err := l.Release(s.Context(), g); !errors.Is(err, impls.ErrNotHeld) {
+					s.Errorf("release of %+v: %v", g, err)
+				}
+			}
+		}
+		if token, _, err := a.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {
+			s.Errorf("the store says %q, %v", token, err)
+		}
+		s.free(b, h)
+		if err := b.Release(s.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			s.Errorf("a second release: %v", err)
+		}
+	})
+}
+
+// TestLeasedKeepsItself: a hold outlives its lease while its process lives, and says so; when its lock is closed, the
+// next is let in.
+func TestLeasedKeepsItself(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		var r told
+		a, b := s.open(0, r.renewed), s.open(1, nil)
+		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: time.Second})
+		time.Sleep(h.Validity * 2)
+		select {
+		case <-h.Lost:
+			s.Skip("a heartbeat was late: the machine is too busy to tell")
+		default:
+		}
+		sent, last, err := r.all()
+		if len(sent) < 2 || err != nil || last.Token != h.Token || last.Validity != h.Validity {
+			s.Errorf("renewals sent at %v of %+v, %v", sent, last, err)
+		}
+		if _, err := b.Acquire(s.Context(), request("b", 0)); !errors.Is(err, impls.ErrBusy) {
+			s.Errorf("after twice the lease: %v", err)
+		}
+		if err := a.Close(); err != nil {
+			s.Error(err)
+		}
+		s.free(b, s.take(b, request("b", -1)))
+	})
+}
+
+// TestLeasedNoticesLoss: where the server is not heard of, the holder knows by its own clock.
+func TestLeasedNoticesLoss(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		a := s.open(0, nil)
+		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: time.Second})
+		if err := s.group.Nodes[0].Pause(); err != nil {
+			s.Fatal(err)
+		}
+		select {
+		case <-h.Lost:
+		case <-time.After(within):
+			s.Error("the loss was never noticed")
+		}
+		if err := s.group.Nodes[0].Resume(); err != nil {
+			s.Fatal(err)
+		}
+		if err := a.Release(s.Context(), h.Grant); err != nil && !errors.Is(err, impls.ErrNotHeld) {
+			s.Errorf("release of what was lost: %v", err)
+		}
+		s.free(a, s.take(a, request("a", -1)))
+	})
+}
+
+// TestLeasedOutlivesARestart: what is held is on disk, and its session goes on.
+func TestLeasedOutlivesARestart(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: 20 * time.Second})
+		if err := s.group.Nodes[0].Restart(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		if token, _, err := b.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {
+			s.Errorf("after a restart the store says %q, %v", token, err)
+		}
+		s.free(a, h)
+		next := s.take(b, request("b", -1))
+		if next.Fence <= h.Fence {
+			s.Errorf("fence %d after %d", next.Fence, h.Fence)
+		}
+		s.free(b, next)
+	})
+}
+
+// TestZooKeeperMute: a server that takes a connection and never answers, as one does that is starting, costs a hold
+// less than its session.
+func TestZooKeeperMute(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == "zookeeper" })
+	s := site{t, catalog.All()[i], deployStore(t, catalog.All()[i], servers.Single)}
+	var mu sync.Mutex
+	var dialled []net.Conn
+	env := impls.Env{Nodes: s.group.Front(), Prefix: "mute:", Rand: impls.NewRand(1, 0)}
+	env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(dialled) == 1 {
+			addr = mute.Addr().String()
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			dialled = append(dialled, conn)
+		}
+		return conn, err
+	}
+	l, err := s.impl.Open(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	h := s.take(l, impls.Request{Key: "k", Owner: "a", TTL: 6 * time.Second})
+	mu.Lock()
+	dialled[0].Close()
+	mu.Unlock()
+	s.eventually("it was dialled", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(dialled) > 1
+	})
+	s.free(l, h)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(dialled) < 3 {
+		t.Errorf("dialled %d times, want the mute one to be the second of three", len(dialled))
+	}
+}
+
+// TestLeasedOutlivesItsLeader: a majority knows what is held.
+func TestLeasedOutlivesItsLeader(t *testing.T) {
+	eachLeased(t, servers.Three, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: 20 * time.Second})
+		if err := s.group.Depose(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		if token, _, err := b.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {
+			s.Errorf("after the loss of the leader the store says %q, %v", token, err)
+		}
+		s.free(a, h)
+		next := s.take(b, impls.Request{Key: "k", Owner: "b", TTL: 20 * time.Second, Wait: -1})
+		if next.Fence <= h.Fence {
+			s.Errorf("fence %d after %d", next.Fence, h.Fence)
+		}
+		s.free(b, next)
+	})
+}
+
+// TestHerd: of n who wait, each release wakes one of zookeeper's, and as many as have looked again of zookeeper-herd's.
+func TestHerd(t *testing.T) {
+	const waiters = 8
+	for name, enough := range map[string]func(woken float64) bool{
+		"zookeeper":      func(woken float64) bool { return woken == waiters },
+		"zookeeper-herd": func(woken float64) bool { return woken > 2*waiters },
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == name })
+			impl := catalog.All()[i]
+			s := site{t, impl, deployStore(t, impl, servers.Single)}
+			l := s.open(0, nil)
+			h := s.take(l, request("first", 0))
+			var all sync.WaitGroup
+			for w := range waiters {
+				all.Go(func() {
+					h := s.take(l, request(fmt.Sprint(w), -1))
+					time.Sleep(20 * time.Millisecond) // the others look again meanwhile
+					s.free(l, h)
+				})
+			}
+			s.eventually("all wait", func() bool { return s.watches() == waiters })
+			before := s.woken()
+			s.free(l, h)
+			all.Wait()
+			if got := s.woken() - before; !enough(got) {
+				t.Errorf("%v were woken by %d releases, with %d waiting at first", got, waiters+1, waiters)
+			}
+		})
+	}
+}
+
+// woken is how many watches have fired.
+func (s site) woken() float64 {
+	s.Helper()
+	c := s.counters()
+	return c["woken.deleted"] + c["woken.children"]
+}
+
+// watches is how many watches a ZooKeeper has set.
+func (s site) watches() int {
+	s.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.group.Nodes[0].URL(), "zookeeper://"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "mntr"); err != nil {
+		s.Fatal(err)
+	}
+	said, err := io.ReadAll(conn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, count, _ := strings.Cut(string(said), "zk_watch_count\t")
+	count, _, _ = strings.Cut(count, "\n")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s site) counters() map[string]float64 {
+	s.Helper()
+	c, err := s.group.Nodes[0].Counters(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+func (s site) eventually(what string, is func() bool) {
+	s.Helper()
+	for end := time.Now().Add(within); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.Fatalf("never came true: %s", what)
+		}
+	}
+}

@@ -1,0 +1,549 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	redislocks "lockbench/impls/redis"
+	"lockbench/internal/world/servers"
+)
+
+const shortTTL = 300 * time.Millisecond
+
+func mustAcquire(t *testing.T, l impls.Lock, owner string, ttl, wait time.Duration) impls.Hold {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: owner, TTL: ttl, Wait: wait})
+	if err != nil {
+		t.Fatalf("%s: %v", owner, err)
+	}
+	return h
+}
+
+func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
+	t.Helper()
+	if err := l.Release(t.Context(), h.Grant); err != nil {
+		t.Fatalf("%s: %v", h.Owner, err)
+	}
+}
+
+// inQueue waits until so many are queued, behind the record of the lock.
+func inQueue(t *testing.T, g *servers.Group, n int64) {
+	t.Helper()
+	c := raw(t, g.URLs()[0])
+	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
+}
+
+// record is what the store has of a hold that has a minute left, and waiting what it has of one who waits.
+func record(token string, fence int64, depth int, owner string) string {
+	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
+}
+
+func waiting(token, process, owner string) string {
+	return fmt.Sprintf("%s %s %010d %s", token, process, 5000, owner)
+}
+
+// id is what tokens and processes are called by, of one digit.
+func id(digit string) string { return strings.Repeat(digit, 32) }
+
+// asynchronously acquires, and returns where the hold or the error will be.
+func asynchronously(ctx context.Context, l impls.Lock, owner string, ttl time.Duration) <-chan any {
+	result := make(chan any, 1)
+	go func() {
+		h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: owner, TTL: ttl, Wait: -1})
+		if err != nil {
+			result <- err
+		} else {
+			result <- h
+		}
+	}()
+	return result
+}
+
+func holdOf(t *testing.T, result <-chan any) impls.Hold {
+	t.Helper()
+	select {
+	case r := <-result:
+		if h, ok := r.(impls.Hold); ok {
+			return h
+		}
+		t.Fatal(r)
+	case <-time.After(20 * time.Second):
+		t.Fatal("never granted")
+	}
+	return impls.Hold{}
+}
+
+func TestFences(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
+		inner := mustAcquire(t, a, "a", 10*time.Second, -1)
+		if inner.Fence != first.Fence || inner.Token != first.Token || first.Depth != 1 || inner.Depth != 2 {
+			t.Errorf("re-entry changed the hold: %+v, then %+v", first.Grant, inner.Grant)
+		}
+		mustRelease(t, a, inner)
+		if token, _, err := a.(impls.Prober).Probe(t.Context(), "k"); token != first.Token || err != nil {
+			t.Errorf("after the inner release the store says %q, %v", token, err)
+		}
+		mustRelease(t, a, first)
+		second := mustAcquire(t, dies, "b", shortTTL, 0)
+		dies.Close() // without a release: it expires
+		third := mustAcquire(t, a, "c", shortTTL, -1)
+		if !(first.Fence < second.Fence && second.Fence < third.Fence) {
+			t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
+		}
+	})
+}
+
+func TestFencedReleaseSaysWhy(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		mustRelease(t, a, h)
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, redislocks.ErrExpired) || !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a second release: %v", err)
+		}
+		mustAcquire(t, a, "b", 10*time.Second, 0)
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, redislocks.ErrHeldByAnother) || !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("a release of another's: %v", err)
+		}
+		if _, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Millisecond - 1}); err == nil || errors.Is(err, impls.ErrBusy) {
+			t.Errorf("a lease under 1 ms: %v", err)
+		}
+	})
+}
+
+func TestFencedRenews(t *testing.T) {
+	t.Parallel() // it waits, mostly
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		var renewals atomic.Int64
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
+			if err == nil && g.Validity == time.Second {
+				renewals.Add(1)
+			}
+		}})
+		h := mustAcquire(t, a, "a", time.Second, 0)
+		time.Sleep(2500 * time.Millisecond)
+		select {
+		case <-h.Lost:
+			t.Error("lost while its server was well")
+		default:
+		}
+		mustRelease(t, a, h)
+		n := renewals.Load()
+		time.Sleep(700 * time.Millisecond)
+		if n < 2 || renewals.Load() != n {
+			t.Errorf("%d renewals until the release, %d after", n, renewals.Load()-n)
+		}
+	})
+}
+
+func TestFencedLoss(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		lost := func(h impls.Hold, why string) {
+			t.Helper()
+			select {
+			case <-h.Lost:
+			case <-time.After(20 * time.Second):
+				t.Fatal(why + ", and nobody was told")
+			}
+		}
+		h := mustAcquire(t, a, "a", shortTTL, 0)
+		raw(t, g.URLs()[0]).Del(t.Context(), "k")
+		lost(h, "the key was deleted")
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, impls.ErrNotHeld) {
+			t.Errorf("the release of what was lost: %v", err)
+		}
+		h = mustAcquire(t, a, "a", shortTTL, 0)
+		raw(t, g.URLs()[0]).LSet(t.Context(), "k", 0, record(id("9"), h.Fence+1, 1, "b"))
+		lost(h, "it is another's")
+		if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != id("9") || left < time.Second || err != nil {
+			t.Errorf("of the other's hold is left %q for %v, %v", token, left, err)
+		}
+		raw(t, g.URLs()[0]).Del(t.Context(), "k")
+		start := time.Now()
+		h = mustAcquire(t, a, "a", time.Second, 0)
+		if err := g.Nodes[0].Kill(); err != nil {
+			t.Fatal(err)
+		}
+		lost(h, "the server is dead and the lease over")
+		if after := time.Since(start); after < time.Second/2 {
+			t.Errorf("lost %v into a lease of 1s: a server that does not answer is not yet a loss", after)
+		}
+	})
+}
+
+func TestFencedCancelledWaiter(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		goes := asynchronously(ctx, b, "goes", 10*time.Second)
+		inQueue(t, g, 1)
+		stays := asynchronously(t.Context(), b, "stays", 10*time.Second)
+		inQueue(t, g, 2)
+		cancel()
+		if err := <-goes; err != impls.ErrBusy {
+			t.Errorf("the one who went: %v", err)
+		}
+		inQueue(t, g, 1)
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, stays))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedCancelledDuringHandOver: whenever a waiter goes away, what it was granted on the way is given back.
+func TestFencedCancelledDuringHandOver(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		start := time.Now()
+		for i := range 100 {
+			h := mustAcquire(t, a, "a", 60*time.Second, -1)
+			ctx, cancel := context.WithCancel(t.Context())
+			waits := asynchronously(ctx, b, "b", 60*time.Second)
+			inQueue(t, g, 1)
+			go func() {
+				time.Sleep(time.Duration(i) * 5 * time.Microsecond)
+				cancel()
+			}()
+			mustRelease(t, a, h)
+			if h, ok := (<-waits).(impls.Hold); ok {
+				mustRelease(t, b, h)
+			}
+			cancel()
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("it took %v: a grant was not given back", took)
+		}
+	})
+}
+
+// TestFencedDeadWaiters: one whose process is gone costs nothing, one that is frozen a part of the lease.
+func TestFencedDeadWaiters(t *testing.T) {
+	t.Parallel() // it waits, mostly
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		const ttl = 20 * time.Second
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, a, "a", ttl, 0)
+		gone := asynchronously(t.Context(), dies, "gone", ttl)
+		inQueue(t, g, 1)
+		dies.Close()
+		<-gone
+		c := raw(t, g.URLs()[0])
+		frozen := c.Subscribe(t.Context(), "granted:"+id("f"))
+		defer frozen.Close()
+		if _, err := frozen.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		entries := []any{waiting(id("1"), id("d"), "gone"), "of nobody", waiting(id("2"), id("e"), "gone"), waiting(id("3"), id("f"), "frozen")}
+		if err := c.RPush(t.Context(), "k", entries...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 2})
+		waits := asynchronously(t.Context(), b, "b", ttl)
+		time.Sleep(50 * time.Millisecond)
+		start := time.Now()
+		mustRelease(t, a, h)
+		if token, _, err := b.(impls.Prober).Probe(t.Context(), "k"); token != id("3") {
+			t.Errorf("granted is %q, %v, and the first who listens is %q", token, err, id("3"))
+		}
+		mustRelease(t, b, holdOf(t, waits))
+		if took := time.Since(start); took > ttl/2 {
+			t.Errorf("the next waited %v for a frozen one, of a lease of %v", took, ttl)
+		}
+	})
+}
+
+// TestFencedLostNotice: the hold is a waiter's and nobody told it; it looks for itself.
+func TestFencedLostNotice(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+		inQueue(t, g, 1)
+		c := raw(t, g.URLs()[0])
+		entry := c.RPop(t.Context(), "k").Val()
+		token, _, _ := strings.Cut(entry, " ")
+		c.LSet(t.Context(), "k", 0, record(token, 77, 1, "b"))
+		if h := holdOf(t, waits); h.Fence != 77 || h.Token != token || h.Validity != 10*time.Second {
+			t.Errorf("granted %+v", h.Grant)
+		}
+	})
+}
+
+func TestFencedManyWaiters(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		locks := []impls.Lock{open(t, "fenced", impls.Env{Nodes: g.Front()}), open(t, "fenced", impls.Env{Nodes: g.URLs(), Process: 1})}
+		var inside, last atomic.Int64
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				l := locks[i%2]
+				h, err := l.Acquire(ctx, impls.Request{Key: "k", Owner: fmt.Sprint(i), TTL: 10 * time.Second, Wait: -1})
+				if err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+					return
+				}
+				if n, before := inside.Add(1), last.Swap(h.Fence); n != 1 || before >= h.Fence {
+					t.Errorf("%d inside, fence %d after %d", n, h.Fence, before)
+				}
+				time.Sleep(time.Millisecond)
+				inside.Add(-1)
+				if err := l.Release(ctx, h.Grant); err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		inQueue(t, g, 0)
+	})
+}
+
+// TestTokensOfAServerThatForgot: those that follow the clock go on rising, whether an acquire mints them or a release that
+// hands over; those that are counted begin again.
+func TestTokensOfAServerThatForgot(t *testing.T) {
+	for _, c := range []struct {
+		lock  string
+		rises bool
+	}{{"fenced", true}, {"fenced-counter", false}} {
+		t.Run(c.lock, func(t *testing.T) {
+			bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+				a := open(t, c.lock, impls.Env{Nodes: g.Front()})
+				b := open(t, c.lock, impls.Env{Nodes: g.Front(), Process: 1})
+				server := raw(t, g.URLs()[0])
+				last := int64(0)
+				third := func() impls.Hold { // of three, each higher than the one before
+					var h impls.Hold
+					for i := range 3 {
+						h = mustAcquire(t, a, "a", 10*time.Second, 0)
+						if h.Fence <= last {
+							t.Errorf("nothing was forgotten, and token %d follows %d", h.Fence, last)
+						}
+						if last = h.Fence; i < 2 {
+							mustRelease(t, a, h)
+						}
+					}
+					return h
+				}
+				third()
+				if err := server.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				next := mustAcquire(t, b, "b", 10*time.Second, 0)
+				if next.Fence > last != c.rises {
+					t.Errorf("an acquire minted %d after %d", next.Fence, last)
+				}
+				mustRelease(t, b, next)
+				last = next.Fence
+				h := third()
+				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+				inQueue(t, g, 1)
+				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // of a replica that lags
+					t.Fatal(err)
+				}
+				mustRelease(t, a, h)
+				if next = holdOf(t, waits); next.Fence > last != c.rises {
+					t.Errorf("a release minted %d after %d", next.Fence, last)
+				}
+			})
+		})
+	}
+}
+
+// TestATokenOfWhatWasGivenBack: a replica that takes over may have a hold still that its owner gave back before another
+// was granted the lock. Who enters it again has a token of its own.
+func TestATokenOfWhatWasGivenBack(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		server := raw(t, g.URLs()[0])
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
+		known := server.LIndex(t.Context(), "k", 0).Val()
+		mustRelease(t, a, first)
+		second := mustAcquire(t, b, "b", 10*time.Second, 0)
+		server.LSet(t.Context(), "k", 0, known)
+		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
+			t.Errorf("after %d, what had %d was granted once more with %d", second.Fence, first.Fence, third.Fence)
+		}
+	})
+}
+
+// TestFencedReleaseAfterExpiry: what nobody was granted since has its token in the store, and is not held all the same.
+func TestFencedReleaseAfterExpiry(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, dies, "a", 20*time.Millisecond, 0)
+		dies.Close()
+		eventually(t, "the lease over", func() bool {
+			token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
+			return token == "" && err == nil
+		})
+		if err := a.Release(t.Context(), h.Grant); !errors.Is(err, redislocks.ErrExpired) {
+			t.Errorf("a release of what has expired: %v", err)
+		}
+		if next := mustAcquire(t, a, "b", 10*time.Second, 0); next.Fence <= h.Fence || next.Depth != 1 {
+			t.Errorf("after %+v came %+v", h.Grant, next.Grant)
+		}
+	})
+}
+
+// TestFencedKeepsItsFence: of a lock that is free the last fence is all that is left.
+func TestFencedKeepsItsFence(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
+		c := raw(t, g.URLs()[0])
+		for want := range int64(3) {
+			h := mustAcquire(t, a, "a", 10*time.Second, 0)
+			mustRelease(t, a, h)
+			if left := c.LRange(t.Context(), "k", 0, -1).Val(); h.Fence != want+1 || len(left) != 1 || !strings.Contains(left[0], fmt.Sprintf(" %016d ", h.Fence)) {
+				t.Errorf("granted %d, and %q is left", h.Fence, left)
+			}
+			if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != "" || left != 0 || err != nil {
+				t.Errorf("it is free, and the store says %q, %v, %v", token, left, err)
+			}
+		}
+	})
+}
+
+// TestFencedQueuesOnce: who looks again stands in the queue once, also where it was taken out of it.
+func TestFencedQueuesOnce(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // it looks every 10 ms
+		inQueue(t, g, 1)
+		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
+		inQueue(t, g, 2)
+		first := c.LRange(t.Context(), "k", 1, -1).Val()
+		for range 5 { // each time both have looked again
+			c.LRem(t.Context(), "k", 0, first[1])
+			eventually(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
+		}
+		if now := c.LRange(t.Context(), "k", 1, -1).Val(); !slices.Equal(now, first) {
+			t.Errorf("queued were %q, and then %q", first, now)
+		}
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+		mustRelease(t, b, holdOf(t, other))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedUnexpected: who is granted the lock and waits no longer gives it back, if its process lives.
+func TestFencedUnexpected(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", 60*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 60*time.Second)
+		inQueue(t, g, 1)
+		_, process, _ := strings.Cut(c.PubSubChannels(t.Context(), "granted:*").Val()[0], ":")
+		entry := c.LPop(t.Context(), "k").Val()
+		c.LPush(t.Context(), "k", waiting(id("9"), process, "went"), entry)
+		start := time.Now()
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("the next waited %v for one who had gone: as long as a hand-over lasts", took)
+		}
+	})
+}
+
+// TestFencedLostAnswer: a release whose answer is lost was done, and handed over once.
+func TestFencedLostAnswer(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		var sent atomic.Int64
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return &deaf{Conn: conn, command: []byte("\r\ngranted:\r\n"), lost: &sent}, err
+		}})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		h := mustAcquire(t, a, "a", 10*time.Second, 0)
+		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
+		inQueue(t, g, 1)
+		mustRelease(t, a, h)
+		if sent.Load() < 2 {
+			t.Errorf("it asked %d times", sent.Load())
+		}
+		mustRelease(t, b, holdOf(t, waits))
+		inQueue(t, g, 0)
+	})
+}
+
+// TestFencedElse: where the key has something else nothing is granted, refused or changed.
+func TestFencedElse(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		c := raw(t, g.URLs()[0])
+		definite := func(err error) bool {
+			return err == nil || errors.Is(err, impls.ErrBusy) || errors.Is(err, impls.ErrNotHeld)
+		}
+		for _, kind := range []string{"string", "list"} {
+			c.Del(t.Context(), "k")
+			if kind == "list" {
+				c.RPush(t.Context(), "k", "x", "y", "z")
+			} else {
+				c.Set(t.Context(), "k", "x", 0)
+			}
+			before := c.Dump(t.Context(), "k").Val()
+			if h, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Second}); definite(err) {
+				t.Errorf("of a %s it was granted %+v, %v", kind, h.Grant, err)
+			}
+			if err := a.Release(t.Context(), impls.Grant{Key: "k", Token: id("a"), Depth: 1}); definite(err) {
+				t.Errorf("the release of a %s: %v", kind, err)
+			}
+			if c.Dump(t.Context(), "k").Val() != before {
+				t.Errorf("the %s was changed", kind)
+			}
+		}
+	})
+}
+
+// TestFencedMayNotPublish: a release that cannot tell the next has no effect at all.
+func TestFencedMayNotPublish(t *testing.T) {
+	g := deploy(t, servers.Local, servers.Single)
+	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+	c := raw(t, g.URLs()[0])
+	h := mustAcquire(t, a, "a", 60*time.Second, 0)
+	c.RPush(t.Context(), "k", waiting(id("1"), id("d"), "b"), waiting(id("2"), id("e"), "c"))
+	before := c.LRange(t.Context(), "k", 0, -1).Val()
+	may := func(rule string) {
+		if err := c.Do(t.Context(), "ACL", "SETUSER", "default", rule).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	may("-publish")
+	stranger := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // who asks once: a holder asks again
+	if err := stranger.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
+		t.Errorf("it was released: %v", err)
+	}
+	if after := c.LRange(t.Context(), "k", 0, -1).Val(); !slices.Equal(before, after) {
+		t.Errorf("left of %q is %q", before, after)
+	}
+	may("+publish")
+	mustRelease(t, a, h)
+}

@@ -1,0 +1,156 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/internal/world/servers"
+)
+
+// TestLeasedClosedWhileItWaits: who waits when its lock is closed does not wait on, and is not in the queue any more.
+func TestLeasedClosedWhileItWaits(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		a, b := s.open(0, nil), s.open(1, nil)
+		h := s.take(a, request("a", 0))
+		waited := make(chan error, 1)
+		go func() {
+			_, err := b.Acquire(s.Context(), request("b", -1))
+			waited <- err
+		}()
+		time.Sleep(100 * time.Millisecond) // so that it waits, as a rule
+		if err := b.Close(); err != nil {
+			s.Error(err)
+		}
+		select {
+		case err := <-waited:
+			if err == nil || errors.Is(err, impls.ErrBusy) {
+				s.Errorf("its lock is closed, and the acquire came to %v", err)
+			}
+		case <-time.After(within):
+			s.Error("it waits on")
+		}
+		s.free(a, h)
+		s.free(a, s.take(a, request("a", 5*time.Second)))
+	})
+}
+
+// onZooKeeper is the lock zookeeper on a server of its own.
+func onZooKeeper(t *testing.T) site {
+	impl := named(t, "zookeeper")
+	return site{t, impl, deployStore(t, impl, servers.Single)}
+}
+
+// TestLeasedKeysAreApart: a key whose name begins with another's and a slash is another key.
+func TestLeasedKeysAreApart(t *testing.T) {
+	eachLeased(t, servers.Single, func(s site) {
+		l := s.open(0, nil)
+		for i, keys := range [][2]string{{"a", "a/b"}, {"c/d", "c"}, {"e/f", "e%2Ff"}} {
+			for _, key := range keys {
+				h := s.take(l, impls.Request{Key: key, Owner: fmt.Sprint(i), TTL: 20 * time.Second})
+				if token, _, err := l.(impls.Prober).Probe(s.Context(), key); err != nil || token != h.Token {
+					s.Errorf("the store says %q of %s, %v", token, key, err)
+				}
+			}
+		}
+	})
+}
+
+// TestZooKeeperTryIsBounded also where nobody bounds it, and a server that had answered does not any more.
+func TestZooKeeperTryIsBounded(t *testing.T) {
+	s := onZooKeeper(t)
+	l, req := s.open(0, nil), impls.Request{Key: "k", Owner: "a", TTL: 30 * time.Second}
+	s.free(l, s.take(l, req)) // its session waits
+	if err := s.group.Nodes[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() {
+		_, err := l.Acquire(context.Background(), req)
+		over <- err
+	}()
+	select {
+	case err := <-over:
+		if err == nil || errors.Is(err, impls.ErrBusy) {
+			t.Errorf("nobody answered, and the try came to %v", err)
+		}
+	case <-time.After(within):
+		t.Error("it did not give up")
+	}
+	if err := s.group.Nodes[0].Resume(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestZooKeeperLeavesNoWatch: sessions wait for the next hold, and what they had watched is not watched any more.
+func TestZooKeeperLeavesNoWatch(t *testing.T) {
+	s := onZooKeeper(t)
+	l := s.open(0, nil)
+	var all sync.WaitGroup
+	for w := range 3 {
+		all.Go(func() {
+			for range 300 {
+				s.free(l, s.take(l, request(fmt.Sprint(w), -1)))
+			}
+		})
+	}
+	all.Wait()
+	if n := s.watches(); n != 0 {
+		t.Errorf("%d watches are left", n)
+	}
+}
+
+// TestZooKeeperShorterSession: a hold is lost where the next server gives its session less time than was promised.
+func TestZooKeeperShorterSession(t *testing.T) {
+	s := onZooKeeper(t)
+	var first net.Conn
+	var dialled atomic.Int32
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if dialled.Add(1) == 1 {
+			first = c
+			return c, err
+		}
+		return &hasty{Conn: c}, err
+	}
+	l, err := s.impl.Open(impls.Env{Nodes: s.group.Front(), Prefix: t.Name() + ":", Rand: impls.NewRand(1, 1), Dial: dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	h := s.take(l, impls.Request{Key: "k", Owner: "a", TTL: time.Minute})
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-h.Lost:
+	case <-time.After(within):
+		t.Errorf("it was promised %v, its session has a second, and the loss was not noticed", h.Validity)
+	}
+}
+
+// hasty is a connection to a server that gives sessions a second.
+type hasty struct {
+	net.Conn
+	read int
+}
+
+func (h *hasty) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	var timeout [4]byte
+	binary.BigEndian.PutUint32(timeout[:], 1000)
+	for i := range p[:n] {
+		if at := h.read + i - 8; at >= 0 && at < len(timeout) { // after the answer's length and version
+			p[i] = timeout[at]
+		}
+	}
+	h.read += n
+	return n, err
+}

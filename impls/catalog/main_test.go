@@ -1,0 +1,25 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	redislocks "lockbench/impls/redis"
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
+)
+
+// TestMain is also a server of the stores that are Go modules.
+func TestMain(m *testing.M) {
+	redislocks.Quiet()
+	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
+		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,186 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+)
+
+// Queue is the lock of etcd's own recipes: each request is a key with a lease, and the one that was created first
+// holds. Each waits for the key just before its own to go, and then sees to it that its own is still there. The key's
+// name has random bits in it, so that it is nobody else's.
+//
+// What is promised is the lease's time as etcd granted it, in whole seconds, counted from the sending of the last
+// request that kept it alive. The fence is the revision that created the key: it rises with the queue, and for as long
+// as the store keeps its data. One that is set up anew counts from the beginning, one that is restored from where its
+// copy was made.
+//
+// What is left: a process that stands still for longer than its lease holds nothing any more when it goes on, and does
+// not know. The fence stops it, where what is guarded checks it.
+func Queue() impls.Impl {
+	return impls.Impl{
+		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
+		Shortest: 2 * time.Second, Late: time.Second,
+		Doc: "keys with a lease: the first created holds, each waits for the one before its own, and the lease's end frees",
+		Expect: slices.Concat(
+			expect.Excludes("revisions are counted by the store, and the lowest key holds"),
+			expect.Holds("a release wakes who is next, and whoever is gone loses its key with its lease", "no-orphan", "progress"),
+			expect.Holds("each key is created at a revision of its own, which rise", "fencing"),
+			expect.In("misuse", expect.Holds("the key is deleted if it is the one that was granted, in one step", "owner-release")),
+			expect.In("long-hold", expect.Holds("a third into each lease it is kept alive", "lease-exclusion", "mutual-exclusion", "renewal")),
+			expect.Under("session-kill",
+				expect.Violated("the key went with the lease, and the next is granted before the holder has asked for its own", "lease-exclusion", "mutual-exclusion"),
+				expect.Holds(expect.Checked, "resource-integrity"),
+				expect.Holds("revisions rise", "fencing")),
+			expect.LeasedSession()),
+		Open: openETCD,
+	}
+}
+
+type etcdLock struct{ *lease.Sessions[*etcdSession] }
+
+var (
+	_ impls.Prober = (*etcdLock)(nil)
+	_ lease.Place  = (*place)(nil)
+)
+
+func openETCD(env impls.Env) (impls.Lock, error) {
+	config, err := Config(env)
+	if err != nil {
+		return nil, err
+	}
+	config.DialOptions = patientDial(env)
+	return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
+		return openETCDSession(ctx, config, ttl)
+	})}, nil
+}
+
+// queue returns the prefix of the keys that hold a key or wait for it, and of no other keys.
+func (l *etcdLock) queue(key string) string { return url.PathEscape(l.Env.Prefix+key) + "/" }
+
+func (l *etcdLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return l.Queue(ctx, req, func(ctx context.Context, s *etcdSession) (lease.Place, error) {
+		g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.Env.Rand)}
+		p := &place{grant: g, s: s, queue: l.queue(req.Key), waits: req.Wait != 0, life: l.Life}
+		return p, p.enter(ctx)
+	})
+}
+
+// place is a key in a queue.
+type place struct {
+	grant impls.Grant
+	s     *etcdSession
+	queue string
+	waits bool
+	first bool
+	life  context.Context // of the lock
+}
+
+func (p *place) key() string { return p.queue + p.grant.Token }
+
+// enter creates a key, which tells its fence, and whether it is the first. It does so once, however often it is sent: the
+// client library sends again if a server, or what stands in between, says that the time was over.
+func (p *place) enter(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	head := clientv3.OpGet(p.queue, clientv3.WithFirstCreate()...)
+	answer, err := p.s.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(p.key()), "=", 0)).
+		Then(clientv3.OpPut(p.key(), p.grant.Owner, clientv3.WithLease(p.s.lease)), head).
+		Else(clientv3.OpGet(p.key()), head).Commit()
+	if err != nil {
+		return err
+	}
+	p.grant.Fence = answer.Header.Revision
+	if !answer.Succeeded {
+		p.grant.Fence = answer.Responses[0].GetResponseRange().Kvs[0].CreateRevision
+	}
+	heads := answer.Responses[1].GetResponseRange().Kvs
+	p.first = len(heads) > 0 && string(heads[0].Key) == p.key()
+	return nil
+}
+
+// Await waits for the key just before its own to go, again and again, and keeps the lease alive meanwhile.
+func (p *place) Await(ctx, patient context.Context) error {
+	switch {
+	case p.first:
+		return nil
+	case !p.waits:
+		return impls.ErrBusy
+	}
+	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(p.grant.Fence-1))
+	for {
+		answer, err := p.s.get(ctx, p.queue, before...)
+		if err != nil {
+			return err
+		}
+		if len(answer.Kvs) == 0 {
+			return p.stillThere(ctx)
+		}
+		if err := p.awaitGone(ctx, patient, string(answer.Kvs[0].Key), answer.Header.Revision+1); err != nil {
+			return err
+		}
+	}
+}
+
+// stillThere checks that the key is the one that was created.
+func (p *place) stillThere(ctx context.Context) error {
+	answer, err := p.s.get(ctx, p.key())
+	if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
+		err = lease.ErrOutOfQueue
+	}
+	return err
+}
+
+// awaitGone returns when a key is gone that was there before the revision, or when the watch has ended.
+func (p *place) awaitGone(ctx, patient context.Context, key string, from int64) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	events := p.s.Watch(watching, key, clientv3.WithRev(from), clientv3.WithFilterPut())
+	for {
+		select {
+		case <-events: // an event, or the end of the watch
+			return nil
+		case <-patient.Done():
+			return impls.ErrBusy
+		case <-p.life.Done():
+			return impls.ErrClosed
+		case <-time.After(time.Until(p.s.confirmed.Add(p.s.ttl / 3))):
+			switch err := p.s.keepAlive(ctx); {
+			case errors.Is(err, impls.ErrNotHeld):
+				return lease.ErrOutOfQueue
+			case err != nil:
+				return err
+			}
+		}
+	}
+}
+
+// Grant needs to ask nothing: the key exists since it was created with its lease.
+func (p *place) Grant(context.Context) (impls.Grant, lease.Renewal, error) {
+	return p.grant, lease.Renewal{Sent: p.s.confirmed, Lasts: p.s.ttl, Renew: p.s.keepAlive}, nil
+}
+
+func (p *place) Leave(ctx context.Context) error { return p.s.remove(ctx, p.key(), p.grant.Fence) }
+
+// Release deletes the key, from another session if need be: no other key has its name and its revision.
+func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
+	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *etcdSession) error { return s.remove(ctx, l.queue(g.Key)+g.Token, g.Fence) })
+}
+
+// Probe asks for the first of the queue, and for what its lease has left.
+func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
+		token, left, err = s.first(ctx, l.queue(key))
+		return err
+	})
+	return token, left, err
+}

@@ -1,0 +1,79 @@
+// Package expect builds the expectations of a lock, so that its table reads as prose:
+//
+//	slices.Concat(
+//		expect.Excludes("SET NX is atomic"),
+//		expect.Under("holder-kill", expect.Violated("nobody deletes the key", "recovery", "no-orphan")),
+//		expect.In("misuse", expect.Holds("the release compares first", "owner-release")))
+//
+// An expectation is about the run without a fault, unless Under says otherwise.
+package expect
+
+import (
+	"slices"
+	"strings"
+
+	"lockbench/histories"
+	"lockbench/impls"
+)
+
+// Exclusion lists the properties of exclusion: as promised, as observed, and on the resource that the lock guards.
+var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
+
+// Holds expects properties to hold.
+func Holds(because string, properties ...string) []impls.Expectation {
+	return of(histories.Holds, because, properties)
+}
+
+// Violated expects properties to be violated.
+func Violated(because string, properties ...string) []impls.Expectation {
+	return of(histories.Breaks, because, properties)
+}
+
+// Observed expects nothing of properties: their results are reported and decide nothing.
+func Observed(because string, properties ...string) []impls.Expectation {
+	return of(histories.MeasuredOnly, because, properties)
+}
+
+// Excludes expects the properties of exclusion to hold.
+func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
+
+func of(verdict histories.Expectation, because string, properties []string) []impls.Expectation {
+	var out []impls.Expectation
+	for _, p := range properties {
+		out = append(out, impls.Expectation{Property: p, Fault: "none", Verdict: verdict, Because: because})
+	}
+	return out
+}
+
+// In limits expectations to a workload.
+func In(workload string, lists ...[]impls.Expectation) []impls.Expectation {
+	return each(func(e *impls.Expectation) { e.Workload = workload }, lists)
+}
+
+// On limits expectations to a deployment.
+func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
+	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
+}
+
+// Between limits expectations to runs with at least so many processes.
+func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
+	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
+}
+
+// Under limits expectations to faults, whose names are separated by spaces.
+func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
+	var out []impls.Expectation
+	for fault := range strings.FieldsSeq(faults) {
+		out = append(out, each(func(e *impls.Expectation) { e.Fault = fault }, lists)...)
+	}
+	return out
+}
+
+// each returns copies of all expectations, each changed.
+func each(change func(*impls.Expectation), lists [][]impls.Expectation) []impls.Expectation {
+	all := slices.Concat(lists...)
+	for i := range all {
+		change(&all[i])
+	}
+	return all
+}

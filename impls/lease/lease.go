@@ -1,0 +1,185 @@
+// Package lease looks after what a lock holds for a time: a Lease that the client renews, and the Sessions of servers that
+// bind a lock to a session.
+package lease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/waiting"
+)
+
+// Lease is a hold that is renewed until it is released, and that is lost when a renewal is refused or when the last
+// confirmed lease is over by this process's own clock, whatever the network does.
+type Lease struct {
+	Grant impls.Grant
+	TTL   time.Duration
+	Lost  chan struct{}
+	Depth int // how often this process holds it; guarded by the lock's mutex
+
+	start time.Time   // of its acquire
+	first *time.Timer // of the first renewal; nil if it is looked after from the beginning
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when nothing renews any more
+
+	mu    sync.Mutex // guards what follows; never held across a command
+	until time.Time  // what was last confirmed, less the drift
+	timer *time.Timer
+	over  bool // lost or released
+	left  bool // nobody looks after it any more, and it was not released before
+}
+
+// New returns a lease that ends with life at the latest; start is when its acquire was called.
+func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
+	ctx, cancel := context.WithCancel(life)
+	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
+}
+
+// Confirm extends the lease: the store granted so much from a moment after sent. It reports false if it was over already.
+func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return false
+	}
+	until := sent.Add(lasts - min(Drift(h.TTL), lasts/2))
+	if until.Before(h.until) {
+		return true
+	}
+	h.until = until
+	switch left := time.Until(until); {
+	case left <= 0: // told when it is over: lost before anybody asks to renew it
+		h.loseLocked()
+	case h.timer == nil:
+		h.timer = time.AfterFunc(left, h.expire)
+	default:
+		h.timer.Reset(left)
+	}
+	return true
+}
+
+// expire is called by the timer, which a confirmation may have overtaken.
+func (h *Lease) expire() {
+	h.mu.Lock()
+	overtaken := time.Now().Before(h.until)
+	h.mu.Unlock()
+	if !overtaken {
+		h.lose()
+	}
+}
+
+func (h *Lease) lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.loseLocked()
+	}
+}
+
+func (h *Lease) loseLocked() {
+	h.over = true
+	h.stopLocked()
+	h.cancel()
+	close(h.Lost)
+}
+
+func (h *Lease) stopLocked() {
+	if h.timer != nil { // else it was over from the first
+		h.timer.Stop()
+	}
+}
+
+// Wake has the hold looked after from its first renewal on. until then nobody is there: most holds are over before, and
+// a goroutine would have to be ended on the way of each release.
+func (h *Lease) Wake(at time.Time, lookAfter func()) {
+	h.first = time.AfterFunc(time.Until(at), lookAfter)
+}
+
+// End stops the renewal and returns when none is under way. It reports false if the hold was over before.
+func (h *Lease) End() bool {
+	h.mu.Lock()
+	held := !h.over && !h.left
+	h.over = true
+	h.stopLocked()
+	h.mu.Unlock()
+	h.cancel()
+	if h.first == nil || !h.first.Stop() {
+		<-h.done
+	}
+	return held
+}
+
+// abandoned reports, when nobody looks after the hold any more, whether that is not because of its End.
+func (h *Lease) abandoned() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-h.Lost:
+		return true
+	default:
+	}
+	h.left = !h.over
+	return h.left
+}
+
+// ExpiredBy reports whether what was last confirmed is over at a time.
+func (h *Lease) ExpiredBy(t time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !t.Before(h.until)
+}
+
+// LookAfter renews a hold a third into each lease, and again soon after a renewal without an answer. It returns when the
+// hold is over. A renewal is given up at the end of the lease; ErrNotHeld is a definite answer. One that was cut off by
+// the end of the hold is reported as well: the store may have taken it, and the hold with it may last longer.
+func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
+	defer close(h.done)
+	for h.pauseUntil(next) {
+		sent, err := h.renew(renew)
+		g := h.Grant
+		g.Validity = h.TTL
+		env.ReportRenewal(g, sent.Sub(h.start), err)
+		switch {
+		case err == nil:
+			h.Confirm(sent, h.TTL)
+			next = sent.Add(h.TTL / 3)
+		case errors.Is(err, impls.ErrNotHeld):
+			h.lose()
+		default:
+			next = time.Now().Add(max(h.TTL/30, time.Millisecond))
+		}
+	}
+	h.cancel()
+}
+
+// pauseUntil reports false if the hold is over before.
+func (h *Lease) pauseUntil(t time.Time) bool {
+	if time.Now().Before(t) { // a timer of no time at all would fire in any order with others in virtual time
+		waiting.Pause(h.ctx, time.Until(t))
+	}
+	return h.ctx.Err() == nil
+}
+
+// renew asks once, and not beyond the end of the lease.
+func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err error) {
+	h.mu.Lock()
+	until := h.until
+	h.mu.Unlock()
+	ctx, cancel := context.WithDeadline(h.ctx, until)
+	defer cancel()
+	sent = time.Now()
+	if err = ask(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, impls.ErrNotHeld) {
+		err = errUnanswered // which of the two ends was first is chance if both are due
+	}
+	return sent, err
+}
+
+var errUnanswered = errors.New("not answered before the lease was over or its hold given up")
+
+// Drift returns how far clocks may drift apart within a lease, given that servers count its end in milliseconds.
+func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }

@@ -1,0 +1,80 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// Mutex is the lock of a program that was written for one process: synchronized, sync.Mutex. Each
+// process has its own, so as many clients are inside as there are processes.
+func Mutex() impls.Impl {
+	return impls.Impl{
+		Name: "local-mutex", Control: true,
+		Doc: "a mutex in each process: exclusive in one process only",
+		Expect: slices.Concat(
+			expect.Between(2, expect.Violated("each process has a mutex of its own: two processes are two holders", expect.Exclusion...)),
+			expect.Holds("a waiter is woken by the release within its process", "progress")),
+		Open: func(impls.Env) (impls.Lock, error) { return &mutexes{of: map[string]chan struct{}{}}, nil },
+	}
+}
+
+// mutexes are channels of capacity 1, because a sync.Mutex can neither give up waiting nor sleep in
+// virtual time.
+type mutexes struct {
+	mu sync.Mutex
+	of map[string]chan struct{}
+}
+
+var _ impls.Lock = (*mutexes)(nil)
+
+func (m *mutexes) mutex(key string) chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.of[key]
+	if !ok {
+		c = make(chan struct{}, 1)
+		m.of[key] = c
+	}
+	return c
+}
+
+func (m *mutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	start := time.Now()
+	mutex := m.mutex(req.Key)
+	hold := func() (impls.Hold, error) {
+		return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, SentAfter: time.Since(start), Validity: impls.Unbounded}}, nil
+	}
+	select {
+	case mutex <- struct{}{}:
+		return hold()
+	default:
+	}
+	if req.Wait == 0 {
+		return impls.Hold{}, impls.ErrBusy
+	}
+	ctx, cancel := waiting.Limit(ctx, req.Wait)
+	defer cancel()
+	select {
+	case mutex <- struct{}{}:
+		return hold()
+	case <-ctx.Done():
+		return impls.Hold{}, impls.ErrBusy
+	}
+}
+
+func (m *mutexes) Release(_ context.Context, g impls.Grant) error {
+	select {
+	case <-m.mutex(g.Key):
+		return nil
+	default:
+		return impls.ErrNotHeld
+	}
+}
+
+func (m *mutexes) Close() error { return nil }

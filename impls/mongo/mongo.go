@@ -1,0 +1,113 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"lockbench/impls"
+	"lockbench/impls/waiting"
+)
+
+// documents is what locks share on a server that speaks MongoDB's protocol: a document for each key, and waiting by
+// asking again.
+type documents struct {
+	*mongo.Collection
+	waiting.Polling
+	env impls.Env
+}
+
+// Where the documents are; the URL may name another database.
+const (
+	lockDatabase   = "lockbench"
+	lockCollection = "lockbench_locks"
+)
+
+// goodbyeWithin bounds the end of a client whose commands are under way: their connections are closed then.
+const goodbyeWithin = time.Second
+
+// openDocuments makes a client of one server; it dials when it is first used.
+func openDocuments(env impls.Env) (documents, error) {
+	if err := env.WantOne(); err != nil {
+		return documents{}, err
+	}
+	opts := options.Client().ApplyURI(env.Nodes[0])
+	u, err := url.Parse(env.Nodes[0])
+	if err != nil || opts.Validate() != nil { // whose text quotes the URL
+		return documents{}, errors.New("the URL of a server cannot be read")
+	}
+	// What is resent after a lost reply would be answered "busy" to its own owner.
+	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
+	// It is not asked where other servers are: under faults a proxy stands in between.
+	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
+	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no bound: a full pool would be a queue in front of the lock
+	opts.SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority())
+	if env.Dial != nil {
+		opts.SetDialer(network(env.Dial))
+	}
+	client, err := mongo.Connect(opts)
+	if err != nil {
+		return documents{}, errors.New("the URL of a server asks for what its client does not offer")
+	}
+	database := strings.Trim(u.Path, "/")
+	if database == "" {
+		database = lockDatabase
+	}
+	return documents{client.Database(database).Collection(lockCollection), waiting.NewPolling(env), env}, nil
+}
+
+// network dials as an Env does.
+type network func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func (n network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return n(ctx, network, addr)
+}
+
+// named is a filter that finds the document of a key.
+func (d documents) named(key string) bson.D { return bson.D{{Key: "_id", Value: d.env.Prefix + key}} }
+
+// owned is what a document says of its owner.
+type owned struct {
+	Owner string `bson:"owner"`
+}
+
+// attempt sends a findAndModify that inserts a document if there is none, and grants if the document is the token's then.
+// A document that another has inserted meanwhile is an answer: the command had no effect.
+func (d documents) attempt(ctx context.Context, token string, validity time.Duration, filter, update any) (impls.Grant, error) {
+	var now owned
+	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
+	err := d.FindOneAndUpdate(ctx, filter, update, opts).Decode(&now)
+	if mongo.IsDuplicateKeyError(err) || err == nil && now.Owner != token {
+		err = impls.ErrBusy
+	}
+	return impls.Grant{Token: token, Validity: validity}, err
+}
+
+// deleteOne deletes the document that a filter finds.
+func (d documents) deleteOne(ctx context.Context, filter bson.D) error {
+	r, err := d.DeleteOne(ctx, filter)
+	if err != nil {
+		return err
+	}
+	return impls.Affected(r.DeletedCount, nil)
+}
+
+// Close ends the connections, and leaves the documents.
+func (d documents) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbyeWithin)
+	defer cancel()
+	if err := d.Database().Client().Disconnect(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}

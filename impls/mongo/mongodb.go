@@ -1,0 +1,71 @@
+package mongo
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// Lease is a lease in one document: whoever finds it free or expired enters a token, in one findAndModify that
+// decides by the server's clock. Its filter names the key alone, and the decision stands in the update: MongoDB allows
+// no $expr, and so no $$NOW, in the filter of an upsert.
+func Lease() impls.Impl {
+	return impls.Impl{
+		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,
+		Doc: "findAndModify of a document that is free or expired by the server's clock, with a random token, deleted by its owner only",
+		Expect: slices.Concat(
+			expect.Excludes("one findAndModify decides who enters the document, and only its owner deletes it"),
+			expect.Holds("every holder deletes its document, and what is forgotten expires", "no-orphan", "progress"),
+			expect.LateHolder("holder-stall process-pause"),
+			expect.Recovers("holder-kill holder-abandon", "the lease ends by the server's clock, whatever became of its holder"),
+			expect.Survives("slow-network partition partition-one-way server-pause", "what is not known to be granted expires, and what comes late frees nobody else's"),
+			expect.Under("server-restart", expect.Excludes("every document is on disk before it is acknowledged")),
+			expect.ComparedRelease(), expect.PromiseOutlived()),
+		Open: func(env impls.Env) (impls.Lock, error) { return openLease(env, serverClock{}) },
+	}
+}
+
+// serverClock decides by MongoDB's own clock, which counts milliseconds.
+type serverClock struct{}
+
+func end(ttl time.Duration) bson.D {
+	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ttl.Milliseconds()}}}
+}
+
+// enter changes nothing unless the document is free or expired. A document that was not there has no end, which compares
+// as before any time.
+func (serverClock) enter(named bson.D, token string, ttl time.Duration) (filter, update any) {
+	expired := bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}}
+	entered := func(field string, value any) bson.D {
+		return bson.D{{Key: "$cond", Value: bson.A{expired, value, "$" + field}}}
+	}
+	return named, bson.A{bson.D{{Key: "$set", Value: bson.D{
+		{Key: "owner", Value: entered("owner", token)}, {Key: "expires", Value: entered("expires", end(ttl))},
+	}}}}
+}
+
+func (serverClock) current() bson.E {
+	return bson.E{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}}}}
+}
+
+func (serverClock) renewal(ttl time.Duration) any {
+	return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: end(ttl)}}}}}
+}
+
+// left has the server subtract.
+func (serverClock) left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
+	var found struct {
+		Owner string `bson:"owner"`
+		Left  int64  `bson:"left"`
+	}
+	left := bson.D{{Key: "$subtract", Value: bson.A{"$expires", "$$NOW"}}}
+	err := find(options.FindOne().SetProjection(bson.D{{Key: "owner", Value: 1}, {Key: "left", Value: left}})).Decode(&found)
+	return found.Owner, time.Duration(found.Left) * time.Millisecond, err
+}

@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// BlindRenewal is an article's renewal in the background: a goroutine per grant sets the key's lease anew
+// each third of it, until the release. Its defect: it does not look whose key that is. A holder that lost
+// its key unnoticed keeps its successor's alive, also after that one has died.
+func BlindRenewal() impls.Impl {
+	return impls.Impl{
+		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
+		Doc: "SET NX PX with a token, and a PEXPIRE each third of the lease that does not look whose key it is",
+		Expect: slices.Concat(
+			expect.Excludes("SET NX is atomic, the script deletes nobody else's key, and nobody loses a key that is renewed"),
+			expect.Holds("every holder stops its renewal and deletes its key", "no-orphan", "progress"),
+			expect.Under("process-pause", expect.Violated("the process goes on, and its renewal extends the key of whoever has it by then", "renewal", "mutual-exclusion")),
+			expect.Under("holder-abandon", expect.Violated("the renewal goes on for as long as its process lives", "recovery", "no-orphan")),
+			expect.ComparedRelease(),
+			expect.In("long-hold", expect.Holds("while its process lives the holder renews in time, and the key is its own",
+				"lease-exclusion", "mutual-exclusion", "renewal"))),
+		Open: func(env impls.Env) (impls.Lock, error) {
+			s, err := openSingle(env)
+			return &blindRenewalLock{s, newRenewals()}, err
+		},
+	}
+}
+
+type blindRenewalLock struct {
+	single
+	renewals *renewals // by token
+}
+
+var _ impls.Prober = (*blindRenewalLock)(nil)
+
+func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	start := time.Now()
+	hold, err := l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.setToken(ctx, req) })
+	if err == nil {
+		l.renewals.start(hold.Token, req.TTL/3, func() bool { return l.extend(hold.Grant, start) })
+	}
+	return hold, err
+}
+
+// extend goes on whatever the server says.
+func (l *blindRenewalLock) extend(g impls.Grant, start time.Time) bool {
+	sent := time.Since(start)
+	there, err := l.pexpire(context.Background(), g.Key, g.Validity)
+	if err == nil && !there {
+		err = impls.ErrNotHeld
+	}
+	l.env.ReportRenewal(g, sent, err)
+	return true
+}
+
+// Release stops the renewal before the key is let go, so that it does not extend what is another's.
+func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
+	if err := l.renewals.stop(ctx, g.Token); err != nil {
+		return err
+	}
+	return l.deleteIfMine(ctx, g.Key, g.Token)
+}
+
+// Close stops the renewals and waits for them; the keys are left to expire.
+func (l *blindRenewalLock) Close() error {
+	l.renewals.closeAll()
+	err := l.UniversalClient.Close() // what is in flight ends with its connection
+	if late := l.renewals.wait(); err == nil {
+		err = late
+	}
+	return err
+}

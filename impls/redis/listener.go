@@ -1,0 +1,204 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"lockbench/impls"
+	"lockbench/impls/waiting"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// listener is one process's subscription to the grants that are handed to its waiters: one connection for
+// all of them, made when the first waits.
+type listener struct {
+	Node
+	id    string // of the process; its channel is named after it
+	names string // what the names of all processes' channels begin with
+	stray func(key, token string)
+
+	turn  chan struct{} // capacity 1: one opens the subscription, the others wait for that
+	ready chan struct{} // closed when the server has confirmed it
+	ended chan struct{} // closed when nobody receives any more
+	life  context.Context
+	end   context.CancelFunc
+
+	mu      sync.Mutex // guards what follows; never held across a command
+	sub     *redis.PubSub
+	waiters map[string]*waiter
+}
+
+// waiter is one that is in the queue.
+type waiter struct {
+	granted chan int64    // the fence
+	look    chan struct{} // it may have missed something
+}
+
+func newListener(n Node, id string, stray func(key, token string)) *listener {
+	life, end := context.WithCancel(context.Background())
+	return &listener{Node: n, id: id, names: n.prefix + "granted:", stray: stray, turn: make(chan struct{}, 1), ready: make(chan struct{}),
+		ended: make(chan struct{}), life: life, end: end, waiters: map[string]*waiter{}}
+}
+
+const (
+	readyWithin = time.Second     // then the question itself shall find out what is wrong
+	quietFor    = 3 * time.Second // a connection on which nothing came for so long is asked whether it lives
+	resubscribe = 50 * time.Millisecond
+)
+
+// listen returns when what is handed to this process is heard.
+func (l *listener) listen(ctx context.Context) error {
+	select {
+	case <-l.ready:
+		return nil
+	default:
+	}
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	timer := time.NewTimer(readyWithin)
+	defer timer.Stop()
+	select {
+	case <-l.ready:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *listener) open(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if l.life.Err() != nil {
+		return impls.ErrClosed
+	}
+	if l.subscription() == nil {
+		l.subscribe()
+		go l.receive()
+	}
+	return nil
+}
+
+func (l *listener) subscription() *redis.PubSub {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sub
+}
+
+// subscribe opens a new subscription in place of the one there was. Receiving from it finds out whether
+// that went well, and tries again where it did not.
+func (l *listener) subscribe() *redis.PubSub {
+	sub := l.Subscribe(l.life, l.names+l.id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub = sub; l.life.Err() != nil {
+		_ = sub.Close() // the lock was closed meanwhile
+	}
+	return sub
+}
+
+// receive ends with close.
+func (l *listener) receive() {
+	defer close(l.ended)
+	sub, quiet, confirmed := l.subscription(), false, false
+	for l.life.Err() == nil {
+		message, err := sub.ReceiveTimeout(l.life, quietFor)
+		var timeout net.Error
+		switch isQuiet := errors.As(err, &timeout) && timeout.Timeout(); {
+		case isQuiet && !quiet:
+			quiet = true
+			_ = sub.Ping(l.life) // an error shows in the next reading
+			continue
+		case isQuiet:
+			_ = sub.Close()
+			sub = l.subscribe()
+		case err != nil:
+			waiting.Pause(l.life, resubscribe)
+		}
+		quiet = false
+		switch m := message.(type) {
+		case *redis.Subscription:
+			if !confirmed {
+				confirmed = true
+				close(l.ready)
+			}
+			l.lookAll() // what was published before is gone
+		case *redis.Message:
+			l.hand(m.Payload)
+		}
+	}
+}
+
+// hand gives a grant to the waiter whose token it bears: token, fence, key.
+func (l *listener) hand(payload string) {
+	token, rest, _ := strings.Cut(payload, " ")
+	number, key, _ := strings.Cut(rest, " ")
+	fence, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return // not of a lock: anyone may publish
+	}
+	l.mu.Lock()
+	w := l.waiters[token]
+	l.mu.Unlock()
+	if w == nil {
+		l.stray(strings.TrimPrefix(key, l.prefix), token)
+		return
+	}
+	select {
+	case w.granted <- fence:
+	default:
+	}
+}
+
+func (l *listener) lookAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, token := range slices.Sorted(maps.Keys(l.waiters)) { // in an order that is the same in virtual time
+		w := l.waiters[token]
+		select {
+		case w.look <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (l *listener) register(token string) *waiter {
+	w := &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiters[token] = w
+	return w
+}
+
+func (l *listener) unregister(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiters, token)
+}
+
+// close ends the receiving and waits for it.
+func (l *listener) close() error {
+	l.end()
+	l.turn <- struct{}{} // nobody opens it any more: whoever comes next finds the life over
+	defer func() { <-l.turn }()
+	sub := l.subscription()
+	if sub == nil {
+		return nil
+	}
+	err := sub.Close()
+	<-l.ended
+	return err
+}

@@ -1,0 +1,249 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// Redisson is the lock of the Java client of that name: a hash with one field, the owner's, that counts how
+// often it is held; waiting by notification; and a watchdog that sets the lease anew each third of it, which
+// is started where no lease was asked for. Here the TTL of the request is that default lease. What is
+// left: one server, whose replica may not know of a hold, and a process that is frozen for longer than
+// the lease.
+func Redisson() impls.Impl {
+	return impls.Impl{
+		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
+		Doc:      "Redisson's lock: a hash that counts per owner, waiting by pub/sub, a watchdog that renews",
+		Notifies: true,
+		Expect: slices.Concat(redissonUsual(), expect.ComparedRelease(), watched(),
+			expect.Under("holder-stall", expect.Excludes("while its process lives the watchdog renews in time"),
+				expect.Holds("a third into each lease, and only what is its owner's", "renewal")),
+			expect.LateHolder("process-pause"),
+			silence(),
+			expect.MemoryLost("failover clock-forward server-restart eviction"),
+			expect.Recovers("holder-kill", "the watchdog dies with its process, and the lease ends"),
+			expect.Under("holder-abandon", expect.Violated("the watchdog renews for as long as its process lives", "recovery", "no-orphan")),
+			expect.Survives(badWeather, "what is not known to be granted expires, and what comes late frees nobody else's"),
+			expect.Survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
+			expect.Survives("failover-synced", "the replica that takes over has the hash and its lease"),
+			onCluster()),
+		Open: openRedisson(redissonAcquire, redissonRelease, newRenewals),
+	}
+}
+
+// redissonUsual is what the whole family is expected to do.
+func redissonUsual() []impls.Expectation {
+	return slices.Concat(
+		expect.Excludes("the script grants only what is free or the owner's own, in one step"),
+		expect.Holds("a release wakes a waiter of each process, and what is forgotten expires", "no-orphan", "progress"),
+		expect.Holds("the count stands in the store, and the key is deleted when it is 0", "reentrancy"))
+}
+
+// watched is what a watchdog is expected to do for work that outlasts the lease.
+func watched() []impls.Expectation {
+	return expect.In("long-hold", expect.Holds("while its process lives the watchdog renews in time, and only what is its owner's",
+		"lease-exclusion", "mutual-exclusion", "renewal"))
+}
+
+// redissonLock is the whole family.
+type redissonLock struct {
+	Node
+	env      impls.Env
+	id       string // of this process, a part of the owner's field
+	acquire  *redis.Script
+	release  *redis.Script
+	news     *subscriptions
+	renewals *renewals // by hold; nil: no watchdog
+
+	mu   sync.Mutex
+	held map[string]*watchedHold // what the watchdogs are for
+}
+
+// watchedHold is an outermost hold of the process and those within it.
+type watchedHold struct {
+	depth int
+	lost  chan struct{}
+}
+
+var _ impls.Prober = (*redissonLock)(nil)
+
+// openRedisson returns how to open a member of the family, which differ in their scripts and in whether they renew.
+func openRedisson(acquire, release *redis.Script, watchdog func() *renewals) func(impls.Env) (impls.Lock, error) {
+	return func(env impls.Env) (impls.Lock, error) {
+		n, err := openNode(env)
+		if err != nil {
+			return nil, err
+		}
+		return &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), acquire: acquire, release: release,
+			news: newSubscriptions(n.UniversalClient), renewals: watchdog(), held: map[string]*watchedHold{}}, nil
+	}
+}
+
+func noRenewals() *renewals { return nil }
+
+func (l *redissonLock) field(owner string) string { return l.id + ":" + owner }
+func (l *redissonLock) channel(key string) string {
+	return "redisson_lock__channel:{" + l.Key(key) + "}"
+}
+
+func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	start := time.Now()
+	ctx, cancel := waiting.Limit(ctx, req.Wait)
+	defer cancel()
+	hold, left, err := l.try(ctx, req, start)
+	if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 {
+		return hold, err
+	}
+	news := l.news.join(ctx, l.channel(req.Key))
+	if news == nil {
+		return impls.Hold{}, err // the context is over, and the last answer was no
+	}
+	defer l.news.leave(news)
+	// A release before the subscription took effect told nobody here. Hence the next try comes after it.
+	for on := news.confirmed(ctx, left); on; on = news.wait(ctx, left) {
+		hold, left, err = l.try(ctx, req, start)
+		if err == nil {
+			return hold, nil
+		}
+		if !errors.Is(err, impls.ErrBusy) {
+			news.wake() // it may have been woken, and cannot use it: another may
+			return impls.Hold{}, err
+		}
+		l.env.Tally.Wasted()
+	}
+	return impls.Hold{}, err
+}
+
+// try asks once. Where the answer is no, it tells how long the other's lease has left.
+func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Time) (impls.Hold, time.Duration, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, 0, err
+	}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
+	l.env.Tally.Attempt()
+	reply, err := l.acquire.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
+	switch {
+	case err != nil:
+		return impls.Hold{}, 0, err
+	case len(reply) != 2:
+		return impls.Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
+	case reply[0] == 0:
+		return impls.Hold{}, leaseLeft(reply[1]), impls.ErrBusy
+	}
+	g.Depth = int(reply[0])
+	return impls.Hold{Grant: g, Lost: l.watch(g, start)}, 0, nil
+}
+
+// leaseLeft reads what PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no
+// time left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
+func leaseLeft(ms int64) time.Duration {
+	if ms == -2 {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns
+// how they learn of their loss, nil without a watchdog.
+func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
+	if l.renewals == nil {
+		return nil
+	}
+	name := holdName(g)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, within := l.held[name]
+	if within && g.Depth > 1 {
+		h.depth = g.Depth
+		return h.lost
+	}
+	if within {
+		close(h.lost) // the store began to count anew, so what stood there had gone
+	}
+	h = &watchedHold{g.Depth, make(chan struct{})}
+	l.held[name] = h
+	l.renewals.start(name, g.Validity/3, func() bool { return l.extend(g, h, start) })
+	return h.lost
+}
+
+// holdName tells the holds of a process apart: those of one owner on one key are one.
+func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
+
+// extend renews once; false where the hold is lost. An error that is not definite may be a passing one.
+func (l *redissonLock) extend(g impls.Grant, h *watchedHold, start time.Time) bool {
+	sent := time.Since(start)
+	err := impls.Affected(redissonExtend.Run(context.Background(), l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
+	l.env.ReportRenewal(g, sent, err)
+	if !errors.Is(err, impls.ErrNotHeld) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[holdName(g)] == h {
+		delete(l.held, holdName(g))
+		close(h.lost)
+	}
+	return false
+}
+
+// Release stops the watchdog before the last release is sent: after it there is nothing to renew, and
+// where its answer is lost the key is left to expire.
+func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
+	if l.leftLast(g) {
+		if err := l.renewals.stop(ctx, holdName(g)); err != nil {
+			return err
+		}
+	}
+	err := l.release.Run(ctx, l.UniversalClient, []string{l.Key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
+	if errors.Is(err, redis.Nil) {
+		return impls.ErrNotHeld
+	}
+	return err
+}
+
+// leftLast counts a release, and tells whether a watchdog has nothing left to watch.
+func (l *redissonLock) leftLast(g impls.Grant) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, ok := l.held[holdName(g)]
+	if !ok {
+		return false
+	}
+	if h.depth--; h.depth > 0 {
+		return false
+	}
+	delete(l.held, holdName(g))
+	return true
+}
+
+// Probe asks the server for the field of a hash and the key's remaining time.
+func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	fields, err := l.HKeys(ctx, l.Key(key)).Result()
+	if err != nil || len(fields) == 0 {
+		return "", 0, err
+	}
+	return l.timeLeft(ctx, key, fields[0])
+}
+
+// Close stops watchdogs and subscriptions and waits for them; what is held is left to expire.
+func (l *redissonLock) Close() error {
+	if l.renewals != nil {
+		l.renewals.closeAll()
+	}
+	l.news.close()
+	errs := []error{l.UniversalClient.Close()} // what is in flight ends with its connection
+	if l.renewals != nil {
+		errs = append(errs, l.renewals.wait())
+	}
+	return errors.Join(append(errs, l.news.ended())...)
+}

@@ -1,0 +1,203 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+)
+
+// RedLock is the algorithm that the Redis documentation describes for several independent servers: whoever
+// sets the same key on a majority of them within the lease holds the lock. It survives the death of a
+// minority. It mints no fencing token, and relies on servers that neither forget nor let their clocks jump.
+func RedLock() impls.Impl {
+	return impls.Impl{
+		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
+		Doc: "the same random token on a majority of five independent servers",
+		Expect: slices.Concat(
+			expect.Excludes("two majorities share a server, and that server's SET NX is atomic"),
+			expect.Holds("a split vote is cleaned up and tried again after a random pause; what is forgotten expires", "no-orphan", "progress"),
+			expect.LateHolder("holder-stall process-pause"),
+			expect.Under("pause-before-answer", expect.Excludes("it looks at the time when the answers are read, and gives back what is over")),
+			expect.Survives("minority-down", "three of five are a majority"),
+			expect.Survives("slow-network lost-reply partition cancelled-acquire delayed-release", "what is not known to be granted is cleaned up or expires, and a majority is enough"),
+			expect.Recovers("holder-kill holder-abandon", "the keys expire with their lease on every server"),
+			expect.Under("node-restart", expect.Violated("a server that granted comes back empty, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("clock-forward", expect.Violated("a server that granted takes the lease for over, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
+			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a server that may have forgotten stays away until every lease is over"))),
+			expect.ComparedRelease(), expect.PromiseOutlived()),
+		Open: openRedLock,
+	}
+}
+
+type redLockLock struct {
+	Nodes
+	waiting.Polling
+	env  impls.Env
+	rest waiting.Group // what goes on at slow servers after the caller has its answer
+}
+
+var (
+	_ impls.Renewer = (*redLockLock)(nil)
+	_ impls.Prober  = (*redLockLock)(nil)
+)
+
+func openRedLock(env impls.Env) (impls.Lock, error) {
+	if n := len(env.Nodes); n < 3 || n%2 == 0 {
+		return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
+	}
+	p := waiting.NewPolling(env)
+	p.Spin = false // two that come in step would split the vote again and again
+	nodes, err := Connect(env)
+	if err != nil {
+		return nil, err
+	}
+	return &redLockLock{Nodes: nodes, Polling: p, env: env}, nil
+}
+
+func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
+
+// perNode is how long one server may take. It is short against the lease, and not so short that a busy
+// machine looks like a dead server.
+func perNode(ttl time.Duration) time.Duration {
+	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
+}
+
+// votes are what the servers said: yes, no, or nothing that could be relied on.
+type votes struct {
+	yes, no, unknown int
+	left             []Node // those that did not say no
+	err              error  // of the first in their row that did not answer
+	first            int    // that one's place in the row
+}
+
+// missed keeps the error of a server that did not answer. Of several at one instant any may be heard first.
+func (v *votes) missed(a answer) {
+	if v.err == nil || a.at < v.first {
+		v.err, v.first = a.err, a.at
+	}
+}
+
+// answer is what one server said.
+type answer struct {
+	from Node
+	at   int // in the row of those that were asked
+	err  error
+}
+
+// ask has servers do something at once, each within a bound, and returns when enough says so or all have
+// answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
+func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
+	answers := make(chan answer, len(of))
+	for i, n := range of {
+		l.rest.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, within)
+			defer cancel()
+			answers <- answer{n, i, do(ctx, n)}
+		})
+	}
+	var v votes
+	for range of {
+		switch a := <-answers; {
+		case a.err == nil:
+			v.yes, v.left = v.yes+1, append(v.left, a.from)
+		case errors.Is(a.err, impls.ErrBusy), errors.Is(a.err, impls.ErrNotHeld):
+			v.no++
+		case errors.Is(a.err, syscall.ECONNREFUSED):
+			v.no++
+			v.missed(a)
+		default:
+			v.unknown, v.left = v.unknown+1, append(v.left, a.from)
+			v.missed(a)
+		}
+		if enough(v) {
+			break
+		}
+	}
+	return v
+}
+
+func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
+}
+
+// attempt asks once, with a token of its own: what is late of an earlier attempt's clean-up must not delete
+// what this one sets.
+func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
+	start, mine := time.Now(), impls.Token(l.env.Rand)
+	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
+		return n.setNXPX(ctx, req.Key, mine, req.TTL)
+	}, func(votes) bool { return false })
+	// The promise counts from the sending, so that it is the whole lease less the drift; what is left of it
+	// when the answers are here decides.
+	validity := req.TTL - lease.Drift(req.TTL)
+	if v.yes >= l.majority() && time.Since(start) < validity {
+		return impls.Grant{Token: mine, Validity: validity}, nil
+	}
+	// A server that said no does not have the token, and never will; the others are told to forget it.
+	cleaned := l.release(ctx, v.left, perNode(req.TTL), req.Key, mine, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
+	switch {
+	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
+		// What is still on its way may yet be set on a majority, for a lease.
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, errors.Join(v.err, cleaned.err))
+	case v.err != nil:
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err)
+	}
+	return impls.Grant{}, impls.ErrBusy
+}
+
+// release deletes the token from servers, whatever became of the caller, and returns when enough says so.
+func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, key, token string, enough func(votes) bool) votes {
+	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error {
+		return n.deleteIfMine(ctx, key, token)
+	}, enough)
+}
+
+// Release deletes the token everywhere, and returns when a majority has answered.
+func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
+	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || v.no > len(l.Nodes)-l.majority() })
+	switch {
+	case v.yes >= l.majority():
+		return nil
+	case v.no > len(l.Nodes)-l.majority(): // it was on no majority any more
+		return impls.ErrNotHeld
+	}
+	return fmt.Errorf("%d of %d servers released, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, v.err)
+}
+
+// Renew extends the lease where the token still is. One that is gone is not set again.
+func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
+	start, ttl := time.Now(), leaseOf(g)
+	v := l.ask(ctx, l.Nodes, perNode(ttl), func(ctx context.Context, n Node) error {
+		return impls.Affected(compareAndPExpire.Run(ctx, n.UniversalClient, []string{n.Key(g.Key)}, g.Token, ttl.Milliseconds()).Int64())
+	}, func(v votes) bool { return v.yes >= l.majority() })
+	switch {
+	case v.yes >= l.majority() && time.Since(start) < ttl-lease.Drift(ttl):
+		g.SentAfter, g.Validity = 0, ttl-lease.Drift(ttl)
+		return g, nil
+	case v.no > len(l.Nodes)-l.majority():
+		return g, impls.ErrNotHeld
+	}
+	return g, fmt.Errorf("%d of %d servers extended, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, v.err)
+}
+
+// leaseOf is the TTL that a grant was asked for with, to the millisecond: its validity is that less the drift.
+func leaseOf(g impls.Grant) time.Duration {
+	return ((g.Validity + 2*time.Millisecond) * 100 / 99).Round(time.Millisecond)
+}
+
+// Close waits for what goes on at slow servers, which is bounded.
+func (l *redLockLock) Close() error {
+	l.rest.Close()
+	return l.Nodes.Close()
+}

@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// Segmented is the lock of articles on hot products: the stock is split over several keys, and a request
+// takes the one that its number falls on. That many clients are inside at once, each with a segment of its
+// own; what is guarded must be split the same way.
+func Segmented() impls.Impl {
+	return impls.Impl{
+		Name: "segmented", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
+		Doc: "set-px-lua on one of several segments of a key, each with its part of what is guarded",
+		Expect: slices.Concat(
+			expect.Excludes("each segment is a lock of its own, taken by SET NX and freed by its owner only"),
+			expect.Holds("every holder deletes its segment's key, and what is forgotten expires", "no-orphan", "progress"),
+			expect.ComparedRelease(), expect.PromiseOutlived()),
+		Open: func(env impls.Env) (impls.Lock, error) {
+			s, err := openSingle(env)
+			n := defaultSegments
+			if text, ok := env.Params["segments"]; ok && err == nil {
+				n, err = strconv.Atoi(text)
+			}
+			return &segmentedLock{simple: simple{s, single.setToken, single.compareAndDelete}, segments: n}, err
+		},
+	}
+}
+
+const defaultSegments = 5
+
+type segmentedLock struct {
+	simple
+	segments int
+	requests atomic.Uint64 // so far, of this process
+}
+
+var (
+	_ impls.Prober    = (*segmentedLock)(nil)
+	_ impls.Segmenter = (*segmentedLock)(nil)
+)
+
+func (l *segmentedLock) Segments(key string) []string {
+	keys := make([]string, l.segments)
+	for i := range keys {
+		keys[i] = segment(key, i)
+	}
+	return keys
+}
+
+func segment(key string, i int) string { return fmt.Sprintf("%s#%d", key, i) }
+
+// Acquire stays with its segment while it waits, also where another is free: that is the articles' lock.
+func (l *segmentedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	req.Key = segment(req.Key, int((l.requests.Add(1)-1)%uint64(l.segments)))
+	hold, err := l.simple.Acquire(ctx, req)
+	hold.Key = req.Key
+	return hold, err
+}

@@ -1,0 +1,28 @@
+package redis
+
+import (
+	"context"
+	"slices"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// SetPX takes the lock and its lease in one command, and gives it back with a plain DEL. Its defect: a
+// holder that comes back after its lease deletes the key of whoever holds it by then.
+func SetPX() impls.Impl {
+	return impls.Impl{
+		Name: "set-px", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
+		Doc: "SET NX PX with a fixed value and a plain DEL: an owner that is late deletes its successor's lock",
+		Expect: slices.Concat(
+			expect.Excludes("SET NX is atomic, and no hold of this workload outlives its lease"),
+			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
+			plainDelete()),
+		Open: openSimple(single.setFixed, single.deleteKey),
+	}
+}
+
+func (s single) setFixed(ctx context.Context, req impls.Request) (impls.Grant, error) {
+	return impls.Grant{Token: fixedValue, Validity: req.TTL}, s.setNXPX(ctx, req.Key, fixedValue, req.TTL)
+}

@@ -1,0 +1,87 @@
+package sql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+)
+
+// MySQLGetLock is the lock that the database itself offers: GET_LOCK, held by a session until that gives it back or
+// ends. It needs no table and no lease, and nobody but the holder's own server ends it. What is left is that the holder
+// has to notice when its session is gone, and the server when its holder is.
+func MySQLGetLock() impls.Impl {
+	return impls.Impl{
+		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true,
+		Doc: "GET_LOCK and RELEASE_LOCK on a connection of each hold's own, which is asked for a sign of life while it is held",
+		Expect: slices.Concat(
+			expect.Excludes("the server gives a name to one session at a time"),
+			expect.OpenSession()),
+		Open: openGetLock,
+	}
+}
+
+type getLock struct {
+	*sessionLock
+	db *sql.DB
+}
+
+func openGetLock(env impls.Env) (impls.Lock, error) {
+	c, err := mysqlConnector(env)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxIdleConns(-1) // a connection that is let go of is closed
+	return &getLock{newSessionLock(env, func(ctx context.Context) (session, error) { return openMySQLSession(ctx, db) }), db}, nil
+}
+
+func (l *getLock) Close() error { return errors.Join(l.sessionLock.Close(), l.db.Close()) }
+
+// mysqlSession is a connection. The name of a lock is hashed at the server: it may have no more than 64 letters, and what
+// differs in case only is one name to it.
+type mysqlSession struct {
+	unleased
+	conn   *sql.Conn
+	number int64
+}
+
+var _ session = (*mysqlSession)(nil)
+
+func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &mysqlSession{conn: conn}
+	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.number); err != nil {
+		s.End()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *mysqlSession) id() string { return strconv.FormatInt(s.number, 10) }
+
+// take: MariaDB waits for fractions of a second, too. It answers NULL where something went wrong, which is an error
+// of the scan.
+func (s *mysqlSession) take(ctx context.Context, name string, wait time.Duration) (granted bool, err error) {
+	err = s.conn.QueryRowContext(ctx, "SELECT GET_LOCK(SHA2(?, 256), ?)", name, wait.Seconds()).Scan(&granted)
+	return granted, err
+}
+
+// give: NULL says that nobody holds the name, 0 that another session does.
+func (s *mysqlSession) give(ctx context.Context, name string) (bool, error) {
+	var freed sql.NullBool
+	err := s.conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(SHA2(?, 256))", name).Scan(&freed)
+	return freed.Bool, err
+}
+
+func (s *mysqlSession) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
+
+func (s *mysqlSession) End() { _ = s.conn.Close() } // it says goodbye and does not wait for an answer

@@ -1,0 +1,42 @@
+package sql
+
+import (
+	"context"
+	"slices"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// MySQLRow is the lock that every article on databases has: a unique index, of which a row can be inserted once. It
+// excludes, and it is on disk; its defect is that nothing deletes the row of a holder that died.
+func MySQLRow() impls.Impl {
+	return impls.Impl{
+		Name: "mysql-row", Control: true, Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,
+		Doc: "a row under a unique index, inserted to acquire and deleted by its owner: stays for ever when its holder dies",
+		Expect: slices.Concat(
+			expect.Excludes("the index takes a key once, and only its owner deletes it"),
+			expect.Holds("without a crash every holder deletes its row", "no-orphan", "progress"),
+			expect.Under("holder-stall process-pause slow-network partition-one-way server-pause",
+				expect.Excludes("the row has no lease that could run out")),
+			expect.Under("server-restart", expect.Excludes("the row is on disk before the insert is answered")),
+			expect.Under("partition", expect.Violated("the delete of a holder that is cut off is lost, and the row never expires", "no-orphan")),
+			expect.Under("holder-kill holder-abandon",
+				expect.Violated("nobody deletes the row of a holder that is gone, and it never expires", "recovery", "no-orphan")),
+			expect.In("misuse", expect.Holds("the row is deleted by its key and its token, in one statement", "owner-release")),
+			expect.In("long-hold", expect.Holds("the row has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
+		Open: func(env impls.Env) (impls.Lock, error) {
+			r, err := openRows(env)
+			return &mysqlRowLock{r}, err
+		},
+	}
+}
+
+type mysqlRowLock struct{ rows }
+
+var _ impls.Prober = (*mysqlRowLock)(nil)
+
+func (l *mysqlRowLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return l.acquire(ctx, req, impls.Unbounded, "INSERT INTO "+lockTable+" (name, token) VALUES (?, ?)")
+}

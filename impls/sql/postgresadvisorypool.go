@@ -1,0 +1,115 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/waiting"
+)
+
+// PostgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of
+// connections, as any other statement. The release comes to a session that holds nothing, is told so, and nobody reads
+// that. And a session that holds is granted again, whoever asks through it. A real pool hands out the same connection
+// again while there is no load, so that this shows late; here the connections take turns.
+func PostgresAdvisoryPool() impls.Impl {
+	return impls.Impl{
+		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
+		Lease: 300 * time.Millisecond, // it has none: how long others wait for what is never given back
+		Doc:   "the advisory lock through a pool of connections: the release comes to a session that does not hold it",
+		Expect: slices.Concat(
+			expect.Violated("the session that holds is never told to give the lock back", "no-orphan"),
+			expect.Violated("who asks through the session that holds is granted as well", expect.Exclusion...)),
+		Open: func(env impls.Env) (impls.Lock, error) {
+			config, err := postgresConfig(env)
+			if err != nil {
+				return nil, err
+			}
+			l := &postgresPoolLock{Polling: waiting.NewPolling(env), env: env, config: config}
+			for i := range l.conns {
+				l.conns[i] = make(chan *postgresSession, 1)
+				l.conns[i] <- nil
+			}
+			return l, nil
+		},
+	}
+}
+
+// pooled is how many connections a pool has.
+const pooled = 2
+
+type postgresPoolLock struct {
+	waiting.Polling
+	env    impls.Env
+	config *pgx.ConnConfig
+	next   atomic.Uint64
+	conns  [pooled]chan *postgresSession // whoever takes one out has it for a statement; nil: not connected
+}
+
+var _ impls.Lock = (*postgresPoolLock)(nil)
+
+// use has the next connection do something.
+func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	turn := l.conns[l.next.Add(1)%pooled]
+	var s *postgresSession
+	select {
+	case s = <-turn:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { turn <- s }()
+	if s == nil {
+		if s, err = openPostgresSession(ctx, l.config); err != nil {
+			return false, fmt.Errorf("connect: %w", err)
+		}
+	}
+	if done, err = do(ctx, s); err != nil {
+		s.End()
+		s = nil
+	}
+	return done, err
+}
+
+func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
+		granted, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) {
+			return s.take(ctx, l.env.Prefix+req.Key, 0)
+		})
+		if err == nil && !granted {
+			err = impls.ErrBusy
+		}
+		return impls.Grant{Token: impls.Token(l.env.Rand), Validity: impls.Unbounded}, err
+	})
+}
+
+// Release does not look at what it is answered, as published.
+func (l *postgresPoolLock) Release(ctx context.Context, g impls.Grant) error {
+	_, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
+	return err
+}
+
+func (l *postgresPoolLock) Close() error {
+	timer := time.NewTimer(waiting.CommandTimeout)
+	defer timer.Stop()
+	for _, turn := range l.conns {
+		select {
+		case s := <-turn:
+			if s != nil {
+				s.End()
+			}
+			turn <- nil
+		case <-timer.C:
+			return errors.New("a statement was not seen to end")
+		}
+	}
+	return nil
+}

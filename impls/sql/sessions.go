@@ -1,0 +1,141 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"lockbench/impls"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+)
+
+// session is a connection to a database, which may hold one lock.
+type session interface {
+	lease.Session
+	// id tells the session from all others that the server has now.
+	id() string
+	// take asks for a name, and waits at the server for so long. It reports false if another held it all the time.
+	take(ctx context.Context, name string, wait time.Duration) (bool, error)
+	// give frees a name. It reports false if the session does not hold it.
+	give(ctx context.Context, name string) (bool, error)
+	ping(ctx context.Context) error
+}
+
+// unleased is the part of a session that has no lease, and that is pooled as it is.
+type unleased struct{}
+
+func (unleased) Alive(context.Context) bool { return true }
+func (unleased) TTL() time.Duration         { return 0 }
+
+// slice is how long a waiter waits at the server before it asks again: a request under way when its wait or its context
+// ends is answered by then, so that its result is known.
+const slice = 200 * time.Millisecond
+
+// minPeriod is the shortest period in which a session must answer a ping: requests need not name a lease.
+const minPeriod = 100 * time.Millisecond
+
+// sessionLock is a lock that is held by sessions: it is free when the server ends the session.
+//
+// There is no Prober: the server knows which session holds a name, and not for which grant.
+type sessionLock struct {
+	*lease.Sessions[session]
+	grants atomic.Int64
+}
+
+var _ impls.Lock = (*sessionLock)(nil)
+
+// errSessionLost is indeterminate: what held the lock is gone for the client, and perhaps not yet for the server.
+var errSessionLost = errors.New("the session that held the lock has ended, or does not answer")
+
+func newSessionLock(env impls.Env, open func(context.Context) (session, error)) *sessionLock {
+	return &sessionLock{Sessions: lease.NewSessions(env, func(ctx context.Context, _ time.Duration) (session, error) { return open(ctx) })}
+}
+
+func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	start := time.Now()
+	ctx, giveUp := waiting.Limit(ctx, req.Wait)
+	defer giveUp()
+	s, err := l.open(ctx)
+	if err != nil {
+		return impls.Hold{}, fmt.Errorf("open a session: %w", err)
+	}
+	for {
+		wait := patience(ctx, req)
+		sent := time.Now()
+		granted, err := ask(ctx, wait, func(ctx context.Context) (bool, error) { return s.take(ctx, l.Env.Prefix+req.Key, wait) })
+		if granted {
+			g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: fmt.Sprintf("%s.%d", s.id(), l.grants.Add(1)), SentAfter: sent.Sub(start)}
+			var hold impls.Hold
+			if hold, err = l.KeepOpen(s, g, max(req.TTL, minPeriod), s.ping); err == nil {
+				return hold, nil
+			}
+		}
+		switch {
+		case err == nil && l.Life.Err() != nil:
+			err = impls.ErrClosed
+		case err == nil && patience(ctx, req) == 0:
+			l.Put(s)
+			return impls.Hold{}, impls.ErrBusy
+		}
+		if err != nil { // the session may hold the lock, or be about to
+			l.Drop(s)
+			return impls.Hold{}, err
+		}
+	}
+}
+
+func (l *sessionLock) open(ctx context.Context) (session, error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	return l.Take(ctx, 0)
+}
+
+// patience returns how long a waiter waits at the server now.
+func patience(ctx context.Context, req impls.Request) time.Duration {
+	end, ends := ctx.Deadline()
+	switch {
+	case req.Wait == 0 || ctx.Err() != nil:
+		return 0
+	case ends:
+		return max(min(slice, time.Until(end)), 0)
+	}
+	return slice
+}
+
+// ask asks a server that may wait before it answers, and gives it that wait and a little more if the context ends.
+func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err // nothing was sent
+	}
+	asking, cancel := waiting.Detached(ctx, wait+waiting.CommandTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		waiting.Pause(asking, wait+waiting.AnswerGrace)
+		cancel()
+	})()
+	return do(asking)
+}
+
+// Release frees the lock and keeps the session, if that is known to hold nothing then.
+func (l *sessionLock) Release(ctx context.Context, g impls.Grant) error {
+	s, known, intact := l.LetGo(ctx, g.Token)
+	switch {
+	case !known:
+		return impls.ErrNotHeld // no session of this process holds it for this grant
+	case !intact:
+		return errSessionLost
+	}
+	freed, err := ask(ctx, 0, func(ctx context.Context) (bool, error) { return s.give(ctx, l.Env.Prefix+g.Key) })
+	if err == nil && freed {
+		l.Put(s)
+		return nil
+	}
+	l.Drop(s) // it is not as it was left
+	if err == nil {
+		err = impls.ErrNotHeld
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package sql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"lockbench/impls"
+	"lockbench/impls/waiting"
+)
+
+// The errors of MariaDB and MySQL that say something definite of a statement.
+const (
+	duplicateKey    = 1062
+	waitedTooLong   = 1205
+	deadlock        = 1213
+	alreadyATable   = 1050
+	lockTable       = "lockbench_locks"
+	createLockTable = `CREATE TABLE IF NOT EXISTS ` + lockTable + ` (
+		name VARBINARY(255) NOT NULL PRIMARY KEY,
+		token CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		expires DATETIME(6) NULL) ENGINE=InnoDB`
+)
+
+// mysqlConnector is how to connect to the only server of a lock, MariaDB or MySQL.
+func mysqlConnector(env impls.Env) (driver.Connector, error) {
+	u, err := env.Server("mysql://user@host:port/database")
+	if err != nil {
+		return nil, err
+	}
+	c := mysql.NewConfig()
+	c.User = u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.Trim(u.Path, "/")
+	c.DialFunc = env.Dial
+	c.Timeout = waiting.CommandTimeout
+	c.InterpolateParams = true    // else a statement with arguments is three round trips
+	c.Logger = &mysql.NopLogger{} // each error is returned as well
+	return mysql.NewConnector(c)
+}
+
+// rows are locks that are rows of one table, asked for again and again.
+type rows struct {
+	waiting.Polling
+	env impls.Env
+	db  *sql.DB
+}
+
+// openRows connects, and makes the table where there is none.
+func openRows(env impls.Env) (rows, error) {
+	c, err := mysqlConnector(env)
+	if err != nil {
+		return rows{}, err
+	}
+	r := rows{waiting.NewPolling(env), env, sql.OpenDB(c)}
+	r.db.SetMaxIdleConns(1024) // 2 by default: every other statement would connect anew
+	if _, err := r.exec(context.Background(), createLockTable); err != nil && !isMySQL(err, alreadyATable) {
+		return rows{}, errors.Join(fmt.Errorf("create the table of locks: %w", err), r.db.Close())
+	}
+	return r, nil
+}
+
+func (r rows) name(key string) string { return r.env.Prefix + key }
+
+// longestName is how many bytes of a name the table has room for. A server that is not strict cuts off the rest.
+const longestName = 255
+
+func (r rows) checkName(key string) error {
+	if n := len(r.name(key)); n > longestName {
+		return fmt.Errorf("a key of %d bytes, with its prefix: want at most %d", n, longestName)
+	}
+	return nil
+}
+
+// acquire polls with a statement that inserts a row by its name and token, and affects none if another has it.
+func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Duration, insert string, more ...any) (impls.Hold, error) {
+	if err := r.checkName(req.Key); err != nil {
+		return impls.Hold{}, err
+	}
+	return r.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
+		mine := impls.Token(r.env.Rand)
+		n, err := r.exec(ctx, insert, append([]any{r.name(req.Key), mine}, more...)...)
+		if isMySQL(err, duplicateKey) || err == nil && n == 0 {
+			err = impls.ErrBusy
+		}
+		return impls.Grant{Token: mine, Validity: validity}, err
+	})
+}
+
+// exec executes one statement, which is a transaction. InnoDB rolls one back for the sake of another where the two wait
+// for each other, or where it has waited for too long: it is known to have had no effect then, and is tried again.
+func (r rows) exec(ctx context.Context, statement string, args ...any) (affected int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	for {
+		result, err := r.db.ExecContext(ctx, statement, args...)
+		switch {
+		case err == nil:
+			return result.RowsAffected()
+		case !isMySQL(err, deadlock, waitedTooLong) || ctx.Err() != nil:
+			return 0, err
+		}
+	}
+}
+
+// isMySQL reports whether the server answered with one of these errors.
+func isMySQL(err error, numbers ...uint16) bool {
+	var said *mysql.MySQLError
+	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
+}
+
+// Release deletes the row of a grant; no row means that it was not there any more.
+func (r rows) Release(ctx context.Context, g impls.Grant) error {
+	return impls.Affected(r.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ?", r.name(g.Key), g.Token))
+}
+
+// Probe reads the row of a key. One whose lease is over is nobody's.
+func (r rows) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	var token string
+	var left sql.NullInt64
+	err := r.db.QueryRowContext(ctx, "SELECT token, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) FROM "+lockTable+" WHERE name = ?",
+		r.name(key)).Scan(&token, &left)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", 0, nil
+	case err != nil:
+		return "", 0, err
+	case !left.Valid:
+		return token, impls.Unbounded, nil
+	case left.Int64 <= 0:
+		return "", 0, nil
+	}
+	return token, time.Duration(left.Int64) * time.Microsecond, nil
+}
+
+// Close ends the connections. A row stays: it is bound to none of them.
+func (r rows) Close() error { return r.db.Close() }

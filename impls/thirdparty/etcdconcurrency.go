@@ -1,0 +1,183 @@
+package thirdparty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"google.golang.org/grpc"
+
+	"lockbench/impls"
+	"lockbench/impls/etcd"
+	"lockbench/impls/expect"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+)
+
+// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session,
+// so that two who share a session share the lock: here a hold has a session of its own, which waits for the next hold
+// after it.
+//
+// What it promises is the session, which is kept alive by the client, and says when it is not any more. It states no
+// time, and does not tell when it was kept alive: the promise of a grant is unbounded until its session is known to be
+// over. The fence is the revision of the answer with which it was granted.
+func EtcdConcurrency() impls.Impl {
+	return impls.Impl{
+		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,
+		Shortest: 2 * time.Second, Late: time.Second,
+		Doc: "the Mutex of etcd's client library (concurrency), each hold with a Session of its own",
+		Expect: slices.Concat(
+			expect.Excludes("revisions are counted by the store, and the lowest key holds"),
+			expect.Holds("a release wakes who is next, and whoever is gone loses its key with its lease", "no-orphan", "progress"),
+			expect.Holds("what frees the lock raises the revision", "fencing"),
+			expect.In("misuse", expect.Holds("a mutex that was unlocked says so", "owner-release")),
+			expect.In("long-hold", expect.Holds("the client keeps the lease alive", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("process-pause",
+				expect.Violated("nothing in a process that stands still can notice that its session is over", "lease-exclusion", "mutual-exclusion"),
+				expect.Holds(expect.Checked, "resource-integrity"),
+				expect.Holds("revisions rise", "fencing")),
+			expect.Under("session-kill",
+				expect.Violated("the key went with the lease, and the next is granted before the holder's client has heard", "lease-exclusion", "mutual-exclusion"),
+				expect.Holds(expect.Checked, "resource-integrity")),
+			expect.Under("holder-stall", expect.Excludes("while its process lives its session does")),
+			expect.Recovers("holder-kill half-open", "nobody keeps the lease alive any more, and it ends"),
+			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
+			expect.Survives("slow-network server-pause", "what is not known to be granted goes with its session"),
+			expect.Survives("server-restart", "keys and leases are on disk before they are acknowledged")),
+		Open: openETCDConcurrency,
+	}
+}
+
+type etcdMutexes struct {
+	lease.Pool[*etcdSession]
+	env    impls.Env
+	client *clientv3.Client
+	holds  *objects[etcdMutex]
+}
+
+// etcdMutex is one hold.
+type etcdMutex struct {
+	*concurrency.Mutex
+	session *etcdSession
+}
+
+// etcdSession is a session, and the lease that it was opened for.
+type etcdSession struct {
+	*concurrency.Session
+	ttl time.Duration
+}
+
+var _ lease.Session = (*etcdSession)(nil)
+
+// Alive reports whether the session lives, as far as its client knows.
+func (s *etcdSession) Alive(context.Context) bool { return isOpen(s.Done()) }
+
+func (s *etcdSession) TTL() time.Duration { return s.ttl }
+
+func (s *etcdSession) End() {
+	if isOpen(s.Done()) {
+		_ = s.Close()
+	}
+}
+
+func openETCDConcurrency(env impls.Env) (impls.Lock, error) {
+	config, err := etcd.Config(env)
+	if err != nil {
+		return nil, err
+	}
+	if env.Dial != nil {
+		config.DialOptions = []grpc.DialOption{etcd.Dial(env)}
+	}
+	c, err := clientv3.New(config)
+	if err != nil {
+		return nil, err
+	}
+	l := &etcdMutexes{env: env, client: c, holds: newObjects[etcdMutex]()}
+	l.Pool.Open, l.Pool.Drop = l.session, (*etcdSession).End
+	return l, nil
+}
+
+// session opens one. The context bounds that alone.
+func (l *etcdMutexes) session(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
+	w := newAttempt(l.client.Ctx(), ctx, waiting.CommandTimeout)
+	s, err := concurrency.NewSession(l.client, concurrency.WithTTL(int(etcd.Seconds(ttl))), concurrency.WithContext(w))
+	if err == nil && !w.granted() {
+		err = context.Cause(w)
+	}
+	if err != nil {
+		w.end()
+		return nil, fmt.Errorf("open a session: %w", err)
+	}
+	return &etcdSession{s, ttl}, nil
+}
+
+func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	start := time.Now()
+	s, err := l.Take(ctx, req.TTL)
+	if err != nil {
+		return impls.Hold{}, err
+	}
+	l.env.Tally.Attempt()
+	h := etcdMutex{concurrency.NewMutex(s.Session, l.env.Prefix+req.Key), s}
+	if req.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, req.Wait-time.Since(start))
+		defer cancel()
+	}
+	lock := h.Lock
+	if req.Wait == 0 {
+		lock = h.TryLock
+	}
+	switch err := lock(ctx); {
+	case errors.Is(err, concurrency.ErrLocked):
+		l.Put(s)
+		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
+	case err != nil:
+		return impls.Hold{}, l.withdraw(ctx, s, err)
+	}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand), Validity: impls.Unbounded, Fence: h.Header().Revision}
+	l.holds.keep(g.Token, h)
+	return impls.Hold{Grant: g, Lost: s.Done()}, nil
+}
+
+// withdraw ends a session, and with it what was asked for. Where the server says that it ended it, nothing is left.
+func (l *etcdMutexes) withdraw(ctx context.Context, s *etcdSession, err error) error {
+	if closed := s.Close(); closed != nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", impls.ErrBusy, err)
+}
+
+func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {
+	h, first, err := l.holds.take(g)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	err = notHeld(h.Unlock(ctx), concurrency.ErrLockReleased)
+	switch {
+	case err != nil && !errors.Is(err, impls.ErrNotHeld):
+		go h.session.Close() // it ends by itself if that is not heard
+	case first:
+		l.Put(h.session)
+	}
+	return err
+}
+
+// Close ends the client, with which nothing keeps the leases alive any more.
+func (l *etcdMutexes) Close() error {
+	l.Pool.Close()
+	err := l.client.Close()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

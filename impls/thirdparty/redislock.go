@@ -1,0 +1,120 @@
+package thirdparty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bsm/redislock"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/redis"
+	"lockbench/impls/waiting"
+)
+
+// Redislock is github.com/bsm/redislock as its documentation shows it: it tries once by default, and who is to wait asks
+// again each 500 ms, until a deadline.
+func Redislock() impls.Impl {
+	return redisLockImpl("redislock", 500*time.Millisecond,
+		"bsm/redislock v0.10 as documented: a script sets what is free, and who waits asks each 500 ms (LinearBackoff)",
+		slices.Concat(leased(expect.Observed), // who asks each 500 ms seldom comes while a holder is late
+			expect.In("long-hold", expect.Observed("who asks each 500 ms seldom comes while a holder is late", "mutual-exclusion"),
+				expect.Holds("the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion"))))
+}
+
+// RedislockTuned is redislock for a lock that is wanted by many and held for a moment. A pause that doubles would be for
+// those who waited longest the longest.
+func RedislockTuned() impls.Impl {
+	return redisLockImpl("redislock-tuned", 5*time.Millisecond,
+		"bsm/redislock v0.10 for short holds: who waits asks each 5 ms (LinearBackoff)",
+		slices.Concat(leased(expect.Violated), expect.PromiseOutlived()))
+}
+
+func redisLockImpl(name string, pause time.Duration, doc string, more []impls.Expectation) impls.Impl {
+	return impls.Impl{
+		Name: name, Store: "redis", Deployment: "single", Peer: true, BackOff: pause, Doc: doc,
+		Expect: slices.Concat(expect.Excludes("one script sets what is free, and grants again to the same random token only"),
+			expect.Holds("its script deletes nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
+			more),
+		Open: func(env impls.Env) (impls.Lock, error) { return openRedisLock(env, pause) },
+	}
+}
+
+type redisLockLock struct {
+	redis.Node
+	env    impls.Env
+	pause  time.Duration
+	client *redislock.Client
+	holds  *objects[*redislock.Lock]
+}
+
+var _ impls.Prober = (*redisLockLock)(nil)
+
+func openRedisLock(env impls.Env, pause time.Duration) (impls.Lock, error) {
+	if err := env.WantOne(); err != nil {
+		return nil, err
+	}
+	nodes, err := redis.ConnectDefault(env)
+	if err != nil {
+		return nil, err
+	}
+	return &redisLockLock{nodes[0], env, pause, redislock.New(nodes[0].UniversalClient), newObjects[*redislock.Lock]()}, nil
+}
+
+// asking is a retry strategy that knows when the attempt that it leads to is sent at the earliest.
+type asking struct {
+	redislock.RetryStrategy
+	sent  time.Time
+	tally *impls.Tally
+}
+
+// NextBackoff is called between two attempts.
+func (a *asking) NextBackoff() time.Duration {
+	pause := a.RetryStrategy.NextBackoff()
+	a.sent = time.Now().Add(pause)
+	if pause > 0 { // else it gives up
+		a.tally.Attempt()
+	}
+	return pause
+}
+
+func (l *redisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	start := time.Now()
+	l.env.Tally.Attempt()
+	a := &asking{redislock.LinearBackoff(l.pause), start, l.env.Tally}
+	wait := req.Wait
+	switch {
+	case wait == 0:
+		a.RetryStrategy = redislock.NoRetry()
+	case wait < 0:
+		wait = math.MaxInt64 // without a deadline it would give up after a lease
+	}
+	ctx, cancel := waiting.Limit(ctx, wait)
+	defer cancel()
+	got, err := l.client.Obtain(ctx, l.Key(req.Key), req.TTL, &redislock.Options{RetryStrategy: a, Token: impls.Token(l.env.Rand)})
+	switch {
+	case errors.Is(err, redislock.ErrNotObtained): // it asks again only where it was refused, so the last answer was no
+		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
+	case err != nil:
+		return impls.Hold{}, err
+	}
+	l.holds.keep(got.Token(), got)
+	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, Token: got.Token(), Validity: req.TTL, SentAfter: a.sent.Sub(start)}}, nil
+}
+
+func (l *redisLockLock) Release(ctx context.Context, g impls.Grant) error {
+	held, _, err := l.holds.take(g)
+	if err != nil {
+		return err
+	}
+	return notHeld(held.Release(ctx), redislock.ErrLockNotHeld)
+}
+
+func (l *redisLockLock) Close() error { return l.UniversalClient.Close() }

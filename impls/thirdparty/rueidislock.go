@@ -1,0 +1,203 @@
+package thirdparty
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/redis"
+)
+
+// Rueidislock is github.com/redis/rueidis/rueidislock at its default settings: two of three keys, on however many
+// servers there are. Redis tells those who wait, and the holder, of each change of a key (client side caching), and the
+// library extends a lease when half of it is over.
+//
+// What it promises is a context, which it ends when the lock is no longer held. It states no time, and does not tell when
+// it extends: the promise of a grant is unbounded until it is known to be lost. What gives a hold back answers nothing.
+func Rueidislock() impls.Impl {
+	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, extended by itself, waiting by client side caching",
+		func(*rueidislock.LockerOption) {},
+		expect.Under("slow-network", expect.Excludes("what is not known to be granted is given back or expires"),
+			expect.Observed(rueidisForgets, "progress")))
+}
+
+// RueidislockTuned is rueidislock as its documentation recommends it for one Redis of version 7.0.5 or later.
+func RueidislockTuned() impls.Impl {
+	return rueidisLockImpl("rueidislock-tuned", "rueidislock v1.0.79 for one Redis: one key (KeyMajority 1), not told of its own changes (NoLoopTracking)",
+		func(o *rueidislock.LockerOption) { o.KeyMajority, o.NoLoopTracking = 1, true },
+		expect.Under("slow-network", expect.Violated(rueidisForgets, "progress")))
+}
+
+// rueidisForgets is why its waiters may wait for ever: they wait for word of a change, and for nothing else.
+const rueidisForgets = "an attempt that takes longer than 20 ms (TryNextAfter) is given up, and what it set is taken back, of which nobody need be told: all wait for a lock that is free"
+
+func rueidisLockImpl(name, doc string, tune func(*rueidislock.LockerOption), slow []impls.Expectation) impls.Impl {
+	const notKnown = "what is not known to be granted is given back or expires"
+	return impls.Impl{
+		Name: name, Store: "redis", Deployment: "single", Peer: true, Tracks: true, Doc: doc,
+		Expect: slices.Concat(expect.Excludes("a script sets what is free, and the value of each lock is random"),
+			expect.Holds("who gives back deletes the keys, and what is forgotten expires", "no-orphan"),
+			expect.Observed(rueidisForgets, "progress"),
+			expect.In("misuse", expect.Holds("what gives a hold back deletes nobody else's", "owner-release")),
+			expect.In("long-hold", expect.Holds("when half of a lease is over it is extended", "lease-exclusion", "mutual-exclusion")),
+			expect.Under("holder-stall", expect.Excludes("while its process lives its lease is extended")),
+			expect.Under("process-pause", expect.Violated("nothing in a process that stands still can end its context", expect.Exclusion...)),
+			expect.Recovers("holder-kill", "nobody extends the lease any more, and it ends"),
+			expect.Under("holder-abandon", expect.Violated("the lease is extended for as long as its process lives", "recovery", "no-orphan")),
+			slow,
+			expect.Under("lost-reply partition partition-one-way cancelled-acquire delayed-release server-pause", expect.Excludes(notKnown),
+				expect.Holds(notKnown, "no-orphan"), expect.Observed(rueidisForgets, "progress")),
+			expect.Under("server-restart failover",
+				expect.Observed("the next is granted, and the holder's context ends, within a few milliseconds of each other", "lease-exclusion", "mutual-exclusion"),
+				expect.Holds("the loss is noticed before the work is written", "resource-integrity"))),
+		Open: func(env impls.Env) (impls.Lock, error) { return openRueidisLock(env, tune) },
+	}
+}
+
+// rueidisLockLock has a locker for each length of a lease.
+//
+// There is no Prober: the library keeps the values of its keys to itself.
+type rueidisLockLock struct {
+	env  impls.Env
+	tune func(*rueidislock.LockerOption)
+	to   rueidis.ClientOption
+	life context.Context
+	end  context.CancelFunc
+
+	holds *objects[rueidisHold]
+
+	mu      sync.Mutex // guards what follows; never held across a command
+	lockers map[time.Duration]*connection
+	closed  bool
+}
+
+type rueidisHold struct {
+	give   context.CancelFunc
+	end    context.CancelFunc // of what its context came from
+	notice func() bool        // stops the notice of a loss; false: it was lost
+}
+
+var _ impls.Lock = (*rueidisLockLock)(nil)
+
+func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
+	if err := env.WantOne(); err != nil {
+		return nil, err
+	}
+	at, err := redis.Options(env, env.Nodes[0])
+	if err != nil {
+		return nil, err
+	}
+	to := rueidis.ClientOption{InitAddress: []string{at.Addr}, Username: at.Username, Password: at.Password, SelectDB: at.DB, TLSConfig: at.TLSConfig}
+	if by := at.Dialer; by != nil {
+		to.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return by(ctx, "tcp", addr)
+		}
+	}
+	l := &rueidisLockLock{env: env, tune: tune, to: to, holds: newObjects[rueidisHold](), lockers: map[time.Duration]*connection{}}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l, nil
+}
+
+// connection is a locker that connects when it is first used.
+type connection struct {
+	open func() (rueidislock.Locker, error)
+}
+
+// locker returns the one for a lease.
+func (l *rueidisLockLock) locker(ttl time.Duration) (rueidislock.Locker, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.lockers[ttl]
+	switch {
+	case l.closed:
+		return nil, impls.ErrClosed
+	case c == nil:
+		o := rueidislock.LockerOption{KeyPrefix: l.env.Prefix + "rueidislock", ClientOption: l.to, KeyValidity: ttl}
+		l.tune(&o)
+		c = &connection{sync.OnceValues(func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) })}
+		l.lockers[ttl] = c
+	}
+	l.mu.Unlock()
+	made, err := c.open()
+	l.mu.Lock()
+	if err != nil && l.lockers[ttl] == c {
+		delete(l.lockers, ttl) // the next acquire tries again
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return made, nil
+}
+
+func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	locker, err := l.locker(req.TTL)
+	if err != nil {
+		return impls.Hold{}, err
+	}
+	w := newAttempt(l.life, ctx, req.Wait)
+	ask := locker.WithContext
+	if req.Wait == 0 {
+		ask = locker.TryWithContext
+	}
+	life, give, err := ask(w, req.Key)
+	switch {
+	case errors.Is(err, rueidislock.ErrNotLocked):
+		w.over(nil)
+		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
+	case err != nil: // before it returns it gives back what it had
+		return impls.Hold{}, w.over(err)
+	case !w.granted():
+		give()
+		return impls.Hold{}, w.over(context.Cause(w))
+	}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand), Validity: impls.Unbounded}
+	lost := make(chan struct{})
+	l.holds.keep(g.Token, rueidisHold{give, w.end, context.AfterFunc(life, func() { close(lost) })})
+	return impls.Hold{Grant: g, Lost: lost}, nil
+}
+
+var errEnded = errors.New("its context had ended before the release")
+
+// Release returns when the keys were told to go: what came of it the library does not say. A second one does nothing.
+func (l *rueidisLockLock) Release(_ context.Context, g impls.Grant) error {
+	h, first, _ := l.holds.take(g)
+	if !first {
+		return fmt.Errorf("%w: it is given back", impls.ErrNotHeld)
+	}
+	held := h.notice() // to give it back ends its context, too, which is no loss
+	h.give()
+	h.end()
+	if !held {
+		return errEnded
+	}
+	return nil
+}
+
+// Close ends the connections first, so that nothing is given back.
+func (l *rueidisLockLock) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	lockers := l.lockers
+	l.lockers = nil
+	l.mu.Unlock()
+	for _, c := range lockers {
+		if locker, err := c.open(); err == nil {
+			locker.Close()
+		}
+	}
+	l.end()
+	return nil
+}

@@ -1,0 +1,189 @@
+package thirdparty
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+	"lockbench/impls/zookeeper"
+)
+
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and nothing that
+// would end a wait but the end of its connection. So each hold has a connection of its own, which waits for the next
+// hold after it, and is closed where somebody gives up.
+//
+// It promises nothing: neither a time nor word of a loss. Its connection tells of the end of its session, which is when
+// it is next connected to a server.
+func ZKLock() impls.Impl {
+	return impls.Impl{
+		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,
+		Late: 200 * time.Millisecond, // it ends sessions at its ticks
+		Doc:  "the Lock of go-zookeeper/zk, each hold with a connection of its own; a try is a wait of a tenth of a second",
+		Expect: slices.Concat(
+			expect.Holds("the lowest number holds, and the server gives each number once", "mutual-exclusion", "resource-integrity"),
+			expect.Holds("a release wakes who is next, and whoever is gone loses its node with its session", "no-orphan", "progress"),
+			expect.In("misuse", expect.Holds("a lock that was unlocked says so", "owner-release")),
+			expect.In("long-hold", expect.Holds("the client keeps the session alive", "mutual-exclusion")),
+			expect.Under("process-pause", expect.Violated("nothing in a process that stands still can notice that its session is over", "mutual-exclusion", "resource-integrity")),
+			expect.Under("session-kill", expect.Violated("the node went with the session, and the next is granted before the holder's client has heard", "mutual-exclusion")),
+			expect.Under("holder-stall", expect.Holds("while its process lives its session does", "mutual-exclusion", "resource-integrity")),
+			expect.Under("holder-kill half-open", expect.Holds("nobody keeps the session alive any more, and the server ends it", "recovery", "no-orphan", "mutual-exclusion", "resource-integrity")),
+			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
+			expect.Under("slow-network server-pause", expect.Holds("what is not known to be granted goes with its session", "mutual-exclusion", "resource-integrity", "no-orphan", "progress")),
+			expect.Under("server-restart", expect.Holds("sessions and nodes are on disk before they are acknowledged", "mutual-exclusion", "resource-integrity", "no-orphan", "progress"))),
+		Open: openZKLock,
+	}
+}
+
+// zkTry is how long one who is to try waits.
+const zkTry = 100 * time.Millisecond
+
+type zkLocks struct {
+	lease.Pool[*zkClient]
+	env       impls.Env
+	addresses []string
+	holds     *objects[zkHeld]
+	life      context.Context
+	end       context.CancelFunc
+	running   waiting.Group
+}
+
+// zkHeld is one hold, or one that is asked for.
+type zkHeld struct {
+	*zk.Lock
+	client *zkClient
+}
+
+// zkClient is a connection, and its session.
+type zkClient struct {
+	*zk.Conn
+	ttl  time.Duration // the lease that it was opened for
+	over chan struct{} // closed when the session is known to have ended
+}
+
+var _ lease.Session = (*zkClient)(nil)
+
+func (c *zkClient) Alive(context.Context) bool { return isOpen(c.over) }
+func (c *zkClient) TTL() time.Duration         { return c.ttl }
+func (c *zkClient) End()                       { c.Close() }
+
+func openZKLock(env impls.Env) (impls.Lock, error) {
+	addresses, err := zookeeper.Addresses(env)
+	if err != nil {
+		return nil, err
+	}
+	l := &zkLocks{env: env, addresses: addresses, holds: newObjects[zkHeld]()}
+	l.life, l.end = context.WithCancel(context.Background())
+	l.Pool.Open, l.Pool.Drop = l.connect, func(c *zkClient) { l.running.Go(c.End) }
+	return l, nil
+}
+
+// connect opens a connection, which is not up yet: what is asked of it waits until it is.
+func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, error) {
+	by := l.env.Network()
+	conn, events, err := zk.Connect(l.addresses, ttl, zk.WithLogger(zookeeper.Silent{}), zk.WithLogInfo(false),
+		zk.WithDialer(func(network, addr string, within time.Duration) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(l.life, within)
+			defer cancel()
+			return by(ctx, network, addr)
+		}))
+	if err != nil {
+		return nil, err
+	}
+	c := &zkClient{conn, ttl, make(chan struct{})}
+	l.running.Go(func() { c.listen(events) })
+	return c, nil
+}
+
+// listen hears of the end of the session, and returns when the connection is closed.
+func (c *zkClient) listen(events <-chan zk.Event) {
+	over := false
+	for e := range events {
+		if e.State == zk.StateExpired && !over {
+			over = true
+			close(c.over)
+		}
+	}
+}
+
+func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	c, err := l.Take(ctx, req.TTL)
+	if err != nil {
+		return impls.Hold{}, err
+	}
+	l.env.Tally.Attempt()
+	wait := req.Wait
+	if wait == 0 {
+		wait = zkTry
+	}
+	w := newAttempt(l.life, ctx, wait)
+	defer w.end()
+	h := zkHeld{zk.NewLock(c.Conn, "/"+url.PathEscape(l.env.Prefix+req.Key), zk.WorldACL(zk.PermAll)), c}
+	locked := make(chan error, 1)
+	go func() { locked <- h.Lock.Lock() }()
+	select {
+	case err = <-locked:
+	case <-w.Done():
+		known := c.State() == zk.StateHasSession // the server hears of the end of the session
+		c.Close()
+		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
+			err = errors.New("gave up waiting, and may be in the queue until the session ends")
+		}
+		return impls.Hold{}, err
+	}
+	if err != nil {
+		l.Drop(c)
+		return impls.Hold{}, err
+	}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand)}
+	l.holds.keep(g.Token, h)
+	return impls.Hold{Grant: g, Lost: c.over}, nil
+}
+
+// Release bounds what the library does not.
+func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
+	h, first, err := l.holds.take(g)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	unlocked := make(chan error, 1)
+	go func() { unlocked <- h.Unlock() }()
+	select {
+	case err = <-unlocked:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	err = notHeld(err, zk.ErrNotLocked, zk.ErrNoNode)
+	switch {
+	case err != nil && !errors.Is(err, impls.ErrNotHeld):
+		l.Drop(h.client)
+	case first:
+		l.Put(h.client)
+	}
+	return err
+}
+
+// Close ends every session.
+func (l *zkLocks) Close() error {
+	l.end()
+	l.Pool.Close()
+	for _, h := range l.holds.all() {
+		l.Drop(h.client)
+	}
+	l.running.Close()
+	return nil
+}

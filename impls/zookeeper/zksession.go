@@ -1,0 +1,278 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"lockbench/impls"
+	"lockbench/impls/lease"
+	"lockbench/impls/waiting"
+)
+
+// zkSession is a session with ZooKeeper: one hold's alone. The client library keeps it alive, also while it waits for
+// its next hold, and connects again by itself where its connection breaks.
+type zkSession struct {
+	conn    *zk.Conn
+	events  <-chan zk.Event // closed when the library has ended
+	servers *zkServers
+	wire    atomic.Pointer[zkWire] // the last connection
+
+	opened  time.Duration // the lease that it was opened for
+	number  atomic.Int64  // which the server gave it
+	timeout atomic.Int64  // which the server gave it, in milliseconds
+	up      chan struct{}
+	over    chan struct{} // closed when the server has ended it, or it was ended here
+	ended   sync.Once
+}
+
+var _ lease.Session = (*zkSession)(nil)
+
+var errSessionOver = errors.New("the session is over")
+
+// Addresses returns where the servers of an Env are.
+func Addresses(env impls.Env) ([]string, error) {
+	servers, err := env.Servers("zookeeper://host:port")
+	var all []string
+	for _, u := range servers {
+		all = append(all, u.Host)
+	}
+	return all, err
+}
+
+// openZKSession returns when a server has given out a session. The context bounds that alone.
+func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl time.Duration) (*zkSession, error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	s := &zkSession{opened: ttl, servers: newZKServers(addresses, env), up: make(chan struct{}), over: make(chan struct{})}
+	var err error
+	s.conn, s.events, err = zk.Connect(addresses, ttl, zk.WithHostProvider(s.servers), zk.WithDialer(s.dial(env.Network())),
+		zk.WithLogger(Silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.up:
+		return s, nil
+	case <-ctx.Done():
+		s.End()
+		return nil, ctx.Err()
+	}
+}
+
+// Silent drops what the client library says of servers that it cannot reach: each error is returned as well.
+type Silent struct{}
+
+func (Silent) Printf(string, ...any) {}
+
+// Alive is what the library knows, which keeps the session alive itself.
+func (s *zkSession) Alive(context.Context) bool {
+	return !s.isOver() && s.conn.State() == zk.StateHasSession
+}
+
+func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load()) * time.Millisecond }
+
+func (s *zkSession) TTL() time.Duration { return s.opened }
+
+func (s *zkSession) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// End asks the server to end the session, for a second at most: one that does not hear it ends it when its timeout is
+// over. It returns when nothing of the library runs any more.
+func (s *zkSession) End() {
+	s.ended.Do(func() { close(s.over) })
+	s.conn.Close()
+	s.servers.close()
+	if w := s.wire.Load(); w != nil {
+		_ = w.Close()
+	}
+	give := time.NewTimer(waiting.CloseTimeout)
+	defer give.Stop()
+	for {
+		select {
+		case _, open := <-s.events:
+			if !open {
+				return
+			}
+		case <-give.C:
+			return
+		}
+	}
+}
+
+// given is called with what a server answers to a new connection: a session's number and timeout. After the first it
+// is to be the same session, with no shorter a timeout than what was promised on its account, which a server that is
+// configured otherwise may give it; the library would quietly go on.
+func (s *zkSession) given(number int64, timeout time.Duration) {
+	switch {
+	case s.number.CompareAndSwap(0, number) && number != 0:
+		s.timeout.Store(timeout.Milliseconds())
+		close(s.up)
+	case s.number.Load() != number || timeout < s.lasts():
+		s.ended.Do(func() { close(s.over) })
+	}
+}
+
+// dial is how the library connects: by the network of the Env, and with a look at what it is given.
+func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
+	return func(network, addr string, within time.Duration) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(s.servers.life, within)
+		defer cancel()
+		conn, err := by(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		w := &zkWire{Conn: conn, given: s.given, within: s.greeting()}
+		s.wire.Store(w)
+		if s.servers.life.Err() != nil { // End may not have seen it
+			_ = w.Close()
+		}
+		return w, nil
+	}
+}
+
+// longestGreeting is what a server has for its first answer, where its session would last longer.
+const longestGreeting = time.Second
+
+// greeting bounds the first answer to a connection, so that there is time to try another before the session is over.
+func (s *zkSession) greeting() time.Duration {
+	if s.number.Load() == 0 {
+		return longestGreeting
+	}
+	return min(longestGreeting, s.lasts()/3)
+}
+
+// zkWire is a connection whose first answer is looked at: the library does not tell the timeout that was granted. After
+// its own length, the answer has the protocol's version and the timeout in 4 bytes each, and the session's number in 8.
+type zkWire struct {
+	net.Conn
+	given  func(number int64, timeout time.Duration)
+	within time.Duration // until the first answer
+	head   [20]byte
+	read   int
+}
+
+// SetReadDeadline bounds the first answer: the library would wait for it for more than six times as long as the session
+// lasts, and a server that is starting takes connections that it never answers.
+func (w *zkWire) SetReadDeadline(t time.Time) error {
+	if soon := time.Now().Add(w.within); w.read < len(w.head) && t.After(soon) {
+		t = soon
+	}
+	return w.Conn.SetReadDeadline(t)
+}
+
+func (w *zkWire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if w.read < len(w.head) {
+		w.read += copy(w.head[w.read:], p[:n])
+		if w.read == len(w.head) {
+			timeout := time.Duration(binary.BigEndian.Uint32(w.head[8:])) * time.Millisecond
+			w.given(int64(binary.BigEndian.Uint64(w.head[12:])), timeout)
+		}
+	}
+	return n, err
+}
+
+// zkServers are the servers that a session's library tries in turn. Its own would wait for a second before it tries the
+// only one again, which is longer than a session may last.
+type zkServers struct {
+	addresses []string
+	life      context.Context
+	close     context.CancelFunc
+
+	mu    sync.Mutex
+	turn  int
+	tries int // since it was connected
+}
+
+var _ zk.HostProvider = (*zkServers)(nil)
+
+func newZKServers(addresses []string, env impls.Env) *zkServers {
+	p := &zkServers{addresses: addresses, turn: env.Rand.IntN(len(addresses))}
+	p.life, p.close = context.WithCancel(context.Background())
+	return p
+}
+
+func (p *zkServers) Init([]string) error { return nil }
+
+func (p *zkServers) Len() int { return len(p.addresses) }
+
+// Next pauses where one was tried in vain. That all were tried it says only at the end: that is when the library looks
+// whether it is to go on.
+func (p *zkServers) Next() (server string, stop bool) {
+	p.mu.Lock()
+	p.turn = (p.turn + 1) % len(p.addresses)
+	p.tries++
+	server, tries := p.addresses[p.turn], p.tries
+	p.mu.Unlock()
+	if tries > 1 {
+		waiting.Pause(p.life, waiting.BackOff(tries))
+	}
+	return server, p.life.Err() != nil
+}
+
+func (p *zkServers) Connected() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tries = 0
+}
+
+// askZK has a session do something, for as long as the context lasts, and a command may take: the library does not bound
+// it. Where that is longer, nobody knows what becomes of it, and the session is to be dropped, which ends it.
+func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	defer cancel()
+	type reply struct {
+		answer T
+		err    error
+	}
+	came := make(chan reply, 1)
+	go func() {
+		answer, err := do(s.conn)
+		came <- reply{answer, err}
+	}()
+	select {
+	case r := <-came:
+		if s.isOver() { // the library may have asked in another session
+			return answer, errSessionOver
+		}
+		return r.answer, r.err
+	case <-ctx.Done():
+		return answer, ctx.Err()
+	}
+}
+
+// askZKAgain is for what may be done twice: where the connection broke it asks once more on the next.
+func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (T, error) {
+	for {
+		answer, err := askZK(ctx, s, do)
+		if !connectionBroke(err) || ctx.Err() != nil {
+			return answer, err
+		}
+	}
+}
+
+// connectionBroke tells whether a connection ended before an answer came, or while the question was being sent.
+func connectionBroke(err error) bool {
+	var sending *net.OpError
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.As(err, &sending)
+}
+
+// syncZK has a session's server hear of all that its leader knew when it was asked, and the leader of the session: it
+// refuses one that is over.
+func syncZK(ctx context.Context, s *zkSession, path string) error {
+	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) { return c.Sync(path) })
+	return err
+}

@@ -1,0 +1,295 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"lockbench/impls"
+	"lockbench/impls/expect"
+	"lockbench/impls/lease"
+)
+
+// Queue is the lock of ZooKeeper's own recipes: each request is a node with a number that rises, which goes with
+// its session, and the lowest holds. Each waits for the node just before its own, so that a release wakes one. The
+// node's name has random bits in it: where the answer to its creation is lost, it is looked for on the next
+// connection, and nothing is left in the queue that nobody knows of.
+//
+// What is promised is the session's timeout as the server granted it, which may be longer than what was asked for,
+// counted from the sending of the last request that was answered. The fence is the number of the transaction that
+// created the node: it rises with the queue, and for as long as the servers keep their data. One that is set up anew
+// counts from the beginning, one that is restored from where its copy was made.
+//
+// What is left: a process that stands still for longer than its session's timeout holds nothing any more when it goes
+// on, and does not know. The fence stops it, where what is guarded checks it.
+func Queue() impls.Impl {
+	return impls.Impl{
+		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
+		Late:   200 * time.Millisecond, // it ends sessions at its ticks
+		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the one before its own, and the session's end frees",
+		Expect: zooKeeperExpect("a release wakes who is next, and whoever is gone loses its node with its session"),
+		Open:   func(env impls.Env) (impls.Lock, error) { return openZooKeeper(env, false) },
+	}
+}
+
+// zooKeeperExpect is what to expect of nodes that go with their session, whoever waits for which.
+func zooKeeperExpect(wakes string) []impls.Expectation {
+	return slices.Concat(
+		expect.Excludes("the lowest number holds, and the server gives each number once"),
+		expect.Holds(wakes, "no-orphan", "progress"),
+		expect.Holds("transactions are numbered in their order, and a node is created before the next one", "fencing"),
+		expect.In("misuse", expect.Holds("a node has a name of its own, and who releases deletes that or nothing", "owner-release")),
+		expect.In("long-hold", expect.Holds("a third into each timeout the server hears of the session", "lease-exclusion", "mutual-exclusion", "renewal")),
+		expect.LeasedSession())
+}
+
+type zooKeeperLock struct {
+	*lease.Sessions[*zkSession]
+	herd bool // all waiters watch the whole queue
+}
+
+var (
+	_ impls.Prober = (*zooKeeperLock)(nil)
+	_ lease.Place  = (*place)(nil)
+)
+
+func openZooKeeper(env impls.Env, herd bool) (impls.Lock, error) {
+	addresses, err := Addresses(env)
+	if err != nil {
+		return nil, err
+	}
+	return &zooKeeperLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*zkSession, error) {
+		return openZKSession(ctx, env, addresses, ttl)
+	}), herd}, nil
+}
+
+// queue returns the node of a key, whose children hold it or wait for it.
+func (l *zooKeeperLock) queue(key string) string { return "/" + url.PathEscape(l.Env.Prefix+key) }
+
+func (l *zooKeeperLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return l.Queue(ctx, req, func(ctx context.Context, s *zkSession) (lease.Place, error) {
+		p := &place{l, s, req, l.queue(req.Key), ""}
+		return p, p.enter(ctx, impls.Token(l.Env.Rand)+"-")
+	})
+}
+
+// place is a node in a queue.
+type place struct {
+	lock  *zooKeeperLock
+	s     *zkSession
+	req   impls.Request
+	queue string
+	name  string
+}
+
+// enter creates a node at the end of the queue. If the answer was lost the node is looked for: what was sent on a closed
+// connection does not come about once the session's next one is open. The next one's server may lag, and is synced first:
+// a node that is overlooked would stay in the queue for as long as the session waits for other holds.
+func (p *place) enter(ctx context.Context, prefix string) error {
+	for {
+		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
+			return c.Create(p.queue+"/"+prefix, nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		})
+		switch {
+		case err == nil:
+			p.name = path[len(p.queue)+1:]
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			err = createQueue(ctx, p.s, p.queue)
+		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:
+			var names []string
+			if err = syncZK(ctx, p.s, p.queue); err == nil {
+				names, err = children(ctx, p.s, p.queue)
+			}
+			if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) }); i >= 0 {
+				p.name = names[i]
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// createQueue creates the node of a key, unless somebody else has meanwhile.
+func createQueue(ctx context.Context, s *zkSession, queue string) error {
+	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) {
+		return c.Create(queue, nil, 0, zk.WorldACL(zk.PermAll))
+	})
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// children returns the names in a queue, in their order.
+func children(ctx context.Context, s *zkSession, queue string) ([]string, error) {
+	names, err := askZKAgain(ctx, s, func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(queue)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	inOrder(names)
+	return names, err
+}
+
+// inOrder sorts names by the number at their end, which has ten digits.
+func inOrder(names []string) {
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a[max(0, len(a)-10):], b[max(0, len(b)-10):]) })
+}
+
+// Await watches the node just before its own, or all of them in a herd.
+func (p *place) Await(ctx, patient context.Context) error {
+	for woken := false; ; {
+		first, changed, err := p.look(ctx)
+		if woken && !first {
+			p.lock.Env.Tally.Wasted()
+		}
+		switch {
+		case err != nil || first:
+			return err
+		case p.req.Wait == 0:
+			return impls.ErrBusy
+		}
+		select {
+		case <-changed:
+			woken = true
+		case <-p.s.over:
+			return errSessionOver
+		case <-p.lock.Life.Done():
+			return impls.ErrClosed
+		case <-patient.Done():
+			return impls.ErrBusy
+		}
+	}
+}
+
+// look reports whether the node is the first of its queue. If it is not, and its owner waits, changed is ready when that
+// may have changed.
+func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
+	var names []string
+	herd := p.lock.herd && p.req.Wait != 0
+	if herd {
+		names, changed, err = p.childrenWatched(ctx)
+	} else {
+		names, err = children(ctx, p.s, p.queue)
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	switch i := slices.Index(names, p.name); {
+	case i < 0:
+		return false, nil, lease.ErrOutOfQueue
+	case i == 0 || herd || p.req.Wait == 0:
+		return i == 0, changed, nil
+	default:
+		changed, err = p.watch(ctx, names[i-1])
+		return false, changed, err
+	}
+}
+
+// watch returns what is ready when a node is gone. The node is read, and not asked whether it exists: the watch for one
+// that is gone already would stay at the server for as long as the session.
+func (p *place) watch(ctx context.Context, name string) (<-chan zk.Event, error) {
+	return askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
+		_, _, gone, err := c.GetW(p.queue + "/" + name)
+		if errors.Is(err, zk.ErrNoNode) {
+			at := make(chan zk.Event)
+			close(at)
+			return at, nil
+		}
+		return gone, err
+	})
+}
+
+func (p *place) childrenWatched(ctx context.Context) ([]string, <-chan zk.Event, error) {
+	type watched struct {
+		names   []string
+		changed <-chan zk.Event
+	}
+	w, err := askZKAgain(ctx, p.s, func(c *zk.Conn) (watched, error) {
+		names, _, changed, err := c.ChildrenW(p.queue)
+		return watched{names, changed}, err
+	})
+	inOrder(w.names)
+	return w.names, w.changed, err
+}
+
+// Grant asks for the node once more, which tells its fence, and when the session lasts from.
+func (p *place) Grant(ctx context.Context) (impls.Grant, lease.Renewal, error) {
+	path := p.queue + "/" + p.name
+	sent := time.Now()
+	node, err := stat(ctx, p.s, path)
+	switch {
+	case errors.Is(err, impls.ErrNotHeld):
+		return impls.Grant{}, lease.Renewal{}, lease.ErrOutOfQueue
+	case err != nil:
+		return impls.Grant{}, lease.Renewal{}, err
+	}
+	renew := func(ctx context.Context) error {
+		if err := syncZK(ctx, p.s, path); err != nil { // a follower answers by itself for a while after it lost its leader
+			return err
+		}
+		_, err := stat(ctx, p.s, path)
+		return err
+	}
+	return impls.Grant{Key: p.req.Key, Owner: p.req.Owner, Token: p.name, Fence: node.Czxid},
+		lease.Renewal{Sent: sent, Lasts: p.s.lasts(), Renew: renew, Gone: p.s.over}, nil
+}
+
+// stat asks for a node, by which the server hears of the session. ErrNotHeld: it is gone.
+func stat(ctx context.Context, s *zkSession, path string) (*zk.Stat, error) {
+	return askZKAgain(ctx, s, func(c *zk.Conn) (*zk.Stat, error) {
+		exists, stat, err := c.Exists(path)
+		if err == nil && !exists {
+			return nil, impls.ErrNotHeld
+		}
+		return stat, err
+	})
+}
+
+func (p *place) Leave(ctx context.Context) error { return remove(ctx, p.s, p.queue+"/"+p.name) }
+
+// remove deletes a node. ErrNotHeld: it was gone, and not by a first try whose answer was lost.
+func remove(ctx context.Context, s *zkSession, path string) error {
+	for again := false; ; again = true {
+		_, err := askZK(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+		switch {
+		case connectionBroke(err) && ctx.Err() == nil:
+			continue
+		case errors.Is(err, zk.ErrNoNode) && again:
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			return impls.ErrNotHeld
+		}
+		return err
+	}
+}
+
+// Release deletes the node, from another session if need be: nobody else's node has its name.
+func (l *zooKeeperLock) Release(ctx context.Context, g impls.Grant) error {
+	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *zkSession) error { return remove(ctx, s, l.queue(g.Key)+"/"+g.Token) })
+}
+
+// Probe asks for the first of the queue. How long its session would last is not told to others.
+func (l *zooKeeperLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+	err = l.Ask(ctx, func(ctx context.Context, s *zkSession) error {
+		if err := syncZK(ctx, s, l.queue(key)); err != nil {
+			return err
+		}
+		names, err := children(ctx, s, l.queue(key))
+		if len(names) > 0 {
+			token, left = names[0], impls.Unbounded
+		}
+		return err
+	})
+	return token, left, err
+}
