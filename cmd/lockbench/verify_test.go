@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lockbench/impls"
+	"lockbench/impls/catalog"
 	"lockbench/impls/worker"
 	"lockbench/internal/cli"
 )
@@ -21,8 +22,8 @@ func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
 	worker.Main(worker.About{Name: name}, func(env impls.Env) (impls.Lock, error) {
-		i := slices.IndexFunc(impls.All(), func(l impls.Impl) bool { return l.Name == lock })
-		return impls.All()[i].Open(env)
+		i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == lock })
+		return catalog.All()[i].Open(env)
 	})
 }
 
