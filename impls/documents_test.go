@@ -18,6 +18,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/fakemongo"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // deployFerret starts a FerretDB that stops with the test.
@@ -28,7 +29,7 @@ func deployFerret(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.FerretDB, Self: self})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.FerretDB, Self: self})
 	if err != nil {
 		t.Fatal(err)
 	}

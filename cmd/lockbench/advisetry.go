@@ -12,6 +12,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -142,7 +143,7 @@ func (r *runner) addNotes(notes []string) {
 // measure benches what is left, at the point of the needs.
 func (a *advising) measure(ctx context.Context, left []decision.Option) error {
 	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers, a.remote)
-	if err != nil || len(plan.Pairs) == 0 || servers.Resolve(a.servers, servers.Redis) == servers.Embedded {
+	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers, servers.Redis) == servers.Embedded {
 		return err // an emulator's figures compare with nothing
 	}
 	fmt.Fprintln(a.stderr, "measuring: what is not out, side by side")

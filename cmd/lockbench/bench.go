@@ -10,6 +10,7 @@ import (
 	"lockbench/internal/measure"
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	benchreport "lockbench/reports/bench"
 	"lockbench/reports/run"
 	"math/rand/v2"
@@ -95,7 +96,7 @@ func (f *benchFlags) prepare(cmd *cobra.Command) (*benching, error) {
 			err = errors.New(notes[0])
 		}
 		if len(absent) > 0 {
-			return nil, environment(err, servers.Provide(absent[0]))
+			return nil, environment(err, stores.Provide(absent[0]))
 		}
 		return nil, usage(err, "lockbench list locks")
 	}

@@ -12,6 +12,7 @@ import (
 	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -85,7 +86,7 @@ func missingStores(plan []trial.Cell, how string, remote servers.Remote) []strin
 	var missing []string
 	for _, c := range plan {
 		of := c.Lock.Store
-		err := servers.Spec{How: how, Store: of, Remote: remote}.Supported()
+		err := stores.Supported(servers.Spec{How: how, Store: of, Remote: remote})
 		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
 			missing = append(missing, of)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // credentials finds what stands before the @ of a URL, and rather too much than too little.
@@ -46,7 +47,7 @@ func (f *runFlags) chooseServers(chosen bool) (err error) {
 	case !named && f.servers == servers.External:
 		return usage(fmt.Errorf("--servers external needs --redis, or one of %s", strings.Join(targetFlags(), ", ")), hintOwn)
 	}
-	if given := len(f.remote.Addresses); given != 0 && given != 1 && given != five {
+	if given := len(f.remote.Of(servers.Redis)); given != 0 && given != 1 && given != five {
 		return usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, five, five), hintOwn)
 	}
 	return nil
@@ -68,7 +69,7 @@ func (r *runner) checkServers(ctx context.Context) error {
 		case r.servers == servers.External:
 			return usage(err, hintOwn)
 		case len(r.missing) > 0:
-			return environment(err, "a store that is not here: "+servers.Provide(r.missing[0]))
+			return environment(err, "a store that is not here: "+stores.Provide(r.missing[0]))
 		}
 		return usage(err, "lockbench run --help says where locks can run")
 	}
@@ -83,8 +84,8 @@ func (r *runner) checkServers(ctx context.Context) error {
 func required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
-		if slices.Contains(asked, store) || slices.Contains(asked, servers.Product(store)) {
-			return environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), servers.Provide(store))
+		if slices.Contains(asked, store) || slices.Contains(asked, stores.Product(store)) {
+			return environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), stores.Provide(store))
 		}
 	}
 	return nil
@@ -103,7 +104,7 @@ func (r *runner) preflight(ctx context.Context) error {
 			continue
 		}
 		first[of] = servers.Spec{How: r.servers, Store: of, Deployment: c.On(), Remote: r.remote, Self: self}
-		if of == servers.Redis && len(r.remote.Addresses) == five {
+		if of == servers.Redis && len(r.remote.Of(servers.Redis)) == five {
 			first[of] = servers.Spec{How: r.servers, Store: of, Deployment: servers.Five, Remote: r.remote, Self: self}
 		}
 	}
@@ -112,7 +113,7 @@ func (r *runner) preflight(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, spec := range first {
 		all.Go(func() {
-			g, err := servers.Start(ctx, spec)
+			g, err := stores.Start(ctx, spec)
 			if err == nil {
 				err = g.Stop()
 			}

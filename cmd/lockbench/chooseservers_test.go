@@ -13,6 +13,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // TestOnlyTheControlIsLeft: where the servers given fit none of the locks, nothing is run.
@@ -51,7 +52,7 @@ func TestInterruptedExternal(t *testing.T) {
 	} else if missing {
 		t.Skip("redis-server is not on the PATH: apt install redis-server")
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,14 +62,16 @@ func (c *cleaner) clean(ctx context.Context) error {
 	if err := c.check(remote); err != nil {
 		return err
 	}
-	errs := reachAll(ctx, remote)
-	for i, a := range remote.Addresses {
-		if errs[i] == nil {
-			errs[i] = c.server(ctx, remote, a)
-		}
+	errs := make([]error, len(remote.Targets))
+	var all sync.WaitGroup
+	for i, t := range remote.Targets { // all at once, so that those that are not there are found out soon
+		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
-	for _, t := range remote.Targets {
-		errs = append(errs, c.target(ctx, t))
+	all.Wait()
+	for i, t := range remote.Targets {
+		if errs[i] == nil {
+			errs[i] = c.target(ctx, t)
+		}
 	}
 	if c.run == "" {
 		errs = append(errs, c.folders(), c.containers(ctx))
@@ -99,47 +101,19 @@ func (c *cleaner) check(remote servers.Remote) error {
 	return nil
 }
 
-// reachAll asks all servers at once, so that those that are not there are found out soon.
-func reachAll(ctx context.Context, remote servers.Remote) []error {
-	errs := make([]error, len(remote.Addresses))
-	var all sync.WaitGroup
-	for i, a := range remote.Addresses {
-		all.Go(func() { errs[i] = remote.Reach(ctx, a) })
-	}
-	all.Wait()
-	return errs
-}
-
-// server cleans one server.
-func (c *cleaner) server(ctx context.Context, remote servers.Remote, a servers.Address) error {
-	runs, err := remote.Runs(ctx, a)
-	if err != nil {
-		return err
-	}
-	return c.runs(a, runs, func(run string) error { _, err := remote.Remove(ctx, a, run); return err })
-}
-
-// target cleans the servers of another store.
+// target cleans the servers of one address.
 func (c *cleaner) target(ctx context.Context, t servers.Target) error {
-	if err := t.Reach(ctx); err != nil {
-		return err
-	}
 	runs, err := t.Runs(ctx)
 	if err != nil {
 		return err
 	}
-	return c.runs(t, runs, func(run string) error { return t.Remove(ctx, run) })
-}
-
-// runs cleans what runs left in one place.
-func (c *cleaner) runs(where fmt.Stringer, runs map[string]int, remove func(run string) error) error {
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
 		if c.run != "" && run != c.run {
 			continue
 		}
 		began, _ := servers.RunBegan(run)
-		what := fmt.Sprintf("%s  run %s  %s  %s old", where, run, keys(runs[run]), c.age(began))
-		act := func() error { return remove(run) }
+		what := fmt.Sprintf("%s  run %s  %s  %s old", t, run, keys(runs[run]), c.age(began))
+		act := func() error { return t.Remove(ctx, run) }
 		if err := c.remove(what, c.run == "" && c.now.Sub(began) < c.olderThan, act); err != nil {
 			return err
 		}

@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
-const hintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in " + servers.PasswordVariable +
-	", and in " + "LOCKBENCH_MYSQL_PASSWORD and its like for the others"
+const hintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in LOCKBENCH_REDIS_PASSWORD" +
+	", and in LOCKBENCH_MYSQL_PASSWORD and its like for the others"
 
 // ownServers are the servers of the user's own.
 type ownServers struct {
@@ -23,19 +24,23 @@ type ownServers struct {
 
 func (f *ownServers) define(fl *pflag.FlagSet, howMany string) {
 	fl.Var(&f.redis, "redis", "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
-		howMany+". Give the password in "+servers.PasswordVariable+"\n(and "+servers.UserVariable+
+		howMany+". Give the password in "+redisStore().PasswordVariable()+"\n(and "+redisStore().UserVariable()+
 		"), not here: other users of this machine can read command lines")
 	fl.StringVar(&f.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
-	stores, like := servers.Targets()
-	for i, store := range stores {
-		t := &secretTarget{store: store}
+	for _, of := range stores.External() {
+		t := &secretTarget{store: of.Name}
 		f.targets = append(f.targets, t)
-		text := "the same for " + store + ": " + like[i]
-		if variable := servers.PasswordOf(store); variable != "" {
+		text := "the same for " + of.Name + ": " + of.External.Like
+		if variable := of.PasswordVariable(); variable != "" {
 			text += ";\nits password is given in " + variable
 		}
-		fl.Var(t, store, text)
+		fl.Var(t, of.Name, text)
 	}
+}
+
+func redisStore() *servers.Store {
+	of, _ := stores.Find(servers.Redis)
+	return &of
 }
 
 // remote is what the flags come to.
@@ -46,7 +51,8 @@ func (f *ownServers) remote() (servers.Remote, error) {
 	}
 	if f.redis != "" {
 		var err error
-		if r, err = servers.NewRemote(string(f.redis), f.caFile, os.Getenv); err != nil {
+		r.CAFile = f.caFile
+		if r.Targets, err = redisStore().Targets(string(f.redis), f.caFile, os.Getenv); err != nil {
 			return r, usage(fmt.Errorf("--redis: %w", err), hintOwn)
 		}
 	}
@@ -54,7 +60,7 @@ func (f *ownServers) remote() (servers.Remote, error) {
 		if flag.text == "" {
 			continue
 		}
-		t, err := servers.ParseTarget(flag.store, flag.text, os.Getenv)
+		t, err := flag.target(os.Getenv)
 		if err != nil {
 			return r, usage(fmt.Errorf("--%s: %w", flag.store, err), hintOwn)
 		}
@@ -81,11 +87,11 @@ func (f *ownServers) flags() string {
 func (f *ownServers) named() bool { return f.flags() != "" }
 
 func targetFlags() []string {
-	stores, _ := servers.Targets()
-	for i := range stores {
-		stores[i] = "--" + stores[i]
+	var flags []string
+	for _, of := range stores.External() {
+		flags = append(flags, "--"+of.Name)
 	}
-	return stores
+	return flags
 }
 
 // secretList is a flag that never tells its secrets. It takes whatever it is given, because the flag
@@ -102,11 +108,11 @@ func (s *secretList) String() string {
 	if *s == "" {
 		return ""
 	}
-	all, err := servers.ParseAddresses(string(*s), func(string) string { return "" })
+	all, err := redisStore().Targets(string(*s), "", func(string) string { return "" })
 	if err != nil {
 		return "***"
 	}
-	return shown(servers.Remote{Addresses: all})
+	return shown(servers.Remote{Targets: all})
 }
 
 // secretTarget is the same for the servers of another store.
@@ -121,19 +127,24 @@ func (s *secretTarget) String() string {
 	if s.text == "" {
 		return ""
 	}
-	t, err := servers.ParseTarget(s.store, s.text, func(string) string { return "" })
+	t, err := s.target(func(string) string { return "" })
 	if err != nil {
 		return "***"
 	}
 	return t.String()
 }
 
+func (s *secretTarget) target(getenv func(string) string) (servers.Target, error) {
+	of, err := stores.Find(s.store)
+	if err != nil {
+		return servers.Target{}, err
+	}
+	return of.Target(s.text, getenv)
+}
+
 // shown shows addresses without their secrets.
 func shown(r servers.Remote) string {
 	var texts []string
-	for _, a := range r.Addresses {
-		texts = append(texts, a.String())
-	}
 	for _, t := range r.Targets {
 		texts = append(texts, t.String())
 	}

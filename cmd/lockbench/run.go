@@ -14,6 +14,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -77,7 +78,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
 	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
 	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
@@ -186,7 +187,7 @@ func (r *runner) prepare(cmd *cobra.Command) error {
 	}
 	r.setting = trial.Setting{Run: runID(now), Servers: r.servers, Remote: r.remote, Params: r.params, FaultTTL: r.faultTTL,
 		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
-	r.manifest = run.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: servers.Resolve(r.servers, servers.Redis),
+	r.manifest = run.Manifest{Name: name, Started: now.UTC(), Command: reproduce(cmd), Seed: r.params.Seed, Servers: stores.Resolve(r.servers, servers.Redis),
 		Environment: run.Collect(), Parameters: parameters(r.params), Notes: append(r.notes, r.conditions()...)}
 	r.manifest.Scenarios = scenarioDocs(r.scenarios)
 	r.list()

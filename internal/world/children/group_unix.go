@@ -2,10 +2,7 @@
 
 package children
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 // inOwnGroup keeps Ctrl-C at the terminal from the children, which must outlive it until the run has been
 // judged. There is no dying with the parent here: the keeper alone ends them with the harness.
@@ -16,8 +13,3 @@ func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
 	}
 	return attr
 }
-
-func threadStates(int) (string, error) { return "", errors.New("only Linux shows it") }
-
-// besides would be the groups that what a child started has made for itself: nothing shows them here.
-func besides(int) []int { return nil }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // eachServer runs a test against the emulator and, where there is one, a real server.
@@ -39,7 +40,7 @@ func server(t *testing.T, how string) string {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	settles(t)
-	g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: servers.Single})
+	g, err := stores.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: servers.Single})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 
 // BenchmarkPair is a SET and its reply, directly and through a link.
 func BenchmarkPair(b *testing.B) {
-	m, err := servers.Start(b.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
+	m, err := stores.Start(b.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
 	if err != nil {
 		b.Skip(err)
 	}
