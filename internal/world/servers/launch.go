@@ -25,11 +25,12 @@ type Launcher struct {
 	Clock   bool     // Spec.Clock
 	Options []string // of the deployment
 
-	store    Store
-	self     string // Spec.Self
-	group    *Group
-	freePort func() (int, error)
-	given    sync.Map // ports that were found free, and may not be listened on yet
+	FreePort func() (int, error) // finds a port that nobody listens on
+
+	store Store
+	self  string // Spec.Self
+	group *Group
+	given sync.Map // ports that were found free, and may not be listened on yet
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -40,7 +41,7 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	if err != nil {
 		return nil, err
 	}
-	l := newLauncher(of, k)
+	l := NewLauncher(of, k)
 	l.Clock, l.Options, l.self = s.Clock, d.Options, s.Self
 	l.group.Durability = d.Durability
 	l.OnStop(k.Close)
@@ -53,8 +54,9 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-func newLauncher(of Store, k *children.Keeper) *Launcher {
-	return &Launcher{Keeper: k, store: of, group: &Group{}, freePort: freePort}
+// NewLauncher returns a launcher for a store, whose group has no nodes yet.
+func NewLauncher(of Store, k *children.Keeper) *Launcher {
+	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: freePort}
 }
 
 // Add adds a server that came up to the group.
@@ -67,7 +69,7 @@ func (l *Launcher) Add(n Node, version string) {
 func (l *Launcher) OnStop(do func() error) { l.group.release = append(l.group.release, do) }
 
 // Replicate sets how the servers of the group follow each other.
-func (l *Launcher) Replicate(r Replication) { l.group.replication = r }
+func (l *Launcher) Replicate(r Replication) { l.group.Replication = r }
 
 // AtOnce starts so many servers and returns those that came up, in order, also if others did not.
 func AtOnce[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
@@ -102,7 +104,7 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	for i := range all {
 		for range portAttempts {
 			var err error
-			if all[i], err = l.freePort(); err != nil {
+			if all[i], err = l.FreePort(); err != nil {
 				return nil, fmt.Errorf("find a free port: %w", err)
 			}
 			if _, again := l.given.LoadOrStore(all[i], true); !again {

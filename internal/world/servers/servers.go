@@ -49,8 +49,9 @@ type Group struct {
 	// Durability is what has become of a write when it is acknowledged, as a report states it.
 	Durability string
 
-	replication Replication    // nil: no node follows another
-	release     []func() error // what the nodes share; called in reverse after the last has stopped
+	Replication Replication // nil: no node follows another
+
+	release []func() error // what the nodes share; called in reverse after the last has stopped
 }
 
 // Replication is how some nodes of a group follow others, by their index in Group.Nodes.
@@ -184,7 +185,7 @@ func (g *Group) URLs() []string {
 // Front returns the addresses that a lock talks to: of independent servers and of a cluster every one, of others the
 // primary's.
 func (g *Group) Front() []string {
-	if _, all := g.replication.(partitioned); g.replication != nil && !all {
+	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
 	}
 	return g.URLs()
@@ -212,8 +213,8 @@ var errNotReplicated = errors.New("it needs redis-servers of our own that follow
 // node. An error: no fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	err := errNotReplicated
-	if g.replication != nil {
-		err = g.replication.Stall(ctx, i)
+	if g.Replication != nil {
+		err = g.Replication.Stall(ctx, i)
 	}
 	if err != nil {
 		return fmt.Errorf("stall the link to node %d: %w", i, err)
@@ -225,8 +226,8 @@ func (g *Group) Stall(ctx context.Context, i int) error {
 // ends what Stall did to them. The old primary, if it lives, continues as one. An error: the group may be half way.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	err := errNotReplicated
-	if g.replication != nil {
-		err = g.replication.Promote(ctx, i)
+	if g.Replication != nil {
+		err = g.Replication.Promote(ctx, i)
 	}
 	if err != nil {
 		return fmt.Errorf("promote node %d: %w", i, err)
@@ -238,8 +239,8 @@ func (g *Group) Promote(ctx context.Context, i int) error {
 // takes writes: its index in Nodes. It waits for a minute at most.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = errors.New("it needs Sentinels of our own")
-	if g.replication != nil {
-		i, err = g.replication.AwaitPromotion(ctx)
+	if g.Replication != nil {
+		i, err = g.Replication.AwaitPromotion(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("await a promotion: %w", err)
@@ -250,7 +251,7 @@ func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 // Around orders the nodes of a cluster around a key: the first is the primary that has it, the second its replica. It
 // changes nothing of other groups. It must be called before any fault is injected.
 func (g *Group) Around(ctx context.Context, key string) error {
-	parts, ok := g.replication.(partitioned)
+	parts, ok := g.Replication.(partitioned)
 	if !ok {
 		return nil
 	}

@@ -21,6 +21,7 @@ const closeWithin = 5 * time.Second
 type embedded struct {
 	servers.Refusing
 	server *miniredis.Miniredis
+	url    string
 	ended  atomic.Bool
 }
 
@@ -32,14 +33,14 @@ func emulate() (servers.Node, error) {
 	if err := m.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	n := &embedded{server: m}
+	n := &embedded{server: m, url: "redis://" + m.Addr()}
 	n.Shown = n
 	return n, nil
 }
 
-func (n *embedded) URL() string { return "redis://" + n.server.Addr() }
+func (n *embedded) URL() string { return n.url }
 
-func (n *embedded) String() string { return n.URL() }
+func (n *embedded) String() string { return n.url }
 
 func (n *embedded) Alive() bool { return !n.ended.Load() }
 

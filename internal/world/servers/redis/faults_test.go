@@ -1,4 +1,4 @@
-package servers
+package redis
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lockbench/internal/world/servers"
 )
 
 func onLinux(t *testing.T) {
@@ -24,7 +26,7 @@ func must(t *testing.T, err error) {
 }
 
 // has says whether a server has a key.
-func has(t *testing.T, n Node, key string) bool {
+func has(t *testing.T, n servers.Node, key string) bool {
 	t.Helper()
 	there, err := client(t, n.URL()).Exists(t.Context(), key).Result()
 	if err != nil {
@@ -35,11 +37,11 @@ func has(t *testing.T, n Node, key string) bool {
 
 func TestPauseIsSeen(t *testing.T) {
 	onLinux(t)
-	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	answers := func(within time.Duration) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
-		_, err := askInfo(ctx, n.addr(), "server")
+		_, err := askInfo(ctx, n.Addr(), "server")
 		return err == nil
 	}
 	must(t, n.Pause())
@@ -47,7 +49,7 @@ func TestPauseIsSeen(t *testing.T) {
 		t.Errorf("paused; alive: %t", n.Alive())
 	}
 	must(t, n.Resume())
-	if !answers(askWithin) || !n.Alive() {
+	if !answers(servers.AskWithin) || !n.Alive() {
 		t.Errorf("resumed; alive: %t", n.Alive())
 	}
 	must(t, n.Pause())
@@ -63,11 +65,11 @@ func TestPauseIsSeen(t *testing.T) {
 }
 
 func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
-	for _, deployment := range []string{Single, Durable} {
+	for _, deployment := range []string{servers.Single, servers.Durable} {
 		t.Run(deployment, func(t *testing.T) {
-			n := startGroup(t, Local, deployment).Nodes[0]
+			n := startGroup(t, servers.Local, deployment).Nodes[0]
 			c := client(t, n.URL())
-			first := n.(*redisNode).pid()
+			first := n.(*node).Pid()
 			for _, killed := range []bool{false, true} {
 				must(t, c.Set(t.Context(), "key", "value", time.Hour).Err())
 				if killed {
@@ -75,11 +77,11 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 				}
 				must(t, n.Restart(t.Context()))
 				left, err := client(t, n.URL()).PTTL(t.Context(), "key").Result()
-				if kept := left > 50*time.Minute && left <= time.Hour; err != nil || kept != (deployment == Durable) {
+				if kept := left > 50*time.Minute && left <= time.Hour; err != nil || kept != (deployment == servers.Durable) {
 					t.Errorf("killed before: %t; PTTL %v, %v", killed, left, err)
 				}
 			}
-			if n.(*redisNode).pid() == first || !n.Alive() {
+			if n.(*node).Pid() == first || !n.Alive() {
 				t.Errorf("process %d was not replaced, or is dead", first)
 			}
 			must(t, n.Stop())
@@ -92,7 +94,7 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 
 func TestRestartOfAPausedNode(t *testing.T) {
 	onLinux(t)
-	n := startGroup(t, Local, Single).Nodes[0]
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
 	has(t, n, "key") // it answers
@@ -100,11 +102,11 @@ func TestRestartOfAPausedNode(t *testing.T) {
 
 func TestJump(t *testing.T) {
 	onLinux(t)
-	g := startSpec(t, Spec{How: Local, Store: Redis, Deployment: Five, Clock: true})
+	g := startSpec(t, servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Five, Clock: true})
 	n, other := g.Nodes[0], g.Nodes[1]
 	c := client(t, n.URL())
 	const lease, far = 30 * time.Second, time.Hour
-	for _, node := range []Node{n, other} {
+	for _, node := range []servers.Node{n, other} {
 		must(t, client(t, node.URL()).Set(t.Context(), "key", "value", lease).Err())
 	}
 	must(t, n.Jump(t.Context(), far))
@@ -124,7 +126,7 @@ func TestJump(t *testing.T) {
 }
 
 func TestJumpNeedsItsSpec(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0]
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	if err := n.Jump(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "without a clock that can be moved") {
 		t.Error(err)
 	}
@@ -133,9 +135,9 @@ func TestJumpNeedsItsSpec(t *testing.T) {
 // TestAJumpThatIsNotSeenIsAnError: the server started is one that does not see its clock file.
 func TestAJumpThatIsNotSeenIsAnError(t *testing.T) {
 	onLinux(t)
-	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	var err error
-	n.clock, err = newWallClock(n.dir)
+	n.clock, err = newWallClock(n.Dir)
 	must(t, err)
 	if err := n.Jump(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "it was not seen to take effect") {
 		t.Error(err)
@@ -145,7 +147,7 @@ func TestAJumpThatIsNotSeenIsAnError(t *testing.T) {
 func TestSqueezeEvictsTheKey(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {
 		t.Run(name, func(t *testing.T) {
-			n := startGroup(t, Local, Single).Nodes[0]
+			n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 			c := client(t, n.URL())
 			must(t, c.ConfigSet(t.Context(), "maxmemory-policy", "volatile-ttl").Err())
 			must(t, c.Set(t.Context(), "key", "value", time.Hour).Err())
@@ -170,7 +172,7 @@ func TestSqueezeEvictsTheKey(t *testing.T) {
 }
 
 // keepUsing asks for a key all the time, as those who wait for a lock do.
-func keepUsing(t *testing.T, n Node, key string) (stop func()) {
+func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	c := client(t, n.URL())
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -183,7 +185,7 @@ func keepUsing(t *testing.T, n Node, key string) (stop func()) {
 }
 
 func TestSqueezeOfWhatIsNotThere(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0]
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	if err := n.Squeeze(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "it does not have the key") {
 		t.Error(err)
 	}
@@ -191,7 +193,7 @@ func TestSqueezeOfWhatIsNotThere(t *testing.T) {
 
 // TestSqueezeThatFailsGivesTheMemoryBack: a replica takes nothing that would fill it.
 func TestSqueezeThatFailsGivesTheMemoryBack(t *testing.T) {
-	g := startGroup(t, Local, Replica)
+	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)
 	n := g.Nodes[1]
 	if err := n.Squeeze(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "READONLY") {
@@ -209,8 +211,8 @@ func TestSqueezeThatFailsGivesTheMemoryBack(t *testing.T) {
 }
 
 func TestFaultsAreRefusedWhereTheyCannotBe(t *testing.T) {
-	given, _ := startExternalOn(t)
-	for name, g := range map[string]*Group{"embedded": startGroup(t, Embedded, Five), "external": given} {
+	given := startExternalOn(t)
+	for name, g := range map[string]*servers.Group{"embedded": startGroup(t, servers.Embedded, servers.Five), "external": given} {
 		n := g.Nodes[0]
 		_, awaited := g.AwaitPromotion(t.Context())
 		for what, err := range map[string]error{
@@ -229,7 +231,7 @@ func TestFaultsAreRefusedWhereTheyCannotBe(t *testing.T) {
 }
 
 func TestEmbeddedIsDeadWhenKilled(t *testing.T) {
-	n := startGroup(t, Embedded, Single).Nodes[0]
+	n := startGroup(t, servers.Embedded, servers.Single).Nodes[0]
 	must(t, n.Kill())
 	if n.Alive() {
 		t.Error("it is alive")

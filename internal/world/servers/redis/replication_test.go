@@ -1,4 +1,4 @@
-package servers
+package redis
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lockbench/internal/world/servers"
 )
 
 // set writes a key and returns how many replicas have acknowledged it within a while.
-func set(t *testing.T, n Node, key string, replicas int) int64 {
+func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
 	conn := client(t, n.URL()).Conn() // WAIT speaks of what its own connection wrote
 	defer conn.Close()
@@ -25,15 +27,15 @@ func set(t *testing.T, n Node, key string, replicas int) int64 {
 	return acknowledged
 }
 
-func info(t *testing.T, n Node, name string) string {
+func info(t *testing.T, n servers.Node, name string) string {
 	t.Helper()
-	all, err := askInfo(t.Context(), n.(*redisNode).addr(), "replication")
+	all, err := askInfo(t.Context(), n.(*node).Addr(), "replication")
 	must(t, err)
 	return all[name]
 }
 
 func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
-	g := startGroup(t, Local, Replica)
+	g := startGroup(t, servers.Local, servers.Replica)
 	primary, replica := g.Nodes[0], g.Nodes[1]
 	if set(t, primary, "before", 1) != 1 {
 		t.Fatal("the replica does not follow")
@@ -58,9 +60,8 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 
 // TestAStalledReplicaHasWhatWasAcknowledgedBefore: also what was on its way to it when it was to be stalled.
 func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
-	g := startGroup(t, Local, Replica)
-	c := g.Nodes[0].(*redisNode).client()
-	defer c.Close()
+	g := startGroup(t, servers.Local, servers.Replica)
+	c := client(t, g.Nodes[0].URL())
 	large := strings.Repeat("x", 8<<20)
 	for i := range 4 {
 		must(t, c.Set(t.Context(), fmt.Sprint("large", i), large, 0).Err())
@@ -73,19 +74,19 @@ func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
 
 // TestAReplicaKeepsNoCopyOfWhatItWasSent: it would come back with that when it is restarted.
 func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
-	g := startGroup(t, Local, Replica)
-	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*redisNode).dir, "*.rdb"))
+	g := startGroup(t, servers.Local, servers.Replica)
+	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*node).Dir, "*.rdb"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
 
 func TestAStallOutlastsTheConnection(t *testing.T) {
-	g := startGroup(t, Local, Replica)
+	g := startGroup(t, servers.Local, servers.Replica)
 	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
 	eventually(t, "it follows again", func() bool {
-		f := g.replicated.forwarders[0]
+		f := g.Replication.(*replicated).forwarders[0]
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for p := range f.passages {
@@ -101,7 +102,7 @@ func TestAStallOutlastsTheConnection(t *testing.T) {
 }
 
 func TestPromoteMakesTheOthersFollow(t *testing.T) {
-	g := startGroup(t, Local, TwoReplicas)
+	g := startGroup(t, servers.Local, servers.TwoReplicas)
 	if len(g.Nodes) != 3 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
@@ -134,7 +135,7 @@ func TestPromoteMakesTheOthersFollow(t *testing.T) {
 }
 
 func TestPromoteLeavesTheDeadAlone(t *testing.T) {
-	g := startGroup(t, Local, TwoReplicas)
+	g := startGroup(t, servers.Local, servers.TwoReplicas)
 	must(t, g.Nodes[0].Kill())
 	must(t, g.Nodes[2].Kill())
 	must(t, g.Promote(t.Context(), 1))
@@ -145,7 +146,7 @@ func TestPromoteLeavesTheDeadAlone(t *testing.T) {
 }
 
 func TestReplicationRefuses(t *testing.T) {
-	g := startGroup(t, Local, Replica)
+	g := startGroup(t, servers.Local, servers.Replica)
 	dead, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, test := range map[string]struct {
@@ -157,7 +158,7 @@ func TestReplicationRefuses(t *testing.T) {
 		"promote the primary":     {g.Promote(t.Context(), 0), "it is the primary already"},
 		"promote nobody":          {g.Promote(t.Context(), -1), "there are 2 nodes"},
 		"promote without time":    {g.Promote(dead, 1), "promote node 1: "},
-		"stall what stands alone": {startGroup(t, Local, Single).Stall(t.Context(), 0), "that follow one another"},
+		"stall what stands alone": {startGroup(t, servers.Local, servers.Single).Stall(t.Context(), 0), "that follow one another"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
 			t.Errorf("%s: %v, want %q", what, test.err, test.says)
@@ -166,7 +167,7 @@ func TestReplicationRefuses(t *testing.T) {
 }
 
 func TestSentinelsPromote(t *testing.T) {
-	g := startGroup(t, Local, Sentinel)
+	g := startGroup(t, servers.Local, servers.Sentinel)
 	if len(g.Nodes) != 3 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
@@ -192,7 +193,7 @@ func TestSentinelsPromote(t *testing.T) {
 		t.Errorf("%d replicas follow", acknowledged)
 	}
 	must(t, g.Stop())
-	for _, f := range g.replicated.forwarders {
+	for _, f := range g.Replication.(*replicated).forwarders {
 		if listens(t, "redis://"+f.listener.Addr().String()) {
 			t.Error("a forwarder outlives its group")
 		}

@@ -1,18 +1,20 @@
-package servers
+package redis
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"lockbench/internal/world/servers"
 )
 
 // asOne is a client of a whole cluster, which goes where the cluster says.
-func asOne(t *testing.T, g *Group) *redis.ClusterClient {
+func asOne(t *testing.T, g *servers.Group) *redis.ClusterClient {
 	t.Helper()
 	var addrs []string
 	for _, n := range g.Nodes {
-		addrs = append(addrs, n.(*redisNode).addr())
+		addrs = append(addrs, n.(*node).Addr())
 	}
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRedirects: 8})
 	t.Cleanup(func() { c.Close() })
@@ -20,7 +22,7 @@ func asOne(t *testing.T, g *Group) *redis.ClusterClient {
 }
 
 func TestAClusterStandsAroundAKey(t *testing.T) {
-	g := startGroup(t, Local, Cluster)
+	g := startGroup(t, servers.Local, servers.Cluster)
 	if len(g.Nodes) != 6 || len(g.Front()) != 6 {
 		t.Fatalf("%d nodes, %d to ask", len(g.Nodes), len(g.Front()))
 	}
@@ -52,7 +54,7 @@ func TestAClusterStandsAroundAKey(t *testing.T) {
 // TestAStalledClusterReplicaLosesWhatItWasNotSent: and one that is not stalled has it.
 func TestAStalledClusterReplicaLosesWhatItWasNotSent(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
-		g := startGroup(t, Local, Cluster)
+		g := startGroup(t, servers.Local, servers.Cluster)
 		must(t, g.Around(t.Context(), "key"))
 		c := asOne(t, g)
 		must(t, c.Set(t.Context(), "{key}before", "value", 0).Err())

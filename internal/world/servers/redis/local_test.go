@@ -1,6 +1,6 @@
 //go:build unix
 
-package servers
+package redis
 
 import (
 	"bufio"
@@ -12,28 +12,19 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	modules "lockbench/internal/world/builtin"
 	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
 )
 
 // asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits
 // to be killed.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
-// It is also a server of the stores that are Go modules.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == StoreVerb {
-		if err := modules.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	deployment := os.Getenv(asHarness)
 	if deployment == "" {
 		os.Exit(m.Run())
@@ -46,14 +37,14 @@ func TestMain(m *testing.M) {
 }
 
 func beHarness(deployment string) error {
-	s := Spec{How: Local, Store: Redis, Deployment: deployment, Clock: clockSupported() == nil}
-	g, err := Start(context.Background(), s)
+	s := servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: deployment, Clock: clockMissing() == nil}
+	g, err := servers.Start(context.Background(), Store(), s)
 	if err != nil {
 		return err
 	}
-	nodes := []*redisNode{g.Nodes[0].(*redisNode)}
-	if g.replicated != nil {
-		nodes = append(g.replicated.nodes, g.replicated.sentinels...)
+	nodes := []*node{g.Nodes[0].(*node)}
+	if r, is := g.Replication.(*replicated); is {
+		nodes = append(r.nodes, r.sentinels...)
 	}
 	if runtime.GOOS == "linux" {
 		if err := nodes[0].Pause(); err != nil {
@@ -61,13 +52,11 @@ func beHarness(deployment string) error {
 		}
 	}
 	for _, n := range nodes {
-		fmt.Println(n.pid(), n.URL())
+		fmt.Println(n.Pid(), n.URL())
 	}
 	fmt.Println(0, "end")
 	return nil
 }
-
-func (n *local) pid() int { return n.child.Load().Pid() }
 
 // runs says whether a process runs; one that has ended and was not waited for does not.
 func runs(pid int) bool {
@@ -79,7 +68,7 @@ func runs(pid int) bool {
 }
 
 func TestNothingOutlivesAKilledHarness(t *testing.T) {
-	for deployment, processes := range map[string]int{Single: 1, Sentinel: 6} {
+	for deployment, processes := range map[string]int{servers.Single: 1, servers.Sentinel: 6} {
 		t.Run(deployment, func(t *testing.T) {
 			needRedis(t)
 			tmp := t.TempDir()
@@ -125,52 +114,47 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 }
 
 func TestStopEndsAPausedServer(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0].(*redisNode)
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	if err := n.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(); err != nil || runs(n.pid()) {
-		t.Errorf("runs: %t, %v", runs(n.pid()), err)
+	if err := n.Stop(); err != nil || runs(n.Pid()) {
+		t.Errorf("runs: %t, %v", runs(n.Pid()), err)
 	}
 }
 
 func TestATakenPortIsNotTheEnd(t *testing.T) {
-	other := startGroup(t, Local, Single).Nodes[0].(*redisNode) // it answers, but it is not our child
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but it is not our child
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
 	asked := 0
-	l := launcher{keeper: k, given: new(sync.Map), freePort: func() (int, error) {
+	l := servers.NewLauncher(Store(), k)
+	freePort := l.FreePort
+	l.FreePort = func() (int, error) {
 		if asked++; asked < 5 {
-			return other.ports[0], nil
+			return other.Ports[0], nil
 		}
 		return freePort()
-	}}
-	n, err := l.startRedis(t.Context(), 1, data(), nil)
+	}
+	starter := starter{Launcher: l}
+	n, err := starter.start(t.Context(), 1, data(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Stop(); err != nil {
 		t.Error(err)
 	}
-	if n.ports[0] == other.ports[0] || asked != 5 {
-		t.Errorf("port %d after %d attempts, the other has %d", n.ports[0], asked, other.ports[0])
+	if n.Ports[0] == other.Ports[0] || asked != 5 {
+		t.Errorf("port %d after %d attempts, the other has %d", n.Ports[0], asked, other.Ports[0])
 	}
-	l.freePort = func() (int, error) { return other.ports[0], nil }
-	if _, err := l.startRedis(t.Context(), 1, data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+	l.FreePort = func() (int, error) { return other.Ports[0], nil }
+	if _, err := starter.start(t.Context(), 1, data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
 		t.Errorf("every port taken: %v", err)
 	}
 }
-
-// fakeProduct is a program that stands in for a server, and never answers.
-type fakeProduct struct {
-	redisNode
-	program string
-}
-
-func (f *fakeProduct) command() (*exec.Cmd, error) { return exec.Command(f.program), nil }
 
 // startFake starts a script in the place of a server.
 func startFake(t *testing.T, ctx context.Context, script string) error {
@@ -185,10 +169,9 @@ func startFake(t *testing.T, ctx context.Context, script string) error {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	t.Setenv("TMPDIR", t.TempDir())
-	_, err = start(ctx, launcher{keeper: k, given: new(sync.Map), freePort: freePort}, 1, upWithin, func(n *local) (*fakeProduct, product) {
-		f := &fakeProduct{redisNode{local: n}, program}
-		return f, f
-	})
+	of := Store()
+	of.Command = func(*servers.Process) (*exec.Cmd, error) { return exec.Command(program), nil }
+	_, err = servers.NewLauncher(of, k).Start(ctx, of, 1)
 	return err
 }
 
@@ -212,7 +195,7 @@ func TestAServerThatHangsIsEnded(t *testing.T) {
 }
 
 func TestAddressesArePrivate(t *testing.T) {
-	for _, url := range startGroup(t, Local, Single).URLs() {
+	for _, url := range startGroup(t, servers.Local, servers.Single).URLs() {
 		if host, _, err := net.SplitHostPort(strings.TrimPrefix(url, "redis://")); err != nil || host != "127.0.0.1" {
 			t.Errorf("%s: %v", url, err)
 		}

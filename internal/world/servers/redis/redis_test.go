@@ -1,8 +1,9 @@
-package servers
+package redis
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -14,12 +15,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"lockbench/internal/world/servers"
 )
 
 // needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
 func needRedis(t *testing.T) {
 	t.Helper()
-	need(t, redisProgram, redisProgram, "apt install redis-server")
+	need(t, program, program, "apt install redis-server")
 }
 
 // need is for what is found as a program and required by a name.
@@ -36,14 +39,14 @@ func need(t *testing.T, program, name, how string) {
 }
 
 // startGroup starts a deployment of one way in a temporary folder of the test's, which must be empty at the end.
-func startGroup(t *testing.T, how, deployment string) *Group {
+func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	t.Helper()
-	return startSpec(t, Spec{How: how, Store: Redis, Deployment: deployment})
+	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 }
 
-func startSpec(t *testing.T, s Spec) *Group {
+func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 	t.Helper()
-	if s.How == Local && s.Store == Redis {
+	if s.How == servers.Local && s.Store == servers.Redis {
 		needRedis(t)
 	}
 	if s.Clock {
@@ -51,7 +54,7 @@ func startSpec(t *testing.T, s Spec) *Group {
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	g, err := Start(t.Context(), s)
+	g, err := servers.Start(t.Context(), Store(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +67,16 @@ func startSpec(t *testing.T, s Spec) *Group {
 		}
 	})
 	return g
+}
+
+func noEnv(string) string { return "" }
+
+func targets(t *testing.T, list string) []servers.Target {
+	t.Helper()
+	of := Store()
+	all, err := of.Targets(list, "", noEnv)
+	must(t, err)
+	return all
 }
 
 func client(t *testing.T, url string) *redis.Client {
@@ -103,9 +116,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 func TestStartAndStop(t *testing.T) {
-	for _, how := range []string{Embedded, Local} {
+	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
-			g := startGroup(t, how, Five)
+			g := startGroup(t, how, servers.Five)
 			if len(g.Nodes) != 5 {
 				t.Errorf("%d nodes", len(g.Nodes))
 			}
@@ -133,9 +146,9 @@ func TestStartAndStop(t *testing.T) {
 }
 
 func TestKillIsSeen(t *testing.T) {
-	for _, how := range []string{Embedded, Local} {
+	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
-			g := startGroup(t, how, Five)
+			g := startGroup(t, how, servers.Five)
 			dead, alive := client(t, g.Nodes[0].URL()), client(t, g.Nodes[1].URL())
 			if err := dead.Ping(t.Context()).Err(); err != nil {
 				t.Fatal(err)
@@ -159,9 +172,9 @@ func TestKillIsSeen(t *testing.T) {
 }
 
 func TestKeysExpireByTheClock(t *testing.T) {
-	for _, how := range []string{Embedded, Local} {
+	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
-			c := client(t, startGroup(t, how, Single).URLs()[0])
+			c := client(t, startGroup(t, how, servers.Single).URLs()[0])
 			if err := c.Set(t.Context(), "key", "value", 20*time.Millisecond).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -174,14 +187,14 @@ func TestKeysExpireByTheClock(t *testing.T) {
 
 func TestAutoTakesWhatIsThere(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if g := startGroup(t, Auto, Single); g.How != Embedded {
+	if g := startGroup(t, servers.Auto, servers.Single); g.How != servers.Embedded {
 		t.Errorf("without redis-server: %s", g.How)
 	}
 }
 
 func TestAutoPrefersTheRealServer(t *testing.T) {
 	needRedis(t)
-	if g := startGroup(t, Auto, Single); g.How != Local {
+	if g := startGroup(t, servers.Auto, servers.Single); g.How != servers.Local {
 		t.Errorf("with redis-server: %s", g.How)
 	}
 }
@@ -189,17 +202,16 @@ func TestAutoPrefersTheRealServer(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, test := range []struct {
-		spec Spec
+		spec servers.Spec
 		says string
 	}{
-		{Spec{How: "podman", Store: Redis, Deployment: Single}, `unknown way "podman" (known: auto, embedded, local, external, docker)`},
-		{Spec{How: "", Store: Redis, Deployment: ""}, `unknown way ""`},
-		{Spec{How: Auto, Store: "oracle", Deployment: Single}, `unknown store "oracle" (known: redis`},
-		{Spec{How: Auto, Store: Redis, Deployment: "seven"}, `unknown deployment "seven" (known for redis: single, replica, five, two-replicas, sentinel, durable, five-delayed, cluster)`},
-		{Spec{How: Auto, Store: Redis, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
-		{Spec{How: Local, Store: Redis, Deployment: Single}, "apt install redis-server"},
+		{servers.Spec{How: "podman", Store: servers.Redis, Deployment: servers.Single}, `unknown way "podman" (known: auto, embedded, local, external, docker)`},
+		{servers.Spec{How: "", Store: servers.Redis, Deployment: ""}, `unknown way ""`},
+		{servers.Spec{How: servers.Auto, Store: servers.Redis, Deployment: "seven"}, `unknown deployment "seven" (known for redis: single, replica, five, two-replicas, sentinel, durable, five-delayed, cluster)`},
+		{servers.Spec{How: servers.Auto, Store: servers.Redis, Deployment: servers.Replica}, "the emulator has no replication: apt install redis-server"},
+		{servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single}, "apt install redis-server"},
 	} {
-		if g, err := Start(t.Context(), test.spec); err == nil {
+		if g, err := servers.Start(t.Context(), Store(), test.spec); err == nil {
 			t.Errorf("%+v: started", test.spec)
 			_ = g.Stop()
 		} else if !strings.Contains(err.Error(), test.says) {
@@ -209,25 +221,25 @@ func TestStartRefuses(t *testing.T) {
 }
 
 func TestEmbeddedVersionIsTheOneInUse(t *testing.T) {
-	mod, err := os.ReadFile("../../../go.mod")
+	mod, err := os.ReadFile("../../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(mod), "alicebob/miniredis/v2 v")
 	version, _, _ := strings.Cut(strings.Fields(rest)[0], " ")
-	if !strings.HasPrefix(embeddedServer, "miniredis "+version+" ") {
-		t.Errorf("go.mod has %s, the report would say %s", version, embeddedServer)
+	if !strings.HasPrefix(emulator, "miniredis "+version+" ") {
+		t.Errorf("go.mod has %s, the report would say %s", version, emulator)
 	}
 }
 
 func TestEmbeddedHasNoCounters(t *testing.T) {
-	if _, err := startGroup(t, Embedded, Single).Nodes[0].Counters(t.Context()); !errors.Is(err, ErrNoCounters) {
+	if _, err := startGroup(t, servers.Embedded, servers.Single).Nodes[0].Counters(t.Context()); !errors.Is(err, servers.ErrNoCounters) {
 		t.Error(err)
 	}
 }
 
 func TestLocalCounters(t *testing.T) {
-	n := startGroup(t, Local, Single).Nodes[0]
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	read := func() map[string]float64 {
 		all, err := n.Counters(t.Context())
 		if err != nil {
@@ -273,7 +285,7 @@ func TestAServerThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
 }
 
 func TestReplicaFollows(t *testing.T) {
-	g := startGroup(t, Local, Replica)
+	g := startGroup(t, servers.Local, servers.Replica)
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
@@ -291,43 +303,48 @@ func TestReplicaFollows(t *testing.T) {
 }
 
 func TestTheEmulatorDoesNotReplicate(t *testing.T) {
-	if g, err := Start(t.Context(), Spec{How: Embedded, Store: Redis, Deployment: Replica}); err == nil {
+	if g, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Embedded, Store: servers.Redis, Deployment: servers.Replica}); err == nil {
 		t.Error("started")
 		_ = g.Stop()
-	} else if !errors.Is(err, ErrUnsupported) {
+	} else if !errors.Is(err, servers.ErrUnsupported) {
 		t.Error(err)
 	}
 }
 
 func TestSupported(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	own := func(n int) Remote { return Remote{Addresses: make([]Address, n)} }
+	own := func(n int) (r servers.Remote) {
+		for i := range n {
+			r.Targets = append(r.Targets, targets(t, fmt.Sprintf("redis://host%d", i))...)
+		}
+		return r
+	}
 	for _, test := range []struct {
-		spec Spec
+		spec servers.Spec
 		says string // "": it is
 	}{
-		{Spec{How: Local, Deployment: Replica}, ""},
-		{Spec{How: Local, Deployment: Five}, ""},
-		{Spec{How: Local}, ""},
-		{Spec{How: Local, Deployment: Sentinel}, ""},
-		{Spec{How: Local, Deployment: "seven"}, "unknown deployment"},
-		{Spec{How: Local, Clock: true}, "apt install gcc libc6-dev"},
-		{Spec{How: Embedded, Deployment: Single}, ""},
-		{Spec{How: Embedded, Deployment: FiveDelayed}, ""},
-		{Spec{How: Embedded, Deployment: Replica}, "the emulator has no replication: apt install redis-server"},
-		{Spec{How: Embedded, Deployment: TwoReplicas}, "the emulator has no replication"},
-		{Spec{How: Embedded, Deployment: Sentinel}, "the emulator has no replication"},
-		{Spec{How: Embedded, Deployment: Durable}, "the emulator has no durability"},
-		{Spec{How: Embedded, Clock: true}, "the emulator has no clock of its own"},
-		{Spec{How: Auto, Deployment: Replica}, "the emulator has no replication"},
-		{Spec{How: External, Deployment: Five, Remote: own(5)}, ""},
-		{Spec{How: External, Deployment: Five, Remote: own(4)}, "it needs 5 servers, and --redis names 4"},
-		{Spec{How: External, Deployment: Sentinel, Remote: own(5)}, "replication is not offered on servers of your own"},
-		{Spec{How: External, Deployment: Durable, Remote: own(5)}, "durability is not offered on servers of your own"},
-		{Spec{How: External, Clock: true, Remote: own(1)}, "the clock of a server of your own is not moved"},
+		{servers.Spec{How: servers.Local, Deployment: servers.Replica}, ""},
+		{servers.Spec{How: servers.Local, Deployment: servers.Five}, ""},
+		{servers.Spec{How: servers.Local}, ""},
+		{servers.Spec{How: servers.Local, Deployment: servers.Sentinel}, ""},
+		{servers.Spec{How: servers.Local, Deployment: "seven"}, "unknown deployment"},
+		{servers.Spec{How: servers.Local, Clock: true}, "apt install gcc libc6-dev"},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.Single}, ""},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.FiveDelayed}, ""},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.Replica}, "the emulator has no replication: apt install redis-server"},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.TwoReplicas}, "the emulator has no replication"},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.Sentinel}, "the emulator has no replication"},
+		{servers.Spec{How: servers.Embedded, Deployment: servers.Durable}, "the emulator has no durability"},
+		{servers.Spec{How: servers.Embedded, Clock: true}, "the emulator has no clock of its own"},
+		{servers.Spec{How: servers.Auto, Deployment: servers.Replica}, "the emulator has no replication"},
+		{servers.Spec{How: servers.External, Deployment: servers.Five, Remote: own(5)}, ""},
+		{servers.Spec{How: servers.External, Deployment: servers.Five, Remote: own(4)}, "it needs 5 servers, and --redis names 4"},
+		{servers.Spec{How: servers.External, Deployment: servers.Sentinel, Remote: own(5)}, "replication is not offered on servers of your own"},
+		{servers.Spec{How: servers.External, Deployment: servers.Durable, Remote: own(5)}, "durability is not offered on servers of your own"},
+		{servers.Spec{How: servers.External, Clock: true, Remote: own(1)}, "the clock of a server of your own is not moved"},
 	} {
-		test.spec.Store = Redis
-		switch err := test.spec.Supported(); {
+		test.spec.Store = servers.Redis
+		switch err := servers.Supported(Store(), test.spec); {
 		case test.says == "" && err != nil, test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)):
 			t.Errorf("%+v: %v, want %q", test.spec, err, test.says)
 		}

@@ -1,6 +1,8 @@
-package servers
+package ferretdb
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -8,9 +10,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
 )
 
-func startFerret(t *testing.T) (*Group, *mongo.Collection) {
+// TestMain is also a server of the store.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
+		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func startFerret(t *testing.T) (*servers.Group, *mongo.Collection) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -18,7 +35,7 @@ func startFerret(t *testing.T) (*Group, *mongo.Collection) {
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	g, err := Start(t.Context(), Spec{How: Local, Store: FerretDB, Self: self})
+	g, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Local, Store: servers.FerretDB, Self: self})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +58,7 @@ func startFerret(t *testing.T) (*Group, *mongo.Collection) {
 func TestFerretDB(t *testing.T) {
 	g, documents := startFerret(t)
 	n := g.Nodes[0]
-	if g.Server != "ferretdb "+ferretVersion+" (local)" || g.Durability == "" {
+	if g.Server != "ferretdb "+version+" (local)" || g.Durability == "" {
 		t.Errorf("%q, %q", g.Server, g.Durability)
 	}
 	before, err := n.Counters(t.Context())
@@ -69,34 +86,33 @@ func TestFerretDB(t *testing.T) {
 	if err := n.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what was acknowledged is there after a restart", func() bool {
-		found, err := documents.CountDocuments(t.Context(), bson.D{})
-		return err == nil && found == 3
+	err = servers.Poll(t.Context(), 10*servers.PollEvery, func(ctx context.Context) error {
+		found, err := documents.CountDocuments(ctx, bson.D{})
+		if err == nil && found != 3 {
+			err = fmt.Errorf("%d documents", found)
+		}
+		return err
 	})
+	if err != nil {
+		t.Errorf("what was acknowledged is not there after a restart: %v", err)
+	}
 	if err := n.Unseat(t.Context(), "k"); err == nil {
 		t.Error("it has no session to end")
 	}
 }
 
 func TestFerretVersionIsTheModules(t *testing.T) {
-	text, err := os.ReadFile("../../../go.mod")
+	text, err := os.ReadFile("../../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "github.com/FerretDB/FerretDB v"+ferretVersion+"\n") {
-		t.Errorf("go.mod does not have %s", ferretVersion)
+	if !strings.Contains(string(text), "github.com/FerretDB/FerretDB v"+version+"\n") {
+		t.Errorf("go.mod does not have %s", version)
 	}
 }
 
 func TestFerretNeedsThisProgram(t *testing.T) {
-	if _, err := Start(t.Context(), Spec{How: Local, Store: FerretDB}); err == nil || !strings.Contains(err.Error(), "Spec.Self") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestMongoDBIsNotOneOfOurs(t *testing.T) {
-	_, err := Start(t.Context(), Spec{How: Local, Store: MongoDB})
-	if err == nil || !strings.Contains(err.Error(), "not in Debian") || !strings.Contains(err.Error(), "--mongodb") {
+	if _, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Local, Store: servers.FerretDB}); err == nil || !strings.Contains(err.Error(), "Spec.Self") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package servers
+package stores
 
 import (
 	"context"
@@ -13,12 +13,14 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/go-sql-driver/mysql"
+
+	"lockbench/internal/world/servers"
 )
 
 // eachDatabase starts a database of each store that is installed, in a temporary folder of the test's, which must be
 // empty at the end.
-func eachDatabase(t *testing.T, test func(t *testing.T, n Node)) {
-	for store, required := range map[string]string{MySQL: "mariadb", Postgres: "postgres"} {
+func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
+	for store, required := range map[string]string{servers.MySQL: "mariadb", servers.Postgres: "postgres"} {
 		t.Run(required, func(t *testing.T) {
 			if err := Missing(store); err != nil {
 				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), required) {
@@ -26,9 +28,9 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n Node)) {
 				}
 				t.Skip(err)
 			}
-			for _, of := range []*template{mariadbTemplate, postgresTemplate} { // they outlive the test
-				_, _ = of.made(t.Context()) // of the other store there may be none
-			}
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // what it is copied from outlives the test
+			must(t, err)
+			must(t, before.Stop())
 			tmp := t.TempDir()
 			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // the server may run as another user
 				if err := os.Chmod(dir, 0o755); err != nil {
@@ -37,7 +39,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n Node)) {
 			}
 			t.Setenv("TMPDIR", tmp)
 			memory := segments(t)
-			g, err := Start(t.Context(), Spec{How: Local, Store: store})
+			g, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +76,7 @@ func segments(t *testing.T) []string {
 }
 
 // clientOf is a connection to one, as a client would have it.
-func clientOf(t *testing.T, n Node) *sql.DB {
+func clientOf(t *testing.T, n servers.Node) *sql.DB {
 	t.Helper()
 	var db *sql.DB
 	var err error
@@ -104,7 +106,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 }
 
 func TestDatabaseKeepsWhatItAcknowledged(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, n Node) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		execute(t, clientOf(t, n), "CREATE TABLE kept (n INTEGER)")
 		execute(t, clientOf(t, n), "INSERT INTO kept VALUES (42)")
 		if err := n.Restart(t.Context()); err != nil {
@@ -128,7 +130,7 @@ func TestDatabaseStandsStill(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("only Linux shows whether a process stands still")
 	}
-	eachDatabase(t, func(t *testing.T, n Node) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		conn, err := clientOf(t, n).Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +160,7 @@ func TestDatabaseStandsStill(t *testing.T) {
 }
 
 func TestDatabaseCounts(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, n Node) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		ask, counter := "SELECT GET_LOCK('counted', 0)", "calls.com_select"
 		if strings.HasPrefix(n.URL(), "postgres") {
 			ask, counter = "SELECT pg_try_advisory_lock(17)", "calls.pg_try_advisory_lock"
@@ -179,7 +181,7 @@ func TestDatabaseCounts(t *testing.T) {
 }
 
 func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, n Node) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		take := "SELECT GET_LOCK(SHA2('key', 256), 0)"
 		if strings.HasPrefix(n.URL(), "postgres") {
 			take = "SELECT pg_try_advisory_lock(hashtextextended('key', 0))"
@@ -213,11 +215,11 @@ func TestPostgresNeedsAFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("who is not root runs it as himself")
 	}
-	if err := Missing(Postgres); err != nil {
+	if err := Missing(servers.Postgres); err != nil {
 		t.Skip(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir()) // the folder above it is its owner's alone
-	if err := Missing(Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+	if err := Missing(servers.Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("it would be started where it may not enter: %v", err)
 	}
 }

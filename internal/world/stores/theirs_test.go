@@ -1,6 +1,7 @@
-package servers
+package stores
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -16,16 +17,17 @@ import (
 	"github.com/go-zookeeper/zk"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/zap"
 
-	"lockbench/internal/fakemongo"
+	"lockbench/internal/world/servers"
 )
 
 // startStore starts a server of a store of ours, or skips where it is not installed and not required.
-func startStore(t *testing.T, store string) *Group {
+func startStore(t *testing.T, store string) *servers.Group {
 	t.Helper()
-	if !slices.Contains(Stores(), store) {
+	if !slices.Contains(Names(), store) {
 		t.Skip("no lock talks to ", store, " yet")
 	}
 	if missing := Missing(store); missing != nil {
@@ -39,7 +41,7 @@ func startStore(t *testing.T, store string) *Group {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := Start(t.Context(), Spec{How: Local, Store: store, Self: self})
+	g, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Self: self})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +53,32 @@ func startStore(t *testing.T, store string) *Group {
 	return g
 }
 
-func target(t *testing.T, store, text string) Target {
+func noEnv(string) string { return "" }
+
+func parse(store, text string, getenv func(string) string) (servers.Target, error) {
+	of, err := Find(store)
+	if err != nil {
+		return servers.Target{}, err
+	}
+	return of.Target(text, getenv)
+}
+
+func target(t *testing.T, store, text string) servers.Target {
 	t.Helper()
-	got, err := ParseTarget(store, text, noEnv)
+	got, err := parse(store, text, noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return got
+}
+
+func access(t *testing.T, store string) *servers.Access {
+	t.Helper()
+	of, err := Find(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.External
 }
 
 const (
@@ -70,14 +91,14 @@ var precious = []string{"lockbench", "lockbench:", "lockbench:" + ourRun, "xlock
 	"Lockbench:" + ourRun + ":k", "lockbench:" + anotherRun + ":k"}
 
 // isSwept uses servers as somebody else's: what a run put there goes, and nothing else.
-func isSwept(t *testing.T, of Target, put func(name string) error) {
+func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	t.Helper()
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
 		if err := put(name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g, err := Start(t.Context(), Spec{How: External, Store: of.store, Remote: Remote{Targets: []Target{of}}})
+	g, err := Start(t.Context(), servers.Spec{How: servers.External, Store: of.Store(), Remote: servers.Remote{Targets: []servers.Target{of}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,17 +113,18 @@ func isSwept(t *testing.T, of Target, put func(name string) error) {
 			t.Fatal(err)
 		}
 	}
-	left, err := of.names(t.Context(), keyRoot)
+	var left []string
+	err = access(t, of.Store()).Names(t.Context(), of, servers.Root, func(names []string) error { left = append(left, names...); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range left {
-		if strings.HasPrefix(name, KeyPrefix(ourRun)) {
+		if strings.HasPrefix(name, servers.KeyPrefix(ourRun)) {
 			t.Errorf("%s is left", name)
 		}
 	}
 	for _, name := range precious {
-		if strings.HasPrefix(name, keyRoot) && !slices.Contains(left, name) {
+		if strings.HasPrefix(name, servers.Root) && !slices.Contains(left, name) {
 			t.Errorf("%s is somebody else's, and it is gone", name)
 		}
 	}
@@ -112,7 +134,7 @@ func isSwept(t *testing.T, of Target, put func(name string) error) {
 	if err := g.Nodes[0].Kill(); err == nil {
 		t.Error("a server that is not ours was killed")
 	}
-	if _, err := g.Nodes[0].Counters(t.Context()); !errors.Is(err, ErrNoCounters) {
+	if _, err := g.Nodes[0].Counters(t.Context()); !errors.Is(err, servers.ErrNoCounters) {
 		t.Errorf("its counters: %v", err)
 	}
 	if err := g.Stop(); err != nil {
@@ -121,7 +143,7 @@ func isSwept(t *testing.T, of Target, put func(name string) error) {
 }
 
 func TestTheirMySQL(t *testing.T) {
-	owner := startStore(t, MySQL)
+	owner := startStore(t, servers.MySQL)
 	u, err := url.Parse(owner.URLs()[0])
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +162,7 @@ func TestTheirMySQL(t *testing.T) {
 		}
 	}
 	text := "me:%s@tcp(" + u.Host + ")/" + c.DBName
-	of := target(t, MySQL, fmt.Sprintf(text, "s3same/gate"))
+	of := target(t, servers.MySQL, fmt.Sprintf(text, "s3same/gate"))
 	if err := of.Remove(t.Context(), ourRun); err != nil {
 		t.Errorf("no lock has made the table yet: %v", err)
 	}
@@ -151,16 +173,16 @@ func TestTheirMySQL(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), "INSERT INTO lockbench_locks (name) VALUES (?)", name)
 		return err
 	})
-	wrong := target(t, MySQL, fmt.Sprintf(text, "s3same/other"))
+	wrong := target(t, servers.MySQL, fmt.Sprintf(text, "s3same/other"))
 	if err := wrong.Reach(t.Context()); err == nil || strings.Contains(err.Error(), "s3same") || !strings.Contains(err.Error(), "does not serve us") {
 		t.Errorf("a wrong password: %v", err)
 	}
 }
 
 func TestTheirPostgres(t *testing.T) {
-	owner := startStore(t, Postgres)
-	of := target(t, Postgres, owner.URLs()[0])
-	g, err := Start(t.Context(), Spec{How: External, Store: Postgres, Remote: Remote{Targets: []Target{of}}})
+	owner := startStore(t, servers.Postgres)
+	of := target(t, servers.Postgres, owner.URLs()[0])
+	g, err := Start(t.Context(), servers.Spec{How: servers.External, Store: servers.Postgres, Remote: servers.Remote{Targets: []servers.Target{of}}})
 	if err != nil || !strings.HasPrefix(g.Server, "postgres") {
 		t.Fatalf("%v, %v", g, err)
 	}
@@ -169,38 +191,71 @@ func TestTheirPostgres(t *testing.T) {
 	}
 }
 
+// TestTheirMongoDB looks through and sweeps documents on a FerretDB, which speaks MongoDB's protocol, and which is told
+// from a MongoDB.
 func TestTheirMongoDB(t *testing.T) {
-	fake, err := fakemongo.Start()
-	if err != nil {
-		t.Fatal(err)
+	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
+	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "it is a FerretDB") {
+		t.Errorf("FerretDB was taken for MongoDB: %v", err)
 	}
-	defer fake.Close()
-	of := target(t, MongoDB, fake.URL())
-	locks, err := of.locksInMongo(of.hosts[0])
-	if err != nil {
-		t.Fatal(err)
+	locks := collection(t, of)
+	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
+		putDocument(t, locks, name)
 	}
-	defer disconnect(locks)
-	isSwept(t, of, func(name string) error {
-		r := locks.FindOneAndUpdate(t.Context(), bson.D{{Key: "_id", Value: name}}, bson.D{{Key: "$set", Value: bson.D{{Key: "owner", Value: "me"}}}}, options.FindOneAndUpdate().SetUpsert(true))
-		return r.Err()
-	})
-	if left := len(fake.Names("lockbench.lockbench_locks")); left != len(precious) {
-		t.Errorf("%d documents are left, want those of others: %d", left, len(precious))
+	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
+		t.Errorf("runs %v (%v)", runs, err)
 	}
-	secret := target(t, MongoDB, strings.Replace(fake.URL(), "://", "://me:s3same@", 1))
+	for range 2 { // the second finds nothing to do
+		if err := of.Remove(t.Context(), ourRun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := locks.CountDocuments(t.Context(), bson.D{}); err != nil || int(left) != len(precious) {
+		t.Errorf("%d documents are left, want those of others: %d (%v)", left, len(precious), err)
+	}
+	if err := of.Remove(t.Context(), "*"); err == nil {
+		t.Error("everybody's run was removed")
+	}
+}
+
+// TestRealMongoDB is what only a mongod shows: that one is taken for what it is, and that a user that it does not know is
+// told without a password.
+func TestRealMongoDB(t *testing.T) {
+	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
+	if address == "" {
+		t.Skip("it needs a mongod: name one that may be written to in LOCKBENCH_TEST_MONGODB")
+	}
+	of := target(t, servers.MongoDB, address)
+	locks := collection(t, of)
+	isSwept(t, of, func(name string) error { putDocument(t, locks, name); return nil })
+	secret := target(t, servers.MongoDB, strings.Replace(address, "://", "://me:s3same@", 1))
 	if err := secret.Reach(t.Context()); err == nil || strings.Contains(err.Error(), "s3same") {
 		t.Errorf("it knows nobody: %v", err)
 	}
-	ferret := target(t, MongoDB, startStore(t, FerretDB).URLs()[0])
-	if err := ferret.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "it is a FerretDB") {
-		t.Errorf("FerretDB was taken for MongoDB: %v", err)
+}
+
+// collection returns the locks on a server that speaks MongoDB's protocol.
+func collection(t *testing.T, of servers.Target) *mongo.Collection {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(of.URL(of.Hosts()[0])).SetDirect(true).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client.Database("lockbench").Collection("lockbench_locks")
+}
+
+func putDocument(t *testing.T, locks *mongo.Collection, name string) {
+	t.Helper()
+	r := locks.FindOneAndUpdate(t.Context(), bson.D{{Key: "_id", Value: name}}, bson.D{{Key: "$set", Value: bson.D{{Key: "owner", Value: "me"}}}}, options.FindOneAndUpdate().SetUpsert(true))
+	if err := r.Err(); err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+		t.Fatal(err)
 	}
 }
 
 func TestTheirEtcd(t *testing.T) {
-	of := target(t, Etcd, strings.Replace(startStore(t, Etcd).URLs()[0], "etcd://", "", 1))
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + of.hosts[0]}, Logger: zap.NewNop()})
+	of := target(t, servers.Etcd, strings.Replace(startStore(t, servers.Etcd).URLs()[0], "etcd://", "", 1))
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + of.Hosts()[0]}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +264,8 @@ func TestTheirEtcd(t *testing.T) {
 }
 
 func TestTheirZooKeeper(t *testing.T) {
-	of := target(t, ZooKeeper, strings.Replace(startStore(t, ZooKeeper).URLs()[0], "zookeeper://", "", 1))
-	c, _, err := zk.Connect(of.hosts, 10*time.Second, zk.WithLogger(zkSilence{}), zk.WithLogInfo(false))
+	of := target(t, servers.ZooKeeper, strings.Replace(startStore(t, servers.ZooKeeper).URLs()[0], "zookeeper://", "", 1))
+	c, _, err := zk.Connect(of.Hosts(), 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +285,8 @@ func TestTheirsThatAreNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
-	for store, text := range map[string]string{MySQL: "mysql://me:s3same@%s/db", Postgres: "postgres://me:s3same@%s/db",
-		MongoDB: "mongodb://me:s3same@%s", ZooKeeper: "%s", Etcd: "etcd://me:s3same@%s"} {
+	for store, text := range map[string]string{servers.MySQL: "mysql://me:s3same@%s/db", servers.Postgres: "postgres://me:s3same@%s/db",
+		servers.MongoDB: "mongodb://me:s3same@%s", servers.ZooKeeper: "%s", servers.Etcd: "etcd://me:s3same@%s"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			nobody := target(t, store, fmt.Sprintf(text, "127.0.0.1:1"))

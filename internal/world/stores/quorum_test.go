@@ -1,4 +1,4 @@
-package servers
+package stores
 
 import (
 	"errors"
@@ -11,10 +11,12 @@ import (
 	"github.com/go-zookeeper/zk"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"lockbench/internal/world/servers"
 )
 
 // startQuorum starts a store that agrees by majority. It skips where that is missing, and fails where it is required.
-func startQuorum(t *testing.T, store, deployment string) *Group {
+func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	t.Helper()
 	if err := Missing(store); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), store) {
@@ -26,7 +28,7 @@ func startQuorum(t *testing.T, store, deployment string) *Group {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startSpec(t, Spec{How: Local, Store: store, Deployment: deployment, Self: self})
+	return startSpec(t, servers.Spec{How: servers.Local, Store: store, Deployment: deployment, Self: self})
 }
 
 // quorumClient writes and reads, by any of the servers.
@@ -35,14 +37,14 @@ type quorumClient struct {
 	read  func(key string) (string, error)
 }
 
-func quorumClientOf(t *testing.T, g *Group, store string) quorumClient {
+func quorumClientOf(t *testing.T, g *servers.Group, store string) quorumClient {
 	t.Helper()
 	var hosts []string
 	for _, url := range g.URLs() {
 		_, host, _ := strings.Cut(url, "://")
 		hosts = append(hosts, host)
 	}
-	if store == Etcd {
+	if store == servers.Etcd {
 		c, err := clientv3.New(clientv3.Config{Endpoints: hosts, Logger: zap.NewNop()})
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +79,7 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 func eachQuorum(t *testing.T, test func(t *testing.T, store string)) {
-	for _, store := range []string{ZooKeeper, Etcd} {
+	for _, store := range []string{servers.ZooKeeper, servers.Etcd} {
 		t.Run(store, func(t *testing.T) { test(t, store) })
 	}
 }
@@ -85,7 +87,7 @@ func eachQuorum(t *testing.T, test func(t *testing.T, store string)) {
 // TestQuorumServer: one comes up, counts what is done, stands still, and has what it acknowledged after it was killed.
 func TestQuorumServer(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
-		g := startQuorum(t, store, Single)
+		g := startQuorum(t, store, servers.Single)
 		n := g.Nodes[0]
 		if !strings.HasPrefix(n.URL(), store+"://127.0.0.1:") || !strings.HasPrefix(g.Server, store+" 3.") || g.Durability == "" {
 			t.Errorf("%s is %q: %q", n.URL(), g.Server, g.Durability)
@@ -94,7 +96,7 @@ func TestQuorumServer(t *testing.T) {
 		if err := c.write("warm", "up"); err != nil {
 			t.Fatal(err)
 		}
-		counted := map[string]string{ZooKeeper: "calls.update", Etcd: "calls.Put"}[store]
+		counted := map[string]string{servers.ZooKeeper: "calls.update", servers.Etcd: "calls.Put"}[store]
 		before, err := n.Counters(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +133,7 @@ func TestQuorumServer(t *testing.T) {
 // TestQuorumLosesItsLeader: another leads, and what was acknowledged is there.
 func TestQuorumLosesItsLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
-		g := startQuorum(t, store, Three)
+		g := startQuorum(t, store, servers.Three)
 		if len(g.Nodes) != 3 {
 			t.Fatalf("%d servers", len(g.Nodes))
 		}
@@ -160,7 +162,7 @@ func TestQuorumLosesItsLeader(t *testing.T) {
 
 // TestEtcdUnseats: the lease of the first key under a lock's name is ended, and the key is gone.
 func TestEtcdUnseats(t *testing.T) {
-	g := startQuorum(t, Etcd, Single)
+	g := startQuorum(t, servers.Etcd, servers.Single)
 	_, host, _ := strings.Cut(g.URLs()[0], "://")
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{host}, Logger: zap.NewNop()})
 	if err != nil {

@@ -1,4 +1,4 @@
-package servers
+package stores
 
 import (
 	"bytes"
@@ -13,13 +13,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockbench/internal/world/servers"
 )
 
 // needDocker starts a daemon of the test's own, with an image that is made of the redis-server of this machine. Where that
 // cannot be, the test is skipped, or fails where LOCKBENCH_REQUIRE names docker.
 func needDocker(t *testing.T) {
 	t.Helper()
-	needRedis(t)
+	needStore(t, servers.Redis, "redis-server")
 	if why := startDaemon(t); why != "" {
 		needed(t, why)
 	}
@@ -77,7 +79,7 @@ func startDaemon(t *testing.T) string {
 			return fmt.Sprintf("dockerd does not start here: %.1000s", said.Bytes()[max(0, said.Len()-1000):])
 		default:
 		}
-		if daemonAnswers() {
+		if exec.Command("docker", "info").Run() == nil {
 			return ""
 		}
 	}
@@ -87,15 +89,15 @@ func startDaemon(t *testing.T) string {
 // importRedis makes an image of this machine's redis-server, which says so by its name.
 func importRedis(t *testing.T) {
 	t.Helper()
-	program, err := exec.LookPath(redisProgram)
+	program, err := exec.LookPath("redis-server")
 	must(t, err)
-	importImage(t, Redis, []string{program}, "", "ENV PATH="+filepath.Dir(program))
+	importImage(t, servers.Redis, []string{program}, "", "ENV PATH="+filepath.Dir(program))
 }
 
 func TestDocker(t *testing.T) {
 	needDocker(t)
 	t.Run("single", func(t *testing.T) {
-		g := startGroup(t, Docker, Single)
+		g := startGroup(t, servers.Docker, servers.Single)
 		n := g.Nodes[0]
 		if !strings.Contains(g.Server, "docker") || !strings.HasPrefix(n.URL(), "redis://127.0.0.1:") {
 			t.Errorf("%s at %s", g.Server, n.URL())
@@ -126,7 +128,7 @@ func TestDocker(t *testing.T) {
 		}
 	})
 	t.Run("durable", func(t *testing.T) {
-		n := startGroup(t, Docker, Durable).Nodes[0]
+		n := startGroup(t, servers.Docker, servers.Durable).Nodes[0]
 		must(t, client(t, n.URL()).Set(t.Context(), "key", "value", 0).Err())
 		must(t, n.Restart(t.Context()))
 		if !has(t, n, "key") {
@@ -134,8 +136,8 @@ func TestDocker(t *testing.T) {
 		}
 	})
 	t.Run("left", func(t *testing.T) {
-		g := startGroup(t, Docker, Single)
-		left, err := Containers(t.Context())
+		g := startGroup(t, servers.Docker, servers.Single)
+		left, err := servers.Containers(t.Context())
 		must(t, err)
 		if len(left) != 1 || left[0].Owner != os.Getpid() {
 			t.Fatalf("%+v", left)
@@ -144,10 +146,10 @@ func TestDocker(t *testing.T) {
 		must(t, g.Stop()) // what is gone need not be removed
 	})
 	t.Run("stores", dockerStores)
-	if left, err := Containers(t.Context()); err != nil || len(left) > 0 {
+	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %+v, %v", left, err)
 	}
-	if _, err := Start(t.Context(), Spec{How: Docker, Store: Redis, Deployment: Sentinel}); err == nil {
+	if _, err := Start(t.Context(), servers.Spec{How: servers.Docker, Store: servers.Redis, Deployment: servers.Sentinel}); err == nil {
 		t.Error("Sentinels in containers")
 	}
 }
