@@ -3,6 +3,7 @@ package impls_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"lockbench/impls"
-	"lockbench/internal/fakemongo"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 )
@@ -41,18 +41,18 @@ func deployFerret(t *testing.T) string {
 	return g.Front()[0]
 }
 
-func fakeMongo(t *testing.T) *fakemongo.Server {
+// documentServer returns a server for a lock in documents: FerretDB unless the lock asks for what only MongoDB has. The
+// test is skipped then unless LOCKBENCH_TEST_MONGODB names a mongod; each test has a database of its own there.
+func documentServer(t *testing.T, impl impls.Impl) string {
 	t.Helper()
-	s, err := fakemongo.Start()
-	if err != nil {
-		t.Fatal(err)
+	if impl.Name != "mongodb" {
+		return deployFerret(t)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
+	if address == "" {
+		t.Skip("its updates by pipeline need a mongod: name one in LOCKBENCH_TEST_MONGODB, as mongodb://host:port")
+	}
+	return fmt.Sprintf("%s/lockbench_test_%d", strings.TrimSuffix(address, "/"), time.Now().UnixNano())
 }
 
 func named(t *testing.T, name string) impls.Impl {
@@ -65,18 +65,13 @@ func named(t *testing.T, name string) impls.Impl {
 	return all[i]
 }
 
-// eachDocument runs a test on the locks in documents: of MongoDB there is only what stands in for it here.
+// eachDocument runs a test on the locks in documents.
 func eachDocument(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, name := range []string{"mongodb", "mongodb-plain", "ferretdb"} {
 		for _, wait := range []string{"spin", "backoff"} {
 			t.Run(name+"/"+wait, func(t *testing.T) {
-				impl, url := named(t, name), ""
-				if impl.Store == servers.FerretDB {
-					url = deployFerret(t)
-				} else {
-					url = fakeMongo(t).URL()
-				}
-				a, b := openTwo(t, impl, []string{url}, wait)
+				impl := named(t, name)
+				a, b := openTwo(t, impl, []string{documentServer(t, impl)}, wait)
 				test(t, impl, a, b)
 			})
 		}
@@ -185,7 +180,8 @@ func TestDocumentIsRenewed(t *testing.T) {
 
 // TestExpiredDocumentIsTakenOnce: of many who find it expired one gets it. FerretDB is left out: there it is not so.
 func TestExpiredDocumentIsTakenOnce(t *testing.T) {
-	a, b := openTwo(t, named(t, "mongodb"), []string{fakeMongo(t).URL()}, "spin")
+	lock := named(t, "mongodb")
+	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")
 	short := request("x", 0)
 	short.TTL = time.Millisecond
 	for range 20 {
