@@ -31,14 +31,10 @@ const (
 type contained struct {
 	Refusing
 	store  Store
-	addr   shownAddr
+	addr   string // host:port
 	engine *docker.Client
 	id     string
 }
-
-type shownAddr string
-
-func (a shownAddr) String() string { return string(a) }
 
 var _ Node = (*contained)(nil)
 
@@ -90,7 +86,7 @@ func startContainer(ctx context.Context, engine *docker.Client, of Store) (*cont
 		return nil, err
 	}
 	quietly()
-	addr := shownAddr(Local127(port))
+	addr := Local127(port)
 	n := &contained{Refusing: Refusing{addr}, store: of, addr: addr, engine: engine}
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: of.Image.request(port), Started: true, Logger: silence{}})
@@ -145,7 +141,7 @@ func (i Image) request(port int) testcontainers.ContainerRequest {
 // serves returns why the server does not serve yet; nil: it does.
 func (n *contained) serves(ctx context.Context) error {
 	if ready := n.store.Image.Ready; ready != nil {
-		if err := ready(ctx, n.addr.String()); err != nil {
+		if err := ready(ctx, n.addr); err != nil {
 			return err
 		}
 	}
@@ -167,10 +163,10 @@ func (n *contained) awaitUp(ctx context.Context) error {
 	})
 }
 
-func (n *contained) URL() string { return n.store.URL(n.addr.String()) }
+func (n *contained) URL() string { return n.store.URL(n.addr) }
 
 func (n *contained) Counters(ctx context.Context) (map[string]float64, error) {
-	return n.store.Counters(ctx, n.addr.String())
+	return n.store.Counters(ctx, n.addr)
 }
 
 func (n *contained) Alive() bool {

@@ -65,7 +65,7 @@ func (r Remote) servers(store string) []*external {
 	var all []*external
 	for _, t := range r.Of(store) {
 		for _, host := range t.hosts {
-			all = append(all, &external{Refusing{t.at(host)}, t, host})
+			all = append(all, &external{Refusing{t.at(host).String()}, t, host})
 		}
 	}
 	return all

@@ -128,7 +128,7 @@ func (l *Launcher) start(ctx context.Context, of Store, ports, number int, peers
 			return nil, err
 		}
 		p := &Process{store: of, Number: number, Peers: peers, keeper: l.Keeper, Self: l.self, Ports: free}
-		p.Shown = p
+		p.Shown = p.Addr()
 		if err = p.create(ctx); err == nil {
 			return p, nil
 		}

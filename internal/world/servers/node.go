@@ -49,7 +49,7 @@ type Node interface {
 // Refusing is embedded in nodes to refuse what can only be done to a server of our own: a fault that is not injected must
 // not look as if it were.
 type Refusing struct {
-	Shown fmt.Stringer // the node, as it may be shown
+	Shown string // the node, as it may be shown
 }
 
 func (r Refusing) refuse(what string) error {

@@ -167,48 +167,38 @@ func (p *Process) WhileKept(do func()) error {
 
 func (p *Process) URL() string { return p.store.URL(p.Addr()) }
 
-func (p *Process) String() string { return p.Addr() }
-
 func (p *Process) process() *Process { return p }
-
-// wrapped says what failed.
-func (p *Process) wrapped(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %s: %w", what, p, err)
-}
 
 func (p *Process) Counters(ctx context.Context) (map[string]float64, error) {
 	c, err := p.store.Counters(ctx, p.Addr())
-	return c, p.wrapped("counters of", err)
+	return c, wrapped("counters of "+p.Shown, err)
 }
 
 func (p *Process) Alive() bool { return !ended(p.child.Load()) }
 
-func (p *Process) Pause() error { return p.wrapped("pause", p.child.Load().Pause()) }
+func (p *Process) Pause() error { return wrapped("pause "+p.Shown, p.child.Load().Pause()) }
 
-func (p *Process) Resume() error { return p.wrapped("resume", p.child.Load().Resume()) }
+func (p *Process) Resume() error { return wrapped("resume "+p.Shown, p.child.Load().Resume()) }
 
 func (p *Process) Jump(ctx context.Context, by time.Duration) error {
 	if p.store.Jump == nil {
 		return p.Refusing.Jump(ctx, by)
 	}
-	return p.wrapped(fmt.Sprintf("jump by %v in the clock of", by), p.store.Jump(ctx, p, by))
+	return wrapped(fmt.Sprintf("jump by %v in the clock of %s", by, p.Shown), p.store.Jump(ctx, p, by))
 }
 
 func (p *Process) Squeeze(ctx context.Context, key string) error {
 	if p.store.Squeeze == nil {
 		return p.Refusing.Squeeze(ctx, key)
 	}
-	return p.wrapped(fmt.Sprintf("squeeze %q out of", key), p.store.Squeeze(ctx, p.Addr(), key))
+	return wrapped(fmt.Sprintf("squeeze %q out of %s", key, p.Shown), p.store.Squeeze(ctx, p.Addr(), key))
 }
 
 func (p *Process) Unseat(ctx context.Context, key string) error {
 	if p.store.Unseat == nil {
 		return p.Refusing.Unseat(ctx, key)
 	}
-	return p.wrapped(fmt.Sprintf("end the session that holds %q at", key), p.store.Unseat(ctx, p.Addr(), key))
+	return wrapped(fmt.Sprintf("end the session that holds %q at %s", key, p.Shown), p.store.Unseat(ctx, p.Addr(), key))
 }
 
 func (p *Process) Kill() error {
@@ -217,7 +207,9 @@ func (p *Process) Kill() error {
 	return p.child.Load().Kill()
 }
 
-func (p *Process) Restart(ctx context.Context) error { return p.wrapped("restart", p.restart(ctx)) }
+func (p *Process) Restart(ctx context.Context) error {
+	return wrapped("restart "+p.Shown, p.restart(ctx))
+}
 
 func (p *Process) restart(ctx context.Context) error {
 	p.life.Lock()

@@ -205,47 +205,47 @@ func (g *Group) Stop() error {
 	return errors.Join(errs...)
 }
 
-// errNotReplicated: the servers are not ours, or do not follow each other.
-var errNotReplicated = errors.New("it needs redis-servers of our own that follow one another")
+// replicated returns how the nodes follow each other.
+func (g *Group) replicated() Replication {
+	if g.Replication == nil {
+		return independent{errors.New("it needs redis-servers of our own that follow one another")}
+	}
+	return g.Replication
+}
+
+// independent is servers of which none follows another, or which are not ours.
+type independent struct{ err error }
+
+func (n independent) Stall(context.Context, int) error            { return n.err }
+func (n independent) Promote(context.Context, int) error          { return n.err }
+func (n independent) AwaitPromotion(context.Context) (int, error) { return 0, n.err }
+
+// wrapped says what failed.
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
 
 // Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays up and
 // the replica can be read. It has received all that was acknowledged before. It ends when the replica follows another
 // node. An error: no fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
-	err := errNotReplicated
-	if g.Replication != nil {
-		err = g.Replication.Stall(ctx, i)
-	}
-	if err != nil {
-		return fmt.Errorf("stall the link to node %d: %w", i, err)
-	}
-	return nil
+	return wrapped(fmt.Sprintf("stall the link to node %d", i), g.replicated().Stall(ctx, i))
 }
 
 // Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow it, which
 // ends what Stall did to them. The old primary, if it lives, continues as one. An error: the group may be half way.
 func (g *Group) Promote(ctx context.Context, i int) error {
-	err := errNotReplicated
-	if g.Replication != nil {
-		err = g.Replication.Promote(ctx, i)
-	}
-	if err != nil {
-		return fmt.Errorf("promote node %d: %w", i, err)
-	}
-	return nil
+	return wrapped(fmt.Sprintf("promote node %d", i), g.replicated().Promote(ctx, i))
 }
 
 // AwaitPromotion returns when Sentinels have replaced the primary, which is dead or does not answer, by another node that
 // takes writes: its index in Nodes. It waits for a minute at most.
-func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
-	err = errors.New("it needs Sentinels of our own")
-	if g.Replication != nil {
-		i, err = g.Replication.AwaitPromotion(ctx)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("await a promotion: %w", err)
-	}
-	return i, nil
+func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
+	i, err := g.replicated().AwaitPromotion(ctx)
+	return i, wrapped("await a promotion", err)
 }
 
 // Around orders the nodes of a cluster around a key: the first is the primary that has it, the second its replica. It
@@ -276,10 +276,7 @@ func (g *Group) Depose(ctx context.Context) error {
 	if err == nil {
 		_, err = g.awaitLeader(ctx, old)
 	}
-	if err != nil {
-		return fmt.Errorf("kill the leader: %w", err)
-	}
-	return nil
+	return wrapped("kill the leader", err)
 }
 
 // awaitLeader returns the server that leads and is not another.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"lockbench/internal/world/children"
@@ -17,22 +18,27 @@ import (
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
-	turn chan struct{} // capacity 1: whoever makes or reads the rest has put something in
-	dir  string        // where what was made is; "": it was not
+	mu  sync.Mutex // held while it is made
+	dir string     // "": it is not made yet
 }
 
+// NewTemplate returns a template that is made in a folder by a function, at most once.
 func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
-	return &Template{make: of, turn: make(chan struct{}, 1)}
+	return &Template{make: of}
 }
 
-// Made returns where what each server gets a copy of is.
-func (t *Template) Made(ctx context.Context) (string, error) {
-	select {
-	case t.turn <- struct{}{}:
-	case <-ctx.Done():
-		return "", ctx.Err()
+// CopyTo copies the template to a folder that is not there yet.
+func (t *Template) CopyTo(ctx context.Context, dir string) error {
+	from, err := t.made(ctx)
+	if err != nil {
+		return err
 	}
-	defer func() { <-t.turn }()
+	return os.CopyFS(dir, os.DirFS(from))
+}
+
+func (t *Template) made(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.dir != "" {
 		return t.dir, nil
 	}
@@ -51,17 +57,8 @@ func (t *Template) Made(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// CopyTo copies what was made to a folder that is not there yet.
-func (t *Template) CopyTo(ctx context.Context, dir string) error {
-	from, err := t.Made(ctx)
-	if err != nil {
-		return err
-	}
-	return os.CopyFS(dir, os.DirFS(from))
-}
-
-// MakeWithin bounds a program that makes something: far more than it takes.
-const MakeWithin = time.Minute
+// makeWithin bounds a program that makes something: far more than it takes.
+const makeWithin = time.Minute
 
 // RunToEnd runs a program that makes something in a folder, and fails where the program does.
 func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
@@ -75,7 +72,7 @@ func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, MakeWithin)
+	ctx, cancel := context.WithTimeout(ctx, makeWithin)
 	defer cancel()
 	select {
 	case <-c.Done():

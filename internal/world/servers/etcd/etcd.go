@@ -2,7 +2,6 @@
 package etcd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -169,36 +170,30 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return counted(answer.Body)
 }
 
+// totals are the server's names of what every store counts.
+var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
+	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
+
 // counted picks from a page of metrics the messages of clients by what they asked for, and the totals. A message is
 // a call, or one question within a stream, of which leases are kept alive.
 func counted(page io.Reader) (map[string]float64, error) {
-	all := map[string]float64{}
-	lines := bufio.NewScanner(page)
-	for lines.Scan() {
-		metric, value, ok := strings.Cut(lines.Text(), " ")
-		if !ok || strings.HasPrefix(metric, "#") {
-			continue
-		}
-		name, labels, _ := strings.Cut(metric, "{")
-		switch name {
-		case "grpc_server_msg_received_total":
-			_, method, _ := strings.Cut(labels, `grpc_method="`)
-			method, _, _ = strings.Cut(method, `"`)
-			name = "calls." + method
-		case "etcd_network_client_grpc_received_bytes_total":
-			name = "total_net_input_bytes"
-		case "etcd_network_client_grpc_sent_bytes_total":
-			name = "total_net_output_bytes"
-		case "process_cpu_seconds_total":
-			name = "used_cpu"
-		default:
-			continue
-		}
-		number, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return nil, fmt.Errorf("counter %s: %w", name, err)
-		}
-		all[name] += number
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(page)
+	if err != nil {
+		return nil, fmt.Errorf("its metrics: %w", err)
 	}
-	return all, lines.Err()
+	all := map[string]float64{}
+	for name, ours := range totals {
+		for _, m := range families[name].GetMetric() {
+			all[ours] += m.GetCounter().GetValue()
+		}
+	}
+	for _, m := range families["grpc_server_msg_received_total"].GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == "grpc_method" {
+				all["calls."+label.GetValue()] += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return all, nil
 }

@@ -57,29 +57,8 @@ func buildClock(ctx context.Context, l *servers.Launcher) (library string, err e
 	return library, nil
 }
 
-// wallClock is how far the clock of one server is off, in a file that the server has mapped too. It outlasts
-// the server's process, as a machine's clock would.
-type wallClock struct {
-	path   string
-	offset *mapped
-}
-
-func newWallClock(dir string) (*wallClock, error) {
-	path := filepath.Join(dir, "clock")
-	offset, err := mapFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the offset of a clock: %w", err)
-	}
-	return &wallClock{path, offset}, nil
-}
-
-// environ is what a server is started with, so that it sees this clock.
-func (w *wallClock) environ(library string) []string {
-	return append(os.Environ(), "LD_PRELOAD="+library, clockVariable+"="+w.path)
-}
-
 func (n *node) jump(ctx context.Context, p *servers.Process, by time.Duration) error {
-	if n.clock == nil {
+	if n.offset == nil {
 		return errors.New("it was started without a clock that can be moved")
 	}
 	ctx, cancel := context.WithTimeout(ctx, jumpWithin)
@@ -110,5 +89,5 @@ func (n *node) jump(ctx context.Context, p *servers.Process, by time.Duration) e
 
 // shift changes the offset, unless the memory that holds it has been given back.
 func (n *node) shift(p *servers.Process, by time.Duration) error {
-	return p.WhileKept(func() { n.clock.offset.add(by) })
+	return p.WhileKept(func() { n.offset.add(by) })
 }

@@ -179,31 +179,14 @@ func (c *cluster) keyOf(ctx context.Context, part int) (string, error) {
 	return "", fmt.Errorf("no key was found that part %d has", part)
 }
 
-// partOf tells which part a key belonged to at the beginning.
+// partOf returns the part that a key belonged to at the beginning.
 func (c *cluster) partOf(ctx context.Context, key string) (int, error) {
-	var slot int
-	err := errors.New("no node of it lives")
-	for _, s := range c.shards {
-		for _, n := range s.nodes {
-			if !n.Alive() {
-				continue
-			}
-			if slot, err = n.do(ctx, "CLUSTER", "KEYSLOT", key).Int(); err == nil {
-				return c.partWith(slot), nil
-			}
-		}
+	slot, err := c.shards[0].nodes[0].do(ctx, "CLUSTER", "KEYSLOT", key).Int()
+	if err != nil {
+		return 0, fmt.Errorf("ask for the slot of a key: %w", err)
 	}
-	return 0, fmt.Errorf("ask for the slot of a key: %w", err)
-}
-
-func (c *cluster) partWith(slot int) int {
-	part := 0
-	for i, first := range c.first {
-		if slot >= first {
-			part = i
-		}
-	}
-	return part
+	part, _ := slices.BinarySearch(c.first, slot+1)
+	return part - 1, nil
 }
 
 // Around returns the nodes with the primary of a key first, then its replica.

@@ -21,7 +21,6 @@ const closeWithin = 5 * time.Second
 type embedded struct {
 	servers.Refusing
 	server *miniredis.Miniredis
-	url    string
 	ended  atomic.Bool
 }
 
@@ -33,14 +32,10 @@ func emulate() (servers.Node, error) {
 	if err := m.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	n := &embedded{server: m, url: "redis://" + m.Addr()}
-	n.Shown = n
-	return n, nil
+	return &embedded{Refusing: servers.Refusing{Shown: "redis://" + m.Addr()}, server: m}, nil
 }
 
-func (n *embedded) URL() string { return n.url }
-
-func (n *embedded) String() string { return n.url }
+func (n *embedded) URL() string { return n.Shown }
 
 func (n *embedded) Alive() bool { return !n.ended.Load() }
 
@@ -60,6 +55,6 @@ func (n *embedded) Stop() error {
 	case <-closed:
 		return nil
 	case <-time.After(closeWithin):
-		return fmt.Errorf("%s did not close within %v", n, closeWithin)
+		return fmt.Errorf("%s did not close within %v", n.Shown, closeWithin)
 	}
 }

@@ -137,7 +137,7 @@ func TestAJumpThatIsNotSeenIsAnError(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	var err error
-	n.clock, err = newWallClock(n.Dir)
+	n.offset, err = mapFile(clockFile(n.Process))
 	must(t, err)
 	if err := n.Jump(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "it was not seen to take effect") {
 		t.Error(err)

@@ -5,7 +5,10 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -64,7 +67,7 @@ type node struct {
 	*servers.Process
 	arguments arguments
 	library   string                    // that moves a clock; "": it has the machine's
-	clock     *wallClock                // nil: it has the machine's
+	offset    *mapped                   // of its clock, in a file that the server maps too; nil: it has the machine's
 	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
 }
 
@@ -135,11 +138,15 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 	if n.library == "" {
 		return nil
 	}
-	if n.clock, err = newWallClock(p.Dir); err == nil {
-		p.Free(n.clock.offset.close)
+	if n.offset, err = mapFile(clockFile(p)); err != nil {
+		return fmt.Errorf("the offset of a clock: %w", err)
 	}
-	return err
+	p.Free(n.offset.close)
+	return nil
 }
+
+// clockFile outlasts the server's process, as a machine's clock would.
+func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
 func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 	args, err := n.arguments(n, p)
@@ -147,8 +154,8 @@ func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.Command(program, args...)
-	if n.clock != nil {
-		cmd.Env = n.clock.environ(n.library)
+	if n.offset != nil {
+		cmd.Env = append(os.Environ(), "LD_PRELOAD="+n.library, clockVariable+"="+clockFile(p))
 	}
 	return cmd, nil
 }
