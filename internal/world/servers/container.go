@@ -177,43 +177,35 @@ func (n *contained) Alive() bool {
 }
 
 // order tells the daemon to do something to the container.
-func (n *contained) order(what string, do func(context.Context) error) error {
+func order[Options, Result any](n *contained, what string, do func(context.Context, string, Options) (Result, error), options Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
 	defer cancel()
-	if err := do(ctx); err != nil {
-		return fmt.Errorf("%s the container at %s: %w", what, n.addr, err)
-	}
-	return nil
+	_, err := do(ctx, n.id, options)
+	return wrapped(what+" the container at "+n.addr, err)
 }
 
 func (n *contained) Pause() error {
-	return n.order("pause", func(ctx context.Context) error {
-		_, err := n.engine.ContainerPause(ctx, n.id, docker.ContainerPauseOptions{})
-		return err
-	})
+	return order(n, "pause", n.engine.ContainerPause, docker.ContainerPauseOptions{})
 }
 
 func (n *contained) Resume() error {
-	return n.order("resume", func(ctx context.Context) error {
-		_, err := n.engine.ContainerUnpause(ctx, n.id, docker.ContainerUnpauseOptions{})
-		return err
-	})
+	return order(n, "resume", n.engine.ContainerUnpause, docker.ContainerUnpauseOptions{})
 }
 
 func (n *contained) Kill() error {
 	if !n.Alive() {
 		return nil
 	}
-	return n.order("kill", func(ctx context.Context) error {
-		if _, err := n.engine.ContainerKill(ctx, n.id, docker.ContainerKillOptions{Signal: "KILL"}); err != nil {
-			return err
+	if err := order(n, "kill", n.engine.ContainerKill, docker.ContainerKillOptions{Signal: "KILL"}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	return Poll(ctx, PollEvery, func(context.Context) error {
+		if n.Alive() {
+			return fmt.Errorf("kill the container at %s: it was not seen to end", n.addr)
 		}
-		return Poll(ctx, PollEvery, func(context.Context) error {
-			if n.Alive() {
-				return errors.New("it was not seen to end")
-			}
-			return nil
-		})
+		return nil
 	})
 }
 
@@ -221,11 +213,7 @@ func (n *contained) Restart(ctx context.Context) error {
 	if err := n.Kill(); err != nil {
 		return err
 	}
-	err := n.order("restart", func(ctx context.Context) error {
-		_, err := n.engine.ContainerStart(ctx, n.id, docker.ContainerStartOptions{})
-		return err
-	})
-	if err != nil {
+	if err := order(n, "restart", n.engine.ContainerStart, docker.ContainerStartOptions{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderWithin)
@@ -237,7 +225,9 @@ func (n *contained) Stop() error {
 	if n.id == "" {
 		return nil
 	}
-	return n.order("remove", func(ctx context.Context) error { return removeContainer(ctx, n.engine, n.id) })
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	return wrapped("remove the container at "+n.addr, removeContainer(ctx, n.engine, n.id))
 }
 
 // removeContainer removes it with its data, also one that runs or is gone.

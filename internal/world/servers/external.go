@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -101,16 +100,17 @@ var _ Node = (*external)(nil)
 // startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there is found out in
 // time.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
-	g := &Group{}
-	errs, versions := make([]error, d.Nodes), make([]string, d.Nodes)
-	var all sync.WaitGroup
-	for i, n := range s.Remote.servers(of.Name)[:d.Nodes] {
+	g, versions := &Group{}, make([]string, d.Nodes)
+	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
 		g.Nodes = append(g.Nodes, n)
-		all.Go(func() { versions[i], errs[i] = n.target.version(ctx, n.host) })
 	}
-	all.Wait()
+	err := Each(d.Nodes, func(i int) (err error) {
+		n := g.Nodes[i].(*external)
+		versions[i], err = n.target.version(ctx, n.host)
+		return err
+	})
 	g.Server = fmt.Sprintf("%s %s (external)", of.Product, versions[0])
-	return g, errors.Join(errs...)
+	return g, err
 }
 
 // version returns the server's own, or in one sentence, without secrets, that there is none.
@@ -135,13 +135,10 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 
 // Reach reports whether every server of a target answers us.
 func (t Target) Reach(ctx context.Context) error {
-	errs := make([]error, len(t.hosts))
-	var all sync.WaitGroup
-	for i, host := range t.hosts {
-		all.Go(func() { _, errs[i] = t.version(ctx, host) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return Each(len(t.hosts), func(i int) error {
+		_, err := t.version(ctx, t.hosts[i])
+		return err
+	})
 }
 
 func (n *external) URL() string { return n.target.URL(n.host) }

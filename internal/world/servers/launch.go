@@ -71,21 +71,28 @@ func (l *Launcher) OnStop(do func() error) { l.group.release = append(l.group.re
 // Replicate sets how the servers of the group follow each other.
 func (l *Launcher) Replicate(r Replication) { l.group.Replication = r }
 
+// Each calls do for each number from 0 to before n, all at once, and returns the errors.
+func Each(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = do(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
 // AtOnce starts so many servers and returns those that came up, in order, also if others did not.
 func AtOnce[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
-	all, errs := make([]*N, nodes), make([]error, nodes)
-	var group sync.WaitGroup
-	for i := range nodes {
-		group.Go(func() { all[i], errs[i] = start(i) })
-	}
-	group.Wait()
+	all := make([]*N, nodes)
+	err := Each(nodes, func(i int) (err error) { all[i], err = start(i); return err })
 	var started []*N
 	for _, n := range all {
 		if n != nil {
 			started = append(started, n)
 		}
 	}
-	return started, errors.Join(errs...)
+	return started, err
 }
 
 // freePort finds a port that nobody listens on. Nothing reserves it.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lockbench/internal/world/children"
@@ -193,12 +192,7 @@ func (g *Group) Front() []string {
 
 // Stop stops every node and returns what went wrong, if anything. It may be called again.
 func (g *Group) Stop() error {
-	errs := make([]error, len(g.Nodes))
-	var all sync.WaitGroup
-	for i, n := range g.Nodes {
-		all.Go(func() { errs[i] = n.Stop() })
-	}
-	all.Wait()
+	errs := []error{Each(len(g.Nodes), func(i int) error { return g.Nodes[i].Stop() })}
 	for _, release := range slices.Backward(g.release) {
 		errs = append(errs, release())
 	}

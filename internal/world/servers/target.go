@@ -47,20 +47,7 @@ func (s *Store) Target(text string, getenv func(string) string) (Target, error) 
 	if s.External == nil {
 		return Target{}, fmt.Errorf("servers of %q cannot be named", s.Name)
 	}
-	t, err := s.parse(strings.TrimSpace(text))
-	if err == nil && t.password == "" && s.PasswordVariable() != "" {
-		t.password = getenv(s.PasswordVariable())
-		if t.password != "" && t.user == "" {
-			t.user = getenv(s.UserVariable())
-			if t.user == "" && !s.External.Anonymous {
-				return Target{}, fmt.Errorf("%s is set, and the address names no user: want %s", s.PasswordVariable(), s.External.Like)
-			}
-		}
-	}
-	if err != nil {
-		return Target{}, fmt.Errorf("the address (not shown, it may have a password in it): %w; want %s", err, s.External.Like)
-	}
-	return t, nil
+	return s.named("the address", text, getenv)
 }
 
 // Targets reads a list of addresses with commas, of which each names one server.
@@ -71,9 +58,9 @@ func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Targ
 	}
 	var all []Target
 	for i, text := range strings.Split(list, ",") {
-		t, err := s.Target(text, getenv)
+		t, err := s.named(fmt.Sprintf("address %d", i+1), text, getenv)
 		if err != nil {
-			return nil, fmt.Errorf("address %d: %w", i+1, err)
+			return nil, err
 		}
 		if slices.ContainsFunc(all, func(other Target) bool { return other.hosts[0] == t.hosts[0] }) {
 			return nil, fmt.Errorf("address %d: %s is named twice; each must be a server of its own", i+1, t)
@@ -82,6 +69,23 @@ func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Targ
 		all = append(all, t)
 	}
 	return all, nil
+}
+
+// named reads an address that errors call by a name.
+func (s *Store) named(name, text string, getenv func(string) string) (Target, error) {
+	t, err := s.parse(strings.TrimSpace(text))
+	if err == nil && t.password == "" && s.PasswordVariable() != "" {
+		t.password = getenv(s.PasswordVariable())
+		if t.password != "" && t.user == "" && s.External.Anonymous {
+			t.user = getenv(s.UserVariable())
+		} else if t.password != "" && t.user == "" {
+			return Target{}, fmt.Errorf("%s is set, and the address names no user: want %s", s.PasswordVariable(), s.External.Like)
+		}
+	}
+	if err != nil {
+		return Target{}, fmt.Errorf("%s (not shown, it may have a password in it): %w; want %s", name, err, s.External.Like)
+	}
+	return t, nil
 }
 
 // certificates reads those to trust from a file; nil for "".

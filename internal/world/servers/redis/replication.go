@@ -226,16 +226,11 @@ func takesWrites(ctx context.Context, c *redis.Client, probe string) error {
 
 // close ends what stands beside the nodes. It may be called again.
 func (r *replicated) close() error {
-	var all sync.WaitGroup
-	errs := make([]error, len(r.sentinels))
-	for i, s := range r.sentinels {
-		all.Go(func() { errs[i] = s.Stop() })
-	}
-	all.Wait()
+	err := servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
 	for _, f := range r.forwarders {
 		f.close()
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // portOf finds a node by what others know it by; -1: none.

@@ -32,8 +32,7 @@ func startWatched(ctx context.Context, l *servers.Launcher, nodes int) error {
 	if err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
-	_, err = servers.AtOnce(sentinelNodes, func(i int) (*node, error) { return nil, r.sentinels[i].gather(ctx, nodes-1) })
-	return err
+	return servers.Each(sentinelNodes, func(i int) error { return r.sentinels[i].gather(ctx, nodes-1) })
 }
 
 // sentinel are the arguments of a Sentinel. Its file is its memory too.
