@@ -21,6 +21,7 @@ func TestProcessorTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opts.ReadTimeout = time.Minute // the machine may be busy
 	client := redis.NewClient(opts)
 	defer client.Close()
 	before, err := busy.ProcessorTime()
