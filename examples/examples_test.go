@@ -21,6 +21,7 @@ import (
 	"lockbench/internal/drive/workers"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -133,7 +134,7 @@ func TestProtocol(t *testing.T) {
 // startTwo starts an example as two processes on a server of their own.
 func startTwo(t *testing.T, name string, command []string) (a, b *workers.Process) {
 	t.Helper()
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // password has a character in it that a URL must write otherwise; every test looks for its beginning.
@@ -77,7 +78,7 @@ func condition(cond string) (bool, error) {
 
 // startRedis starts a server with a password and sets ADDR; with "tls" it also sets TLS_ADDR and writes ca.pem.
 func startRedis(ts *testscript.TestScript, _ bool, args []string) {
-	g, err := servers.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.Redis})
+	g, err := stores.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.Redis})
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(g.Stop()) })
 	opts, err := redis.ParseURL(g.URLs()[0])

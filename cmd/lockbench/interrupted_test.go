@@ -13,6 +13,7 @@ import (
 	"lockbench/internal/cli"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // TestInterruptedExternal: a run that is interrupted still removes its keys from a server that is not its own.
@@ -22,7 +23,7 @@ func TestInterruptedExternal(t *testing.T) {
 	} else if missing {
 		t.Skip("redis-server is not on the PATH: apt install redis-server")
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.Redis})
 	if err != nil {
 		t.Fatal(err)
 	}

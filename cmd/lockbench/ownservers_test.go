@@ -10,11 +10,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // startMariaDB starts a server with a user who has a password and a database, and sets ADDR.
 func startMariaDB(ts *testscript.TestScript, _ bool, _ []string) {
-	g, err := servers.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.MySQL})
+	g, err := stores.Start(context.Background(), servers.Spec{How: servers.Local, Store: servers.MySQL})
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(g.Stop()) })
 	u, err := url.Parse(g.URLs()[0])

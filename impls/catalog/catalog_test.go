@@ -14,6 +14,7 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // needRedis skips where there is no redis-server, and fails where one is required.
@@ -42,7 +43,7 @@ func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.
 					if impl.Store == "" && wait == "backoff" {
 						continue
 					}
-					if why := (servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}).Supported(); why != nil && impl.Store != "" {
+					if why := stores.Supported(servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}); why != nil && impl.Store != "" {
 						t.Run(impl.Name, func(t *testing.T) { t.Skip(why) })
 						break
 					}
@@ -65,7 +66,7 @@ func deploy(t *testing.T, how, deployment string) *servers.Group {
 	if how == servers.Local {
 		needRedis(t)
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
+	g, err := stores.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 	if err != nil {
 		t.Fatal(err)
 	}

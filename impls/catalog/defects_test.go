@@ -12,6 +12,7 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // bench is a server and one lock of the table that can be opened on it.
@@ -29,7 +30,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 			if how == servers.Local {
 				needRedis(t)
 			}
-			g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis})
+			g, err := stores.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // leased are the locks that are held by a session with a lease.
@@ -35,7 +36,7 @@ func notBriefly(t *testing.T, store string) {
 func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
 	t.Helper()
 	notBriefly(t, impl.Store)
-	if err := servers.Missing(impl.Store); err != nil {
+	if err := stores.Missing(impl.Store); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), impl.Store) {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Grou
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self})
 	if err != nil {
 		t.Fatal(err)
 	}

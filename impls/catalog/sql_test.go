@@ -14,6 +14,7 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // eachOnDatabase runs a test on some locks of the table, all on one server of each store that is installed. The server
@@ -26,13 +27,13 @@ func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)
 		}
 		t.Run(store.required, func(t *testing.T) {
 			notBriefly(t, store.name)
-			if err := servers.Missing(store.name); err != nil {
+			if err := stores.Missing(store.name); err != nil {
 				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), store.required) {
 					t.Fatal(err)
 				}
 				t.Skip(err)
 			}
-			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store.name})
+			g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: store.name})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package mongo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ import (
 
 	"lockbench/impls"
 	mongolocks "lockbench/impls/mongo"
-	"lockbench/internal/fakemongo"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // deployFerret starts a FerretDB that stops with the test.
@@ -31,7 +32,7 @@ func deployFerret(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.FerretDB, Self: self})
+	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: servers.FerretDB, Self: self})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,18 +44,18 @@ func deployFerret(t *testing.T) string {
 	return g.Front()[0]
 }
 
-func fakeMongo(t *testing.T) *fakemongo.Server {
+// documentServer returns a server for a lock in documents: FerretDB unless the lock asks for what only MongoDB has. The
+// test is skipped then unless LOCKBENCH_TEST_MONGODB names a mongod; each test has a database of its own there.
+func documentServer(t *testing.T, impl impls.Impl) string {
 	t.Helper()
-	s, err := fakemongo.Start()
-	if err != nil {
-		t.Fatal(err)
+	if impl.Name != "mongodb" {
+		return deployFerret(t)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
+	if address == "" {
+		t.Skip("its updates by pipeline need a mongod: name one in LOCKBENCH_TEST_MONGODB, as mongodb://host:port")
+	}
+	return fmt.Sprintf("%s/lockbench_test_%d", strings.TrimSuffix(address, "/"), time.Now().UnixNano())
 }
 
 func named(t *testing.T, name string) impls.Impl {
@@ -67,21 +68,18 @@ func named(t *testing.T, name string) impls.Impl {
 	return all[i]
 }
 
-// openTwo opens a lock as two processes; one without a store excludes within one process only.
+// openTwo opens a lock as two processes.
 func openTwo(t *testing.T, impl impls.Impl, nodes []string, wait string) (a, b impls.Lock) {
 	t.Helper()
 	locks := make([]impls.Lock, 2)
 	for i := range locks {
 		lock, err := impl.Open(impls.Env{Nodes: nodes, Prefix: t.Name() + ":", Process: i,
-			Params: map[string]string{"wait": wait, "segments": "1"}, Rand: impls.NewRand(1, uint64(i))})
+			Params: map[string]string{"wait": wait}, Rand: impls.NewRand(1, uint64(i))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { lock.Close() })
 		locks[i] = lock
-	}
-	if impl.Store == "" {
-		return locks[0], locks[0]
 	}
 	return locks[0], locks[1]
 }
@@ -91,18 +89,13 @@ func request(owner string, wait time.Duration) impls.Request {
 	return impls.Request{Key: "k", Owner: owner, TTL: 10 * time.Second, Wait: wait}
 }
 
-// eachDocument runs a test on the locks in documents: of MongoDB there is only what stands in for it here.
+// eachDocument runs a test on the locks in documents.
 func eachDocument(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, name := range []string{"mongodb", "mongodb-plain", "ferretdb"} {
 		for _, wait := range []string{"spin", "backoff"} {
 			t.Run(name+"/"+wait, func(t *testing.T) {
-				impl, url := named(t, name), ""
-				if impl.Store == servers.FerretDB {
-					url = deployFerret(t)
-				} else {
-					url = fakeMongo(t).URL()
-				}
-				a, b := openTwo(t, impl, []string{url}, wait)
+				impl := named(t, name)
+				a, b := openTwo(t, impl, []string{documentServer(t, impl)}, wait)
 				test(t, impl, a, b)
 			})
 		}
@@ -211,7 +204,8 @@ func TestDocumentIsRenewed(t *testing.T) {
 
 // TestExpiredDocumentIsTakenOnce: of many who find it expired one gets it. FerretDB is left out: there it is not so.
 func TestExpiredDocumentIsTakenOnce(t *testing.T) {
-	a, b := openTwo(t, named(t, "mongodb"), []string{fakeMongo(t).URL()}, "spin")
+	lock := named(t, "mongodb")
+	a, b := openTwo(t, lock, []string{documentServer(t, lock)}, "spin")
 	short := request("x", 0)
 	short.TTL = time.Millisecond
 	for range 20 {

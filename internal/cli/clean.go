@@ -65,20 +65,16 @@ func (c *cleaner) clean(ctx context.Context) error {
 	if err := c.check(remote); err != nil {
 		return err
 	}
-	errs := reachAll(ctx, remote)
-	for i, a := range remote.Addresses {
-		if errs[i] == nil {
-			runs, err := remote.Runs(ctx, a)
-			errs[i] = errors.Join(err, c.runs(a, runs, func(run string) error { _, err := remote.Remove(ctx, a, run); return err }))
-		}
+	errs := make([]error, len(remote.Targets))
+	var all sync.WaitGroup
+	for i, t := range remote.Targets { // all at once, so that those that are not there are found out soon
+		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
-	for _, t := range remote.Targets {
-		var runs map[string]int
-		err := t.Reach(ctx)
-		if err == nil {
-			runs, err = t.Runs(ctx)
+	all.Wait()
+	for i, t := range remote.Targets {
+		if errs[i] == nil {
+			errs[i] = c.target(ctx, t)
 		}
-		errs = append(errs, err, c.runs(t, runs, func(run string) error { return t.Remove(ctx, run) }))
 	}
 	if c.run == "" {
 		errs = append(errs, c.folders(), c.containers(ctx))
@@ -108,26 +104,19 @@ func (c *cleaner) check(remote servers.Remote) error {
 	return nil
 }
 
-// reachAll asks all servers at once, so that those that are not there are found out soon.
-func reachAll(ctx context.Context, remote servers.Remote) []error {
-	errs := make([]error, len(remote.Addresses))
-	var all sync.WaitGroup
-	for i, a := range remote.Addresses {
-		all.Go(func() { errs[i] = remote.Reach(ctx, a) })
+// target cleans the servers of one address.
+func (c *cleaner) target(ctx context.Context, t servers.Target) error {
+	runs, err := t.Runs(ctx)
+	if err != nil {
+		return err
 	}
-	all.Wait()
-	return errs
-}
-
-// runs cleans what runs left in one place.
-func (c *cleaner) runs(where fmt.Stringer, runs map[string]int, remove func(run string) error) error {
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
 		if c.run != "" && run != c.run {
 			continue
 		}
 		began, _ := servers.RunBegan(run)
-		what := fmt.Sprintf("%s  run %s  %s", where, run, format.Plural(runs[run], "key"))
-		if err := c.remove(what, began, func() error { return remove(run) }); err != nil {
+		what := fmt.Sprintf("%s  run %s  %s", t, run, format.Plural(runs[run], "key"))
+		if err := c.remove(what, began, func() error { return t.Remove(ctx, run) }); err != nil {
 			return err
 		}
 	}

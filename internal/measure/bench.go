@@ -18,6 +18,7 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/bench"
 	"lockbench/workloads"
 )
@@ -81,7 +82,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 
 // start brings a store's servers up, which all trials share.
 func (b *Bench) start(ctx context.Context, s store) error {
-	g, err := servers.Start(ctx, servers.Spec{How: b.Setting.Servers, Store: s.name, Deployment: s.deployment, Remote: b.Setting.Remote, Self: b.Setting.Self})
+	g, err := stores.Start(ctx, servers.Spec{How: b.Setting.Servers, Store: s.name, Deployment: s.deployment, Remote: b.Setting.Remote, Self: b.Setting.Self})
 	if err != nil {
 		return fmt.Errorf("servers for %s: %w", s, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/bench"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestPing(t *testing.T) {
 	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd} {
 		t.Run(store, func(t *testing.T) {
-			if err := servers.Missing(store); err != nil {
-				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), servers.Product(store)) {
+			if err := stores.Missing(store); err != nil {
+				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), stores.Product(store)) {
 					t.Fatal(err)
 				}
 				t.Skip(err)
@@ -24,7 +25,7 @@ func TestPing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := servers.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Self: self})
+			g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: store, Self: self})
 			if err != nil {
 				t.Fatal(err)
 			}

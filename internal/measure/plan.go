@@ -16,6 +16,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/bench"
 	"lockbench/workloads"
 )
@@ -56,7 +57,7 @@ func (s store) ping() string { return "ping " + s.String() }
 func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes []string, absent []string, err error) {
 	p = &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
-	p.Servers = servers.Resolve(how, servers.Redis)
+	p.Servers = stores.Resolve(how, servers.Redis)
 	p.Thresholds = s.Thresholds
 	for i := range s.Sections {
 		if err := p.section(&s.Sections[i], how, remote, &notes, &absent); err != nil {
@@ -129,7 +130,7 @@ func (p *Plan) cells(s *suites.Section, how string, remote servers.Remote) (cell
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
 			store := ""
-			if err := servers.Missing(lock.Store); err != nil && strings.HasPrefix(text, lock.Store+" is left out") {
+			if err := stores.Missing(lock.Store); err != nil && strings.HasPrefix(text, lock.Store+" is left out") {
 				store = lock.Store
 			}
 			left = append(left, reason{text, store})

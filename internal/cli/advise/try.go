@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 )
 
@@ -105,7 +106,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 // measure benches what is left, at the point of the needs.
 func (a *advising) measure(ctx context.Context, left []decision.Option) error {
 	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
-	if err != nil || len(plan.Pairs) == 0 || servers.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
+	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
 		return err // an emulator's figures compare with nothing
 	}
 	fmt.Fprintln(a.stderr, "measuring: what is not out, side by side")

@@ -19,7 +19,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure"
 	"lockbench/internal/measure/suites"
-	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	benchreport "lockbench/reports/bench"
 	"lockbench/reports/run"
 )
@@ -101,7 +101,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 			err = errors.New(notes[0])
 		}
 		if len(absent) > 0 {
-			return nil, console.Environment(err, servers.Provide(absent[0]))
+			return nil, console.Environment(err, stores.Provide(absent[0]))
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}

@@ -15,11 +15,12 @@ import (
 
 	"lockbench/internal/cli/console"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // HintOwn says how servers of a user's own are named.
-const HintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in " + servers.PasswordVariable +
-	", and in " + "LOCKBENCH_MYSQL_PASSWORD and its like for the others"
+const HintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in LOCKBENCH_REDIS_PASSWORD" +
+	", and in LOCKBENCH_MYSQL_PASSWORD and its like for the others"
 
 // Servers holds the flags that say where locks run, and what they come to.
 type Servers struct {
@@ -51,10 +52,13 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	case named && s.How != servers.External:
 		return console.Usage(fmt.Errorf("%s names servers of your own, and --servers %s does not use them", strings.Join(s.given(), " and "), s.How), "leave out one of the two")
 	case !named && s.How == servers.External:
-		stores, _ := servers.Targets()
-		return console.Usage(fmt.Errorf("--servers external needs --redis, or one of --%s", strings.Join(stores, ", --")), HintOwn)
+		var flags []string
+		for _, of := range stores.External() {
+			flags = append(flags, "--"+of.Name)
+		}
+		return console.Usage(fmt.Errorf("--servers external needs --redis, or one of %s", strings.Join(flags, ", ")), HintOwn)
 	}
-	if given := len(s.Remote.Addresses); given != 0 && given != 1 && given != Five {
+	if given := len(s.Remote.Of(servers.Redis)); given != 0 && given != 1 && given != Five {
 		return console.Usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, Five, Five), HintOwn)
 	}
 	return nil
@@ -65,8 +69,8 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
 	for _, store := range missing {
-		if slices.Contains(asked, store) || slices.Contains(asked, servers.Product(store)) {
-			return console.Environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), servers.Provide(store))
+		if slices.Contains(asked, store) || slices.Contains(asked, stores.Product(store)) {
+			return console.Environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), stores.Provide(store))
 		}
 	}
 	return nil
@@ -87,21 +91,21 @@ type Own struct {
 
 // Define defines the flags.
 func (o *Own) Define(fl *pflag.FlagSet, howMany string) {
-	redis := &addressFlag{store: servers.Redis}
+	of, _ := stores.Find(servers.Redis)
+	redis := &addressFlag{store: of}
 	o.flags = []*addressFlag{redis}
-	fl.Var(redis, redis.store, "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
-		howMany+". Give the password in "+servers.PasswordVariable+"\n(and "+servers.UserVariable+
+	fl.Var(redis, of.Name, "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
+		howMany+". Give the password in "+of.PasswordVariable()+"\n(and "+of.UserVariable()+
 		"), not here: other users of this machine can read command lines")
 	fl.StringVar(&o.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
-	stores, like := servers.Targets()
-	for i, store := range stores {
-		f := &addressFlag{store: store}
+	for _, of := range stores.External() {
+		f := &addressFlag{store: of}
 		o.flags = append(o.flags, f)
-		text := "the same for " + store + ": " + like[i]
-		if variable := servers.PasswordOf(store); variable != "" {
+		text := "the same for " + of.Name + ": " + of.External.Like
+		if variable := of.PasswordVariable(); variable != "" {
 			text += ";\nits password is given in " + variable
 		}
-		fl.Var(f, store, text)
+		fl.Var(f, of.Name, text)
 	}
 }
 
@@ -115,16 +119,13 @@ func (o *Own) Remote() (servers.Remote, error) {
 		if f.text == "" {
 			continue
 		}
-		r, err := f.parse(o.caFile, os.Getenv)
+		targets, err := f.parse(o.caFile, os.Getenv)
 		if err != nil {
-			return all, console.Usage(fmt.Errorf("--%s: %w", f.store, err), HintOwn)
+			return all, console.Usage(fmt.Errorf("--%s: %w", f.store.Name, err), HintOwn)
 		}
-		if f.store == servers.Redis {
-			all = r
-		} else {
-			all.Targets = append(all.Targets, r.Targets...)
-		}
+		all.Targets = append(all.Targets, targets...)
 	}
+	all.CAFile = o.caFile
 	return all, nil
 }
 
@@ -133,7 +134,7 @@ func (o *Own) given() []string {
 	var given []string
 	for _, f := range o.flags {
 		if f.text != "" {
-			given = append(given, "--"+f.store)
+			given = append(given, "--"+f.store.Name)
 		}
 	}
 	return given
@@ -144,14 +145,17 @@ func (o *Own) Named() bool { return len(o.given()) > 0 }
 
 // addressFlag is a flag that never tells its secrets. It takes whatever it is given, because the flag library quotes what a
 // flag refuses.
-type addressFlag struct{ store, text string }
+type addressFlag struct {
+	store servers.Store
+	text  string
+}
 
 var _ pflag.Value = (*addressFlag)(nil)
 
 func (f *addressFlag) Set(text string) error { f.text = text; return nil }
 
 func (f *addressFlag) Type() string {
-	if f.store == servers.Redis {
+	if f.store.Name == servers.Redis {
 		return "URL[,URL...]"
 	}
 	return "URL"
@@ -162,27 +166,24 @@ func (f *addressFlag) String() string {
 	if f.text == "" {
 		return ""
 	}
-	r, err := f.parse("", func(string) string { return "" })
+	targets, err := f.parse("", func(string) string { return "" })
 	if err != nil {
 		return "***"
 	}
-	return Shown(r)
+	return Shown(servers.Remote{Targets: targets})
 }
 
-func (f *addressFlag) parse(caFile string, getenv func(string) string) (servers.Remote, error) {
-	if f.store == servers.Redis {
-		return servers.NewRemote(f.text, caFile, getenv)
+func (f *addressFlag) parse(caFile string, getenv func(string) string) ([]servers.Target, error) {
+	if f.store.Name == servers.Redis {
+		return f.store.Targets(f.text, caFile, getenv)
 	}
-	t, err := servers.ParseTarget(f.store, f.text, getenv)
-	return servers.Remote{Targets: []servers.Target{t}}, err
+	t, err := f.store.Target(f.text, getenv)
+	return []servers.Target{t}, err
 }
 
 // Shown returns addresses without their secrets.
 func Shown(r servers.Remote) string {
 	var texts []string
-	for _, a := range r.Addresses {
-		texts = append(texts, a.String())
-	}
 	for _, t := range r.Targets {
 		texts = append(texts, t.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 )
 
@@ -70,7 +71,7 @@ func missingStores(plan []trial.Cell, on choice.Servers) []string {
 	var missing []string
 	for _, c := range plan {
 		of := c.Lock.Store
-		err := servers.Spec{How: on.How, Store: of, Remote: on.Remote}.Supported()
+		err := stores.Supported(servers.Spec{How: on.How, Store: of, Remote: on.Remote})
 		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
 			missing = append(missing, of)
 		}

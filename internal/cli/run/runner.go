@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -80,7 +81,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 	r.setting = trial.Setting{Run: choice.RunID(), Servers: r.servers.How, Remote: r.servers.Remote, Params: r.params, FaultTTL: r.faultTTL,
 		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
 	r.manifest = run.Manifest{Name: r.name, Started: time.Now().UTC(), Command: console.Reproduce(cmd), Seed: r.params.Seed,
-		Servers: servers.Resolve(r.servers.How, servers.Redis), Environment: run.Collect(), Parameters: parameters(r.params),
+		Servers: stores.Resolve(r.servers.How, servers.Redis), Environment: run.Collect(), Parameters: parameters(r.params),
 		Notes: append(r.notes, r.conditions()...), Scenarios: scenarioDocs(r.scenarios)}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // checkServers finds out, before anything is measured or written, whether there are servers for the locks.
@@ -27,7 +28,7 @@ func (r *Runner) checkServers(ctx context.Context) error {
 		case r.servers.How == servers.External:
 			return console.Usage(err, choice.HintOwn)
 		case len(r.missing) > 0:
-			return console.Environment(err, "a store that is not here: "+servers.Provide(r.missing[0]))
+			return console.Environment(err, "a store that is not here: "+stores.Provide(r.missing[0]))
 		}
 		return console.Usage(err, "lockbench run --help says where locks can run")
 	}
@@ -53,11 +54,11 @@ func (r *Runner) preflight(ctx context.Context) error {
 			continue
 		}
 		seen[spec.Store] = true
-		if spec.Store == servers.Redis && len(r.servers.Remote.Addresses) == choice.Five {
+		if spec.Store == servers.Redis && len(r.servers.Remote.Of(servers.Redis)) == choice.Five {
 			spec.Deployment = servers.Five
 		}
 		all.Go(func() {
-			g, err := servers.Start(ctx, spec)
+			g, err := stores.Start(ctx, spec)
 			if err == nil {
 				err = g.Stop()
 			}

@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -43,7 +44,7 @@ docs/claims.schema.json has the shape of the file. examples/ci has one, and a jo
 	fl.SortFlags = false
 	fl.StringVar(&f.worker, "worker", "", "command of the lock")
 	fl.StringVar(&file, "claims", "", "file of what it claims")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl, "where the lock runs", "one, or five for a lock on five")

@@ -17,6 +17,7 @@ import (
 	"lockbench/internal/suggest"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 const hintWorker = "docs/worker-protocol.md tells what a worker reads and writes; lockbench worker is one"
@@ -24,7 +25,7 @@ const hintWorker = "docs/worker-protocol.md tells what a worker reads and writes
 // describeWorker starts the user's program once, on servers of its own, to learn what it says of itself.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own := impls.Impl{Store: servers.Redis, Deployment: f.deployment, Worker: []string{"/bin/sh", "-c", "exec " + f.worker}}
-	g, err := servers.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
+	g, err := stores.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
 	if err != nil {
 		return own, console.Environment(err, "the worker needs servers to work on")
 	}

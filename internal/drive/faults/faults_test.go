@@ -8,6 +8,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -42,7 +43,7 @@ func (f Fault) stages() []string {
 }
 
 func TestTable(t *testing.T) {
-	for _, d := range servers.Deployments(servers.Redis) {
+	for _, d := range stores.Deployments(servers.Redis) {
 		if nodes[d] == 0 {
 			t.Errorf("the deployment %s is not tested", d)
 		}

@@ -10,11 +10,12 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // Deployed says why a lock cannot be tried on a deployment; nil: it can.
 func Deployed(l impls.Impl, on string) error {
-	known := servers.Deployments(l.Store)
+	known := stores.Deployments(l.Store)
 	several := []string{servers.Five, servers.FiveDelayed}
 	switch {
 	case l.Store == "":
@@ -46,7 +47,7 @@ func (c Cell) unreachable(how string) error {
 	if how == servers.Docker && c.onlyDoes(faults.Freeze, faults.Down) {
 		return nil
 	}
-	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, servers.Provide(c.Lock.Store))
+	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
 }
 
 // onlyDoes tells whether the cell's plan does nothing else.

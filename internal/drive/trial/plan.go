@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -126,13 +127,13 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 // unfit says why the cell cannot be tried on servers brought up that way; nil: it can.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
-		if err := c.spec(how, remote).Supported(); err != nil {
+		if err := stores.Supported(c.spec(how, remote)); err != nil {
 			return err
 		}
-		if c.Lock.Tracks && servers.Resolve(how, c.Lock.Store) == servers.Embedded {
+		if c.Lock.Tracks && stores.Resolve(how, c.Lock.Store) == servers.Embedded {
 			return fmt.Errorf("the emulator tells no client of changes to what it has read: %w", servers.ErrUnsupported)
 		}
-		if err := c.unreachable(servers.Resolve(how, c.Lock.Store)); err != nil {
+		if err := c.unreachable(stores.Resolve(how, c.Lock.Store)); err != nil {
 			return err
 		}
 		if err := c.unclustered(); err != nil {

@@ -1,17 +1,32 @@
 package trial
 
 import (
+	"fmt"
 	"testing"
 
 	"lockbench/impls"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 func TestFitting(t *testing.T) {
 	lock := func(deployment string) impls.Impl {
 		return impls.Impl{Name: "lock", Store: servers.Redis, Deployment: deployment}
 	}
-	given := func(n int) servers.Remote { return servers.Remote{Addresses: make([]servers.Address, n)} }
+	redis, err := stores.Find(servers.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := func(n int) (r servers.Remote) {
+		for i := range n {
+			of, err := redis.Target(fmt.Sprintf("redis://host%d", i), func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Targets = append(r.Targets, of)
+		}
+		return r
+	}
 	for _, c := range []struct {
 		lock   impls.Impl
 		how    string

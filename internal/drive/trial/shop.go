@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -62,7 +63,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	if how == servers.External {
 		how = servers.Auto // the stock is no part of what is looked at, and stays on this machine
 	}
-	if s.stocked, err = servers.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
+	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
 	}
 	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {

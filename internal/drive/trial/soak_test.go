@@ -19,6 +19,7 @@ import (
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -244,7 +245,7 @@ func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
 	all := []*soakCell{underSentinels(n)} // first, since it takes longest
 	for _, l := range catalog.Own() {
-		if l.Store != "" && servers.Missing(l.Store) != nil {
+		if l.Store != "" && stores.Missing(l.Store) != nil {
 			continue // CI requires those that it installs; there is none of MongoDB to be had
 		}
 		var claiming []*soakCell

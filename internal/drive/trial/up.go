@@ -11,6 +11,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -41,7 +42,7 @@ func (t *trial) start(ctx context.Context) (err error) {
 	}
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
-	t.group, err = servers.Start(ctx, spec)
+	t.group, err = stores.Start(ctx, spec)
 	if err != nil {
 		return err
 	}

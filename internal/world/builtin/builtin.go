@@ -6,26 +6,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// server serves until its context ends. It says what it has to say on the writer.
-type server struct {
-	name string
-	run  func(ctx context.Context, args []string, says io.Writer) error
-}
+// servers serve until their context ends, and write what they have to say.
+var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
 
-func servers() []server { return []server{{"etcd", etcd}, {"ferretdb", ferretDB}} }
-
-// Serve is one of them: the first argument is its name, and the others are its own.
+// Serve runs the server that the first argument names; the other arguments are its own.
 func Serve(ctx context.Context, args []string, says io.Writer) error {
-	var names []string
-	for _, s := range servers() {
-		names = append(names, s.name)
+	if len(args) > 0 && servers[args[0]] != nil {
+		return servers[args[0]](ctx, args[1:], says)
 	}
-	if len(args) == 0 || !slices.Contains(names, args[0]) {
-		return fmt.Errorf("want the name of a store: %s", strings.Join(names, ", "))
-	}
-	return servers()[slices.Index(names, args[0])].run(ctx, args[1:], says)
+	return fmt.Errorf("want the name of a store: %s", strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
 }

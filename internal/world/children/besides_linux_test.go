@@ -48,7 +48,7 @@ func TestWhatHasLeftTheGroup(t *testing.T) {
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Kill(); err != nil || lives(readStat(fmt.Sprintf("/proc/%d/stat", apart)).state) {
+	if err := c.Kill(); err != nil || runs(apart) {
 		t.Errorf("killed, it is in the state %q: %v", state(apart), err)
 	}
 }
@@ -66,7 +66,7 @@ func TestKeeperEndsWhatStandsStillApart(t *testing.T) {
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); lives(readStat(fmt.Sprintf("/proc/%d/stat", apart)).state); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); runs(apart); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it is in the state %q", state(apart))
 		}

@@ -20,7 +20,3 @@ func killGroup(int) error { return errNoGroups }
 func pauseGroup(int) error { return errNoGroups }
 
 func resumeGroup(int) error { return errNoGroups }
-
-func besides(int) []int { return nil }
-
-func threadStates(int) (string, error) { return "", errNoGroups }

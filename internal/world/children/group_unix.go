@@ -2,22 +2,6 @@
 
 package children
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
-// inOwnGroup keeps Ctrl-C at the terminal from the children, which must outlive it until the run has been
-// judged. There is no dying with the parent here: the keeper alone ends them with the harness.
-func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	if asked != nil {
-		attr.Credential = asked.Credential
-	}
-	return attr
-}
-
-func threadStates(int) (string, error) { return "", errors.New("only Linux shows it") }
-
-// besides would be the groups that what a child started has made for itself: nothing shows them here.
-func besides(int) []int { return nil }
+func dieWithParent(*syscall.SysProcAttr) {}

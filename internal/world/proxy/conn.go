@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +18,7 @@ type conn struct {
 	ctx      context.Context // ends when the link closes the connection
 	cancel   context.CancelFunc
 	client   *net.TCPConn
-	pairing  pairing
+	talk     *Conversation
 	answered atomic.Bool // the server spoke last, or nobody has; of an opaque protocol only
 	mute     atomic.Bool // nothing that is read from now on goes on, either way
 
@@ -38,12 +37,11 @@ func (c *conn) run() {
 		}
 		return
 	}
-	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: scanner{requests: true}}
-	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine()}
+	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: &c.talk.up, parts: c.talk.Said}
+	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine(), scan: &c.talk.down, parts: c.talk.Answered}
 	c.answered.Store(true)
-	up.decide, down.decide = up.request, down.answer
 	if c.link.protocol == Opaque {
-		up.decide, down.decide = up.anyRequest, down.anyAnswer
+		up.parts, down.parts = c.anyRequest, c.anyAnswer
 	}
 	var all sync.WaitGroup
 	for _, w := range []*way{up, down} {
@@ -119,10 +117,10 @@ type way struct {
 	conn      *conn
 	direction Direction
 	from, to  *net.TCPConn
-	scan      scanner
+	scan      *scanner
 	batch     []byte // what was read and is to be put on the line, as one
 	line      *line
-	decide    func(*frame) Fate
+	parts     func(chunk []byte) iter.Seq[Part]
 }
 
 func (w *way) read() {
@@ -147,34 +145,23 @@ func (w *way) read() {
 
 // pass passes on what was read, as far as the rules let it; false says that a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
-	for p := range w.pieces(chunk) {
+	for p := range w.parts(chunk) {
 		fate := Pass
-		if p.frame != nil && !w.conn.mute.Load() {
-			fate = w.decide(p.frame)
+		if p.Met && !w.conn.mute.Load() {
+			fate = w.decide(p)
 		}
 		switch {
 		case fate == Pass:
-			w.batch = append(w.batch, p.bytes...)
+			w.batch = append(w.batch, p.Bytes...)
 		case fate == Silent:
 			w.conn.mute.Store(true)
-		case fate != Drop || w.direction == ToServer || p.frame.begun:
+		case fate != Drop || p.At != Message || p.begun:
 			w.conn.mute.Store(true)
 			return false
 		}
 	}
-	if w.scan.raw && w.direction == ToClient {
-		w.conn.pairing.stop()
-	}
 	w.flush()
 	return true
-}
-
-// pieces cuts what was read into frames. Of an opaque protocol it is one.
-func (w *way) pieces(chunk []byte) iter.Seq[piece] {
-	if w.conn.link.protocol == RESP || len(chunk) == 0 {
-		return w.scan.pieces(chunk)
-	}
-	return func(yield func(piece) bool) { yield(piece{chunk, &frame{}}) }
 }
 
 // flush puts what was read on the line.
@@ -203,64 +190,41 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// request counts a command and asks the rules.
-func (w *way) request(f *frame) Fate {
-	if f.count == 0 {
-		return Pass // an empty line or array, which no server answers
-	}
+// decide asks the rules about a part, after all that came before was sent on its way.
+func (w *way) decide(p Part) Fate {
 	link := w.conn.link
-	c := Command{Name: strings.ToUpper(f.args[0]), Args: f.args, Nth: int(link.commands.Add(1))}
-	if w.conn.pairing.ask(c, f.count) {
+	p.Command.Conn = w.conn.number
+	if p.First {
 		link.roundTrips.Add(1)
 	}
-	return w.ask(Request, c)
-}
-
-// answer finds what the server answers, or that it is a message, and asks the rules.
-func (w *way) answer(f *frame) Fate {
-	at, c, known := w.conn.pairing.came(f)
-	if !known {
-		return Pass
+	if p.At == Message {
+		p.Command.Nth = int(link.commands.Load())
 	}
-	if at == Message {
-		c.Nth = int(w.conn.link.commands.Load())
-		return w.ask(at, c)
-	}
-	if fate := w.ask(at, c); fate != Drop {
-		return fate
-	}
-	return Close
-}
-
-// anyRequest asks the rules about what a client sent in an opaque protocol.
-func (w *way) anyRequest(*frame) Fate {
-	if w.conn.answered.Swap(false) {
-		w.conn.link.roundTrips.Add(1)
-	}
-	return w.ask(Request, Command{Nth: int(w.conn.link.requests.Add(1))})
-}
-
-// anyAnswer asks the rules about what the server says first after a request.
-func (w *way) anyAnswer(*frame) Fate {
-	if w.conn.answered.Swap(true) {
-		return Pass // it goes on, or says something unasked
-	}
-	if fate := w.ask(Reply, Command{Nth: int(w.conn.link.requests.Load())}); fate != Drop {
-		return fate
-	}
-	return Close
-}
-
-// ask asks the rules, after all that came before was sent on its way.
-func (w *way) ask(at Point, c Command) Fate {
-	c.Conn = w.conn.number
-	for _, do := range w.conn.link.rules.Matching(at, c) {
+	for _, do := range link.rules.Matching(p.At, p.Command) {
 		w.flush()
-		if fate := do(w.conn.ctx, c); fate != Pass {
+		if fate := do(w.conn.ctx, p.Command); fate != Pass {
 			return fate
 		}
 	}
 	return Pass
+}
+
+// anyRequest takes what a client sends at once in an opaque protocol for a request.
+func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		if len(chunk) > 0 {
+			yield(Part{Bytes: chunk, Met: true, At: Request, First: c.answered.Swap(false), Command: Command{Nth: int(c.link.requests.Add(1))}})
+		}
+	}
+}
+
+// anyAnswer takes what the server says first after a request for its reply; then it goes on, or says something unasked.
+func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		if len(chunk) > 0 {
+			yield(Part{Bytes: chunk, Met: !c.answered.Swap(true), At: Reply, Command: Command{Nth: int(c.link.requests.Load())}})
+		}
+	}
 }
 
 // write writes what comes off the line. Where the other side has gone it goes on taking, so that the end is

@@ -10,6 +10,7 @@ import (
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
+	number   func() int // numbers the commands; nil: they have no number
 }
 
 // Begin returns the conversation of a new connection.
@@ -20,8 +21,9 @@ type Part struct {
 	Bytes   []byte // valid until the next is asked for
 	Met     bool   // they end something that rules can be about, and what follows says what
 	At      Point
-	Command Command // without the numbers, which are the carrier's to give
+	Command Command // without the number of the connection
 	First   bool    // of a command: no reply was outstanding when it came
+	begun   bool    // what stands before these bytes of it was passed on
 }
 
 // Said cuts the next bytes of a client's. What is not yet whole is kept until it is.
@@ -32,6 +34,9 @@ func (c *Conversation) Said(chunk []byte) iter.Seq[Part] {
 			if f := p.frame; f != nil && f.count > 0 { // no server answers an empty line or array
 				part.Met, part.At = true, Request
 				part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
+				if c.number != nil {
+					part.Command.Nth = c.number()
+				}
 				part.First = c.pairing.ask(part.Command, f.count)
 			}
 			if !yield(part) {
@@ -48,6 +53,7 @@ func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
 			part := Part{Bytes: p.bytes}
 			if p.frame != nil {
 				part.At, part.Command, part.Met = c.pairing.came(p.frame)
+				part.begun = p.frame.begun
 			}
 			if !yield(part) {
 				return

@@ -180,7 +180,8 @@ func (l *Link) admit(client *net.TCPConn) {
 		return
 	}
 	l.accepted++
-	c := &conn{link: l, number: l.accepted, upstream: l.upstream, client: client}
+	c := &conn{link: l, number: l.accepted, upstream: l.upstream, client: client, talk: Begin()}
+	c.talk.number = func() int { return int(l.commands.Add(1)) }
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	l.conns[c] = true
 	l.running.Go(c.run)

@@ -18,7 +18,7 @@ import (
 const soon = 20 * time.Second // bounds what should happen at once
 
 // settles checks, at the end of a test, that no goroutine was left behind. Call it first.
-func settles(t *testing.T) {
+func settles(t testing.TB) {
 	t.Helper()
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
@@ -26,7 +26,7 @@ func settles(t *testing.T) {
 	})
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(soon); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,14 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-
-	"lockbench/internal/world/servers"
 )
+
+// The kinds of servers: this package cannot import those that start them.
+const embedded, local = "embedded", "local"
 
 // eachServer runs a test against the emulator and, where there is one, a real server.
 func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
-	for _, how := range []string{servers.Embedded, servers.Local} {
+	for _, how := range []string{embedded, local} {
 		t.Run(how, func(t *testing.T) {
 			test(t, server(t, how))
 		})
@@ -28,31 +29,42 @@ func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
 }
 
 // server starts a server and returns its address.
-func server(t *testing.T, how string) string {
+func server(t testing.TB, how string) string {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); how == servers.Local && err != nil {
+	if _, err := exec.LookPath("redis-server"); how == local && err != nil {
 		const missing = "redis-server is not on the PATH: apt install redis-server"
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
 			t.Fatal(missing)
 		}
 		t.Skip(missing)
 	}
-	t.Setenv("TMPDIR", t.TempDir())
 	settles(t)
-	g, err := servers.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: servers.Single})
+	if how == embedded {
+		return miniredis.RunT(t).Addr()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "")
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Stop(); err != nil {
-			t.Error(err)
-		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
 	})
-	u, err := url.Parse(g.URLs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Host
+	eventually(t, "the server listens", func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return addr
 }
 
 // client is one that tries once.
@@ -249,7 +261,7 @@ func TestLongValue(t *testing.T) {
 
 // TestPairing speaks to a real server in bytes, and expects each reply to be known for what it answers.
 func TestPairing(t *testing.T) {
-	addr := server(t, servers.Local)
+	addr := server(t, local)
 	for _, c := range []struct {
 		name    string
 		script  []string // what is sent, one at a time
@@ -329,21 +341,13 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 
 // BenchmarkPair is a SET and its reply, directly and through a link.
 func BenchmarkPair(b *testing.B) {
-	m, err := servers.Start(b.Context(), servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single})
-	if err != nil {
-		b.Skip(err)
-	}
-	defer m.Stop()
-	u, err := url.Parse(m.URLs()[0])
-	if err != nil {
-		b.Fatal(err)
-	}
-	l, err := Listen(u.Host, RESP)
+	addr := server(b, local)
+	l, err := Listen(addr, RESP)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	for _, way := range []struct{ name, addr string }{{"direct", u.Host}, {"link", l.Addr()}} {
+	for _, way := range []struct{ name, addr string }{{"direct", addr}, {"link", l.Addr()}} {
 		for _, clients := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/%d", way.name, clients), func(b *testing.B) {
 				c := redis.NewClient(&redis.Options{Addr: way.addr, PoolSize: clients})

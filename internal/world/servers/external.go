@@ -4,79 +4,160 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
-	"sync"
 	"time"
 )
 
-// External is the way of servers that a user gives: they were there before, and stay.
-const External = "external"
+const (
+	ReachWithin = 5 * time.Second  // bounds a question to a server of the user's: its network may be slow, or it may not be there
+	SweepWithin = 30 * time.Second // bounds the cleanup after a trial; a server may have very many keys
+)
 
-// reachWithin bounds a question to such a server: its network may be slow, and it may not be there at all.
-const reachWithin = 5 * time.Second
+// Access describes how servers of the user's own are named and spoken to. A name is that of a key, a row, a document or
+// a znode, and begins with KeyPrefix if it is of a run.
+type Access struct {
+	Form
 
-// external is one server of somebody else's.
+	// Version returns what is there, or why it does not serve us.
+	Version func(ctx context.Context, t Target, host string) (string, error)
+	// Counters is nil if they cannot be told from what else the server does.
+	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
+	// Names calls visit with the names that begin with a prefix, some at a time.
+	Names func(ctx context.Context, t Target, prefix string, visit func(names []string) error) error
+	// Remove removes what has a name that begins with the prefix.
+	Remove func(ctx context.Context, t Target, prefix string) error
+}
+
+// Remote is the servers that a user named: not ours, so nothing there is stopped, set or emptied.
+type Remote struct {
+	Targets []Target // of Redis one for each server, of the other stores one at most
+	CAFile  string   // certificates to trust with TLS; "": the system's
+}
+
+// Named reports whether there are any.
+func (r Remote) Named() bool { return len(r.Targets) > 0 }
+
+// Of returns what was named of a store.
+func (r Remote) Of(store string) []Target {
+	var all []Target
+	for _, t := range r.Targets {
+		if t.Store() == store {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// TLS reports whether any server of a store is reached through it.
+func (r Remote) TLS(store string) bool {
+	for _, t := range r.Of(store) {
+		if t.TLS() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// servers returns each server of a store that was named.
+func (r Remote) servers(store string) []*external {
+	var all []*external
+	for _, t := range r.Of(store) {
+		for _, host := range t.hosts {
+			all = append(all, &external{Refusing{t.at(host).String()}, t, host})
+		}
+	}
+	return all
+}
+
+// externalSupported returns why such servers cannot be had from those that a user named.
+func externalSupported(of Store, d Deployment, s Spec) error {
+	if of.External == nil {
+		return Absent{errors.New("lockbench runs it itself, with --servers local")}
+	}
+	switch given := len(s.Remote.servers(of.Name)); {
+	case given == 0:
+		return Absent{fmt.Errorf("no %s of your own was named: --%s %s", of.Product, of.Name, of.External.Like)}
+	case d.Needs != "":
+		return fmt.Errorf("%s is not offered on servers of your own", d.Needs)
+	case given < d.Nodes:
+		return fmt.Errorf("it needs %d servers, and --%s names %d", d.Nodes, of.Name, given)
+	case s.Clock:
+		return errors.New("the clock of a server of your own is not moved")
+	}
+	return nil
+}
+
+// external is one server of the user's.
 type external struct {
-	notOurs
-	Address
-	remote Remote
+	Refusing
+	target Target
+	host   string
 }
 
 var _ Node = (*external)(nil)
 
-// startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there
-// is found out in time.
-func startExternal(ctx context.Context, s Spec) (*Group, error) {
-	if s.Store != Redis {
-		return startTheirs(ctx, s)
+// startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there is found out in
+// time.
+func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
+	g, versions := &Group{}, make([]string, d.Nodes)
+	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
+		g.Nodes = append(g.Nodes, n)
 	}
-	n := s.nodes()
-	g := &Group{How: External, release: func() error { return nil }}
-	errs, versions := make([]error, n), make([]string, n)
-	var all sync.WaitGroup
-	for i, a := range s.Remote.Addresses[:n] {
-		g.Nodes = append(g.Nodes, &external{notOurs{a}, a, s.Remote})
-		all.Go(func() { versions[i], errs[i] = s.Remote.version(ctx, a) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	g.Server = fmt.Sprintf("redis %s (external)", versions[0])
-	return g, nil
+	err := Each(d.Nodes, func(i int) (err error) {
+		n := g.Nodes[i].(*external)
+		versions[i], err = n.target.version(ctx, n.host)
+		return err
+	})
+	g.Server = fmt.Sprintf("%s %s (external)", of.Product, versions[0])
+	return g, err
 }
 
-// Reach tells whether a server answers us.
-func (r Remote) Reach(ctx context.Context, a Address) error {
-	_, err := r.version(ctx, a)
-	return err
-}
-
-// version is the server's own; that there is none is told in one sentence.
-func (r Remote) version(ctx context.Context, a Address) (string, error) {
-	info, err := r.info(ctx, a, "server")
+// version returns the server's own, or in one sentence, without secrets, that there is none.
+func (t Target) version(ctx context.Context, host string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, ReachWithin)
+	defer cancel()
+	// A client library may go on trying for as long as it may.
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	var version string
+	if err == nil {
+		conn.Close()
+		version, err = t.of.External.Version(ctx, t, host)
+	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), err != nil && strings.Contains(err.Error(), "i/o timeout"):
-		return "", fmt.Errorf("%s does not answer within %v", a, reachWithin)
+	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "i/o timeout")):
+		return "", fmt.Errorf("%s does not answer within %v", t.at(host), ReachWithin)
 	case err != nil:
-		return "", fmt.Errorf("%s does not serve us: %w", a, err)
-	case info["redis_mode"] == "cluster":
-		return "", fmt.Errorf("%s is part of a Redis Cluster, which no lock here is written for", a)
+		return "", fmt.Errorf("%s does not serve us: %w", t.at(host), t.hide(err))
 	}
-	return info["redis_version"], nil
+	return version, nil
 }
 
-func (n *external) URL() string { return n.Address.URL() }
+// Reach reports whether every server of a target answers us.
+func (t Target) Reach(ctx context.Context) error {
+	return Each(len(t.hosts), func(i int) error {
+		_, err := t.version(ctx, t.hosts[i])
+		return err
+	})
+}
+
+func (n *external) URL() string { return n.target.URL(n.host) }
 
 func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
-	info, err := n.remote.info(ctx, n.Address, "all")
-	if err != nil {
-		return nil, fmt.Errorf("counters of %s: %w", n, err)
+	count := n.target.of.External.Counters
+	if count == nil { // they would be of whatever else it serves
+		return nil, fmt.Errorf("%s: %w", n.Shown, ErrNoCounters)
 	}
-	return counters(info)
+	ctx, cancel := context.WithTimeout(ctx, ReachWithin)
+	defer cancel()
+	c, err := count(ctx, n.target, n.host)
+	if err != nil {
+		return nil, fmt.Errorf("counters of %s: %w", n.Shown, n.target.hide(err))
+	}
+	return c, nil
 }
 
-// Alive says true: nothing of ours has ended it.
+// Alive returns true: nothing of ours has ended it.
 func (n *external) Alive() bool { return true }
 
 func (n *external) Kill() error { return n.refuse("kill") }

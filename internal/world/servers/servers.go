@@ -1,6 +1,9 @@
-// Package servers brings up what a lock talks to. In goes how, what and how many; out comes a group of
-// nodes, each with its URL, its counters, and the ways to end it. Everything that is started here also
-// ends here: with Stop, or, where the harness is killed, without it.
+// Package servers starts the servers that locks talk to. In go the description of a store and a Spec of how, what and how
+// many; out comes a Group of nodes, each with its URL, its counters, and the faults that can be injected into it. A server
+// is started as a child process, in a container, as an emulator in this process, or was there before. Everything that is
+// started here also ends here: with Stop or, if the harness is killed, without it.
+//
+// Each store has a package of its own beneath this one; package stores has the table of them.
 package servers
 
 import (
@@ -9,8 +12,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"lockbench/internal/world/children"
 )
 
 // The ways to bring servers up.
@@ -18,17 +22,16 @@ const (
 	Auto     = "auto"     // local if the server's program is installed, else docker if its daemon has the image, else embedded
 	Embedded = "embedded" // for Redis an emulator inside this process: its latency compares with nothing
 	Local    = "local"    // child processes on private ports of 127.0.0.1
+	External = "external" // servers of the user's own: they were there before, and stay
+	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
-
-// ErrNoCounters is returned by the nodes that do not count.
-var ErrNoCounters = errors.New("this server has no counters")
 
 // ErrUnsupported is returned for what the emulator does not have. Its text is what to do about it.
 var ErrUnsupported = errors.New("apt install redis-server")
 
-// Spec says what is wanted.
+// Spec states what is wanted.
 type Spec struct {
-	How        string // Auto, Embedded, Local or External
+	How        string // Auto, Embedded, Local, External or Docker
 	Store      string // Redis, ...
 	Deployment string // Single, Replica, ...; "" is Single
 	Clock      bool   // the nodes' clocks can be moved: Node.Jump
@@ -37,69 +40,41 @@ type Spec struct {
 	Self   string // this program, which is a server of some stores itself (see StoreVerb); "": it is not
 }
 
-// Node is one server. What goes wrong with it by our doing was seen to take effect when the method returns; after
-// an error it must be taken for not injected. The emulator and servers that are not ours refuse all but Kill (the
-// emulator), and say so.
-type Node interface {
-	// URL is where it listens. It stays the same for the node's life. It may have a password in it: it is
-	// for who connects, never for a text.
-	URL() string
-	// Counters are the server's own cumulative figures since its start, by name. What costs it is seen by
-	// subtracting two readings; asking is itself a command and is counted. ErrNoCounters: it has none.
-	Counters(context.Context) (map[string]float64, error)
-	// Alive says whether it has a process, paused or not. One that is not ours is taken to be alive.
-	Alive() bool
-
-	// Pause makes the process stand still; connections stay open, and what is sent to it waits. Resume lets it
-	// go on. Either is an error of a dead node.
-	Pause() error
-	Resume() error
-	// Kill ends it at once, with no chance to write or to say goodbye. To kill a dead node is no error.
-	Kill() error
-	// Restart kills it, unless it is dead, and starts it again on the same port with the same options. It
-	// returns within seconds, when the node answers: empty, or, of the deployment Durable, with all that it
-	// has acknowledged. A node follows again whom it followed.
-	Restart(context.Context) error
-	// Jump moves its wall clock, forward or (by < 0) back, on top of earlier jumps, for the rest of the node's
-	// life. It needs Spec.Clock.
-	Jump(ctx context.Context, by time.Duration) error
-	// Squeeze makes it short of memory until it evicts a key, and then gives the memory back. Other keys may be
-	// evicted too, those that were not used lately first. It is an error if the key is not there, or is not
-	// evicted within seconds.
-	Squeeze(ctx context.Context, key string) error
-	// Unseat ends the session that holds the lock with this key (with its prefix), as an administrator would. It is an
-	// error if nobody was seen to hold it, or its session is not seen to end.
-	Unseat(ctx context.Context, key string) error
-
-	// Stop ends it, if it is ours, and removes what it left on disk: within seconds, and without asking it to
-	// save anything. It may be called again.
-	Stop() error
-}
-
 // Group is the servers of one trial.
 type Group struct {
 	Nodes  []Node // those that hold data, the primary first
-	How    string // Embedded, Local or External: what Auto came to
+	How    string // Embedded, Local, External or Docker: what Auto came to
 	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
 	// Durability is what has become of a write when it is acknowledged, as a report states it.
 	Durability string
 
-	replicated *replicated  // nil: no node follows another; of a cluster the part around which the nodes stand
-	cluster    *cluster     // nil: it is none
-	release    func() error // what the nodes share; called after the last has stopped
+	Replication Replication // nil: no node follows another
+
+	release []func() error // what the nodes share; called in reverse after the last has stopped
 }
 
-// way is one way to bring servers up.
+// Replication is how some nodes of a group follow others, by their index in Group.Nodes.
+type Replication interface {
+	Stall(ctx context.Context, i int) error
+	Promote(ctx context.Context, i int) error
+	AwaitPromotion(ctx context.Context) (int, error)
+}
+
+// partitioned is a Replication of which each part has some of the keys.
+type partitioned interface {
+	Around(ctx context.Context, key string) ([]Node, error)
+}
+
 type way struct {
 	name  string
-	start func(context.Context, Spec) (*Group, error)
+	start func(context.Context, Store, Deployment, Spec) (*Group, error)
 }
 
 func ways() []way {
 	return []way{{Auto, nil}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}, {Docker, startDocker}} // auto comes to one of the others
 }
 
-// Ways are the names that Spec.How may have.
+// Ways returns the names that Spec.How may have.
 func Ways() []string {
 	var names []string
 	for _, w := range ways() {
@@ -108,40 +83,26 @@ func Ways() []string {
 	return names
 }
 
-// nodes is how many servers hold data; 0 where there is no such deployment.
-func (s Spec) nodes() int {
-	of, _ := findStore(s.Store)
-	d, _ := of.deployment(s.Deployment)
-	return d.nodes
-}
+// Absent is the error of a store that cannot be had at all, whatever lock asks for it.
+type Absent struct{ Why error }
 
-// Supported says why such servers cannot be had; nil where they can. It asks no server.
-func (s Spec) Supported() error {
-	of, err := findStore(s.Store)
-	if err != nil {
-		return err
-	}
+func (a Absent) Error() string { return a.Why.Error() }
+
+func (a Absent) Unwrap() error { return a.Why }
+
+// Supported returns why such servers cannot be had; nil: they can. It asks no server.
+func Supported(of Store, s Spec) error {
 	d, err := of.deployment(s.Deployment)
 	if err != nil {
 		return err
 	}
-	switch Resolve(s.How, s.Store) {
+	switch Resolve(s.How, of) {
 	case External:
-		named := s.Remote.named(of, d.nodes)
-		switch {
-		case errors.As(named, new(Absent)):
-			return named
-		case d.needs != "":
-			return fmt.Errorf("%s is not offered on servers of your own", d.needs)
-		case named != nil:
-			return named
-		case s.Clock:
-			return errors.New("the clock of a server of your own is not moved")
-		}
+		return externalSupported(of, d, s)
 	case Embedded:
 		switch {
-		case d.needs != "":
-			return fmt.Errorf("the emulator has no %s: %w", d.needs, ErrUnsupported)
+		case d.Needs != "":
+			return fmt.Errorf("the emulator has no %s: %w", d.Needs, ErrUnsupported)
 		case s.Clock:
 			return fmt.Errorf("the emulator has no clock of its own: %w", ErrUnsupported)
 		}
@@ -149,54 +110,69 @@ func (s Spec) Supported() error {
 		return dockerSupported(of, d, s.Clock)
 	case Local:
 		// That there is no redis-server is found when it is started: every run needs one.
-		if err := Missing(s.Store); err != nil && s.Store != Redis {
+		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
-		if s.Clock {
-			return clockSupported()
+		if s.Clock && of.ClockMissing != nil {
+			return of.ClockMissing()
 		}
 	}
 	return nil
 }
 
-// Start brings servers up and returns when all of them answer. The context bounds the start only; what
-// was started ends with Group.Stop. After an error nothing is left running.
-func Start(ctx context.Context, s Spec) (*Group, error) {
+// Start brings servers up and returns when all of them answer. The context bounds the start only; what was started ends
+// with Group.Stop. After an error nothing is left running.
+func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
 	}
-	if err := s.Supported(); err != nil {
-		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
+	err := Supported(of, s)
+	var g *Group
+	if err == nil {
+		var d Deployment
+		if d, err = of.deployment(s.Deployment); err == nil {
+			how := Resolve(s.How, of)
+			if g, err = ways()[slices.Index(Ways(), how)].start(ctx, of, d, s); err == nil {
+				g.How = how
+				return g, nil
+			}
+		}
 	}
-	i := slices.Index(Ways(), Resolve(s.How, s.Store))
-	g, err := ways()[i].start(ctx, s)
-	if err != nil {
-		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
-	}
-	return g, nil
+	return nil, fmt.Errorf("start %s servers: %w", s.How, err)
 }
 
-// Resolve says what a way comes to on this machine, for a store. That a server is installed and does not start
-// is an error then: falling back would quietly measure something else. Only Redis has an emulator.
-func Resolve(how, store string) string {
+// Resolve returns what a way comes to on this machine. That a server is installed and does not start is an error then:
+// falling back would quietly measure something else.
+func Resolve(how string, of Store) string {
 	switch {
-	case how == Embedded && store != Redis:
+	case how == Embedded && of.Emulate == nil:
 		return Local
 	case how != Auto:
 		return how
-	case Missing(store) == nil:
+	case of.Absent() == nil:
 		return Local
-	}
-	if i, known := imageOf(store); known && atHand()[i.name] {
+	case of.Image.Name != "" && atHand(of.image().Name):
 		return Docker
-	}
-	if store == Redis {
+	case of.Emulate != nil:
 		return Embedded
 	}
 	return Local
 }
 
-// URLs are the nodes' addresses, in order.
+func startEmbedded(_ context.Context, of Store, d Deployment, _ Spec) (*Group, error) {
+	g := &Group{Server: of.Emulator, Durability: "in the memory of lockbench itself"}
+	for range d.Nodes {
+		n, err := of.Emulate()
+		if err != nil {
+			_ = g.Stop() // the reason not to start says more
+			return nil, err
+		}
+		g.Nodes = append(g.Nodes, n)
+	}
+	return g, nil
+}
+
+// URLs returns the nodes' addresses, in order.
 func (g *Group) URLs() []string {
 	var urls []string
 	for _, n := range g.Nodes {
@@ -205,9 +181,10 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front are the addresses that a lock asks: of independent servers and of a cluster every one, of others the primary's.
+// Front returns the addresses that a lock talks to: of independent servers and of a cluster every one, of others the
+// primary's.
 func (g *Group) Front() []string {
-	if g.replicated != nil && g.cluster == nil {
+	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
 	}
 	return g.URLs()
@@ -215,15 +192,134 @@ func (g *Group) Front() []string {
 
 // Stop stops every node and returns what went wrong, if anything. It may be called again.
 func (g *Group) Stop() error {
-	errs := make([]error, len(g.Nodes)+2)
-	var all sync.WaitGroup
-	for i, n := range g.Nodes {
-		all.Go(func() { errs[i] = n.Stop() })
+	errs := []error{Each(len(g.Nodes), func(i int) error { return g.Nodes[i].Stop() })}
+	for _, release := range slices.Backward(g.release) {
+		errs = append(errs, release())
 	}
-	if g.replicated != nil {
-		all.Go(func() { errs[len(g.Nodes)] = g.replicated.close() })
-	}
-	all.Wait()
-	errs[len(g.Nodes)+1] = g.release()
 	return errors.Join(errs...)
+}
+
+// replicated returns how the nodes follow each other.
+func (g *Group) replicated() Replication {
+	if g.Replication == nil {
+		return independent{errors.New("it needs redis-servers of our own that follow one another")}
+	}
+	return g.Replication
+}
+
+// independent is servers of which none follows another, or which are not ours.
+type independent struct{ err error }
+
+func (n independent) Stall(context.Context, int) error            { return n.err }
+func (n independent) Promote(context.Context, int) error          { return n.err }
+func (n independent) AwaitPromotion(context.Context) (int, error) { return 0, n.err }
+
+// wrapped says what failed.
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays up and
+// the replica can be read. It has received all that was acknowledged before. It ends when the replica follows another
+// node. An error: no fault was injected.
+func (g *Group) Stall(ctx context.Context, i int) error {
+	return wrapped(fmt.Sprintf("stall the link to node %d", i), g.replicated().Stall(ctx, i))
+}
+
+// Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow it, which
+// ends what Stall did to them. The old primary, if it lives, continues as one. An error: the group may be half way.
+func (g *Group) Promote(ctx context.Context, i int) error {
+	return wrapped(fmt.Sprintf("promote node %d", i), g.replicated().Promote(ctx, i))
+}
+
+// AwaitPromotion returns when Sentinels have replaced the primary, which is dead or does not answer, by another node that
+// takes writes: its index in Nodes. It waits for a minute at most.
+func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
+	i, err := g.replicated().AwaitPromotion(ctx)
+	return i, wrapped("await a promotion", err)
+}
+
+// Around orders the nodes of a cluster around a key: the first is the primary that has it, the second its replica. It
+// changes nothing of other groups. It must be called before any fault is injected.
+func (g *Group) Around(ctx context.Context, key string) error {
+	parts, ok := g.Replication.(partitioned)
+	if !ok {
+		return nil
+	}
+	nodes, err := parts.Around(ctx, key)
+	if err == nil {
+		g.Nodes = nodes
+	}
+	return err
+}
+
+// deposeWithin bounds the wait for another leader.
+const deposeWithin = 20 * time.Second
+
+// Depose kills the server that leads, and returns when another says that it does.
+func (g *Group) Depose(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, deposeWithin)
+	defer cancel()
+	old, err := g.awaitLeader(ctx, nil)
+	if err == nil {
+		err = old.Kill()
+	}
+	if err == nil {
+		_, err = g.awaitLeader(ctx, old)
+	}
+	return wrapped("kill the leader", err)
+}
+
+// awaitLeader returns the server that leads and is not another.
+func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, err error) {
+	processes, ok := g.processes()
+	if !ok || processes[0].store.Leads == nil {
+		return nil, errors.New("it needs servers of our own that choose a leader")
+	}
+	err = Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
+		for _, p := range processes {
+			if p == not {
+				continue
+			}
+			if is, err := p.store.Leads(ctx, p.Addr()); err == nil && is {
+				leads = p
+				return nil
+			}
+		}
+		return errors.New("none was seen to lead")
+	})
+	return leads, err
+}
+
+// processes returns the nodes if all of them are child processes of ours.
+func (g *Group) processes() (all []*Process, ok bool) {
+	for _, n := range g.Nodes {
+		of, ok := n.(interface{ process() *Process })
+		if !ok {
+			return nil, false
+		}
+		all = append(all, of.process())
+	}
+	return all, len(all) > 0
+}
+
+// ProcessorTime returns what the group's processes and their children have taken so far. ErrNoCounters: they are not
+// ours, or this system does not tell.
+func (g *Group) ProcessorTime() (time.Duration, error) {
+	all, ok := g.processes()
+	if !ok {
+		return 0, ErrNoCounters
+	}
+	var pids []int
+	for _, p := range all {
+		pids = append(pids, p.Pid())
+	}
+	took, err := children.ProcessorTime(pids)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = ErrNoCounters
+	}
+	return took, err
 }

@@ -7,25 +7,18 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-const (
-	sweepWithin = 30 * time.Second // bounds the tidying after a trial; a server may have very many keys
-	sweepBatch  = 500              // keys looked at, or removed, per command: no command may take long there
-)
+// Root begins the name of everything that is ours on a server: lockbench:<run>:<key>.
+const Root = "lockbench:"
 
-// Keys are named lockbench:<run>:<key>, and nothing else on a server is ours.
-const keyRoot = "lockbench:"
+// KeyPrefix returns what every key of a run begins with.
+func KeyPrefix(run string) string { return Root + run + ":" }
 
-// KeyPrefix is what every key of a run begins with.
-func KeyPrefix(run string) string { return keyRoot + run + ":" }
-
-// runOf finds the run in a key. It is strict: a key of somebody else's may look similar.
+// runOf finds the run in a name. It is strict: a name of somebody else's may look similar.
 var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
-// RunBegan tells when a run began, from its id; false where the text is no id of a run.
+// RunBegan returns when a run began, from its id; false if the text is not the id of a run.
 func RunBegan(run string) (time.Time, bool) {
 	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
@@ -34,41 +27,36 @@ func RunBegan(run string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Sweep removes the keys of a run from servers that are not ours; ours are gone with their data anyway.
+// Sweep removes what a run left on servers that are not ours; ours are gone with their data anyway.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), sweepWithin) // also after an interrupt
+	ctx, cancel := context.WithTimeout(context.Background(), SweepWithin) // also after an interrupt
 	defer cancel()
 	var errs []error
-	const left = "keys of this run may be left on %s (lockbench clean --%s ... --run %s removes them): %w"
-	for i, n := range g.Nodes {
-		switch n := n.(type) {
-		case *external:
-			if _, err := n.remote.Remove(ctx, n.Address, run); err != nil {
-				errs = append(errs, fmt.Errorf(left, n.Address, Redis, run, err))
-			}
-		case *their:
-			if i > 0 { // they are one
-				continue
-			}
-			if err := n.target.Remove(ctx, run); err != nil {
-				errs = append(errs, fmt.Errorf(left, n.target, n.target.store, run, err))
-			}
+	swept := map[string]bool{} // servers of one target share their data
+	for _, n := range g.Nodes {
+		e, ok := n.(*external)
+		if !ok || swept[e.target.String()] {
+			continue
+		}
+		swept[e.target.String()] = true
+		if err := e.target.Remove(ctx, run); err != nil {
+			errs = append(errs, fmt.Errorf("keys of this run may be left on %s (lockbench clean --%s ... --run %s removes them): %w", e.target, e.target.Store(), run, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Runs counts the keys of each run on a server.
-func (r Remote) Runs(ctx context.Context, a Address) (map[string]int, error) {
-	runs, seen := map[string]int{}, map[string]bool{} // a scan may show a key twice
-	err := r.scan(ctx, a, keyRoot, func(_ *redis.Client, keys []string) error {
-		for _, key := range keys {
-			m := runOf.FindStringSubmatch(key)
-			if m == nil || seen[key] {
+// Runs counts what each run has on the servers.
+func (t Target) Runs(ctx context.Context) (map[string]int, error) {
+	runs, seen := map[string]int{}, map[string]bool{} // a name may be shown twice
+	err := t.names(ctx, Root, func(names []string) error {
+		for _, name := range names {
+			m := runOf.FindStringSubmatch(name)
+			if m == nil || seen[name] {
 				continue
 			}
 			if _, ok := RunBegan(m[1]); ok {
-				seen[key] = true
+				seen[name] = true
 				runs[m[1]]++
 			}
 		}
@@ -77,50 +65,27 @@ func (r Remote) Runs(ctx context.Context, a Address) (map[string]int, error) {
 	return runs, err
 }
 
-// Remove removes the keys of a run and says how many there were.
-func (r Remote) Remove(ctx context.Context, a Address, run string) (int, error) {
-	if run == "" {
-		return 0, errors.New("remove the keys of a run: it has no id")
+func (t Target) names(ctx context.Context, prefix string, visit func([]string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
+	defer cancel()
+	if err := t.of.External.Names(ctx, t, prefix, visit); err != nil {
+		return fmt.Errorf("look through %s: %w", t, t.hide(err))
 	}
-	removed := 0
-	err := r.scan(ctx, a, KeyPrefix(run), func(c *redis.Client, keys []string) error {
-		n, err := c.Unlink(ctx, keys...).Result()
-		removed += int(n)
-		return err
-	})
-	return removed, err
+	return nil
 }
 
-// scan visits the keys that begin with a prefix, some at a time, in a way that a busy server hardly notices.
-func (r Remote) scan(ctx context.Context, a Address, prefix string, visit func(*redis.Client, []string) error) error {
-	c, err := r.client(a)
-	if err != nil {
-		return err
+// Remove removes what a run has on the servers.
+func (t Target) Remove(ctx context.Context, run string) error {
+	if _, ok := RunBegan(run); !ok {
+		return errors.New("remove what a run left: that is not the id of one")
 	}
-	defer c.Close()
-	for cursor := uint64(0); ; {
-		keys, next, err := c.Scan(ctx, cursor, literally(prefix)+"*", sweepBatch).Result()
-		if err != nil {
-			return fmt.Errorf("scan %s: %w", a, explain(err))
-		}
-		var ours []string
-		for _, key := range keys {
-			if strings.HasPrefix(key, prefix) { // the pattern says so already; this must not be wrong
-				ours = append(ours, key)
-			}
-		}
-		if len(ours) > 0 {
-			if err := visit(c, ours); err != nil {
-				return fmt.Errorf("keys on %s: %w", a, explain(err))
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
+	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
+	defer cancel()
+	if err := t.of.External.Remove(ctx, t, KeyPrefix(run)); err != nil {
+		return fmt.Errorf("remove from %s: %w", t, t.hide(err))
 	}
+	return nil
 }
 
-// literally makes a pattern that matches a text and nothing else.
-func literally(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(text)
-}
+// After returns the first name, in the order of bytes, after all that begin with a prefix that ends with a colon.
+func After(prefix string) string { return strings.TrimSuffix(prefix, ":") + ";" }

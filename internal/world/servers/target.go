@@ -1,102 +1,133 @@
 package servers
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 )
 
-// Target is the servers of one store other than Redis that a user named, with their secrets. However it is printed,
-// they are not.
+// Target is the servers of one store that a user named by one address, with their secrets. However it is printed, they
+// are not.
 type Target struct {
-	store          string
+	of             *Store
+	scheme         string
 	hosts          []string // host:port, each a server
 	user, password string
 	database       string
-	source         string // MongoDB's authSource: where the user is known
+	option         string // the value of Form.Option
+	trusted        *x509.CertPool
 }
 
-// form is how the servers of a store are named: one line each.
-type form struct {
-	store    string
-	like     string // an example
-	port     string // where none is named
-	many     bool   // several hosts may be named
-	secret   bool   // it knows users
-	database bool   // one must be named
+// Form describes how the servers of a store are named.
+type Form struct {
+	Like      string         // an example
+	Port      string         // if none is named
+	Many      bool           // several hosts may be named
+	Secret    bool           // it knows users
+	Anonymous bool           // a password needs no user
+	Secure    string         // the scheme of TLS; "": it is not offered
+	Database  *regexp.Regexp // what may be named as a database
+	Option    string         // that may follow the database, with any value
+	Ignored   string         // option=value that may follow, and means nothing more
+	// Rewrite turns other forms of an address into a URL; nil: there are none.
+	Rewrite func(string) (string, error)
 }
 
-func forms() []form {
-	return []form{
-		{store: MySQL, like: "mysql://user@host:3306/database", port: "3306", secret: true, database: true},
-		{store: Postgres, like: "postgres://user@host:5432/database", port: "5432", secret: true, database: true},
-		{store: MongoDB, like: "mongodb://host:27017", port: "27017", secret: true},
-		{store: ZooKeeper, like: "host:2181,host:2181", port: "2181", many: true},
-		{store: Etcd, like: "host:2379,host:2379", port: "2379", many: true, secret: true},
+// Target reads what a user named. A password comes from the environment if there is none. Errors quote nothing: what
+// cannot be read may have a secret anywhere.
+func (s *Store) Target(text string, getenv func(string) string) (Target, error) {
+	if s.External == nil {
+		return Target{}, fmt.Errorf("servers of %q cannot be named", s.Name)
 	}
+	return s.named("the address", text, getenv)
 }
 
-// Targets are the stores other than Redis whose servers a user may name, each with an example.
-func Targets() (stores, like []string) {
-	for _, f := range forms() {
-		stores, like = append(stores, f.store), append(like, f.like)
-	}
-	return stores, like
-}
-
-// PasswordOf is the variable that keeps the password of a store out of the command line; "": it has none.
-func PasswordOf(store string) string {
-	f, _ := formOf(store)
-	if !f.secret {
-		return ""
-	}
-	return "LOCKBENCH_" + strings.ToUpper(store) + "_PASSWORD"
-}
-
-func formOf(store string) (form, error) {
-	all := forms()
-	i := slices.IndexFunc(all, func(f form) bool { return f.store == store })
-	if i < 0 {
-		return form{}, fmt.Errorf("servers of %q cannot be named", store)
-	}
-	return all[i], nil
-}
-
-// ParseTarget reads what a user named. A password comes from the environment where there is none. Its errors quote
-// nothing: what cannot be read may have a secret anywhere.
-func ParseTarget(store, text string, getenv func(string) string) (Target, error) {
-	f, err := formOf(store)
+// Targets reads a list of addresses with commas, of which each names one server.
+func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Target, error) {
+	trusted, err := certificates(caFile)
 	if err != nil {
-		return Target{}, err
+		return nil, err
 	}
-	t, err := f.parse(strings.TrimSpace(text))
-	if err == nil && t.password == "" && f.secret && getenv(PasswordOf(store)) != "" {
-		if t.user == "" {
-			return Target{}, fmt.Errorf("%s is set, and the address names no user: want %s", PasswordOf(store), f.like)
+	var all []Target
+	for i, text := range strings.Split(list, ",") {
+		t, err := s.named(fmt.Sprintf("address %d", i+1), text, getenv)
+		if err != nil {
+			return nil, err
 		}
-		t.password = getenv(PasswordOf(store))
+		if slices.ContainsFunc(all, func(other Target) bool { return other.hosts[0] == t.hosts[0] }) {
+			return nil, fmt.Errorf("address %d: %s is named twice; each must be a server of its own", i+1, t)
+		}
+		t.trusted = trusted
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// named reads an address that errors call by a name.
+func (s *Store) named(name, text string, getenv func(string) string) (Target, error) {
+	t, err := s.parse(strings.TrimSpace(text))
+	if err == nil && t.password == "" && s.PasswordVariable() != "" {
+		t.password = getenv(s.PasswordVariable())
+		if t.password != "" && t.user == "" && s.External.Anonymous {
+			t.user = getenv(s.UserVariable())
+		} else if t.password != "" && t.user == "" {
+			return Target{}, fmt.Errorf("%s is set, and the address names no user: want %s", s.PasswordVariable(), s.External.Like)
+		}
 	}
 	if err != nil {
-		return Target{}, fmt.Errorf("the address (not shown, it may have a password in it): %w; want %s", err, f.like)
+		return Target{}, fmt.Errorf("%s (not shown, it may have a password in it): %w; want %s", name, err, s.External.Like)
 	}
 	return t, nil
 }
 
-func (f form) parse(text string) (Target, error) {
-	if f.store == MySQL && !strings.Contains(text, "://") {
-		return f.ofDriver(text)
+// certificates reads those to trust from a file; nil for "".
+func certificates(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
 	}
-	if !strings.Contains(text, "://") && f.many {
-		text = f.store + "://" + text
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificates to trust: %w", err)
 	}
-	text = strings.Replace(text, "postgresql://", "postgres://", 1)
-	if f.store == Etcd {
-		text = strings.Replace(text, "http://", "etcd://", 1)
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("certificates to trust: there is none in PEM in %s", file)
+	}
+	return pool, nil
+}
+
+// PasswordVariable returns the environment variable that keeps the password of a store out of the command line, where
+// every process can read it; "": it has none.
+func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
+
+// UserVariable returns the variable for the user who has that password.
+func (s *Store) UserVariable() string { return s.variable("USER") }
+
+func (s *Store) variable(of string) string {
+	if s.External == nil || !s.External.Secret {
+		return ""
+	}
+	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
+}
+
+func (s *Store) parse(text string) (Target, error) {
+	f := s.External.Form
+	if !strings.Contains(text, "://") && f.Many {
+		text = s.Name + "://" + text
+	}
+	if f.Rewrite != nil {
+		var err error
+		if text, err = f.Rewrite(text); err != nil {
+			return Target{}, err
+		}
 	}
 	// A list of hosts is no host to net/url.
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -112,61 +143,46 @@ func (f form) parse(text string) (Target, error) {
 	if err != nil { // its text quotes the URL
 		return Target{}, errors.New("it is no URL")
 	}
-	t := Target{store: f.store, database: strings.Trim(u.Path, "/")}
+	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}
 	if u.User != nil {
 		t.user = u.User.Username()
 		t.password, _ = u.User.Password()
 	}
-	if err := t.follow(u); err != nil {
+	if err := t.follow(f, u); err != nil {
 		return t, err
 	}
-	if scheme != f.store {
+	if scheme != s.Name && (scheme != f.Secure || f.Secure == "") {
 		return t, errors.New("it begins with another protocol")
 	}
-	return t, f.settle(&t, strings.Split(after[:end], ","))
+	return t, t.settle(f, strings.Split(after[:end], ","))
 }
 
-// follow takes what follows the ? of a URL: little, since options of a client library are not for a user to pass on.
-func (t *Target) follow(u *url.URL) error {
+// follow takes what follows the ? of a URL: little, since options of a client library, such as one to skip verification,
+// are not for a user to pass on.
+func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
-	if t.store == MongoDB {
-		t.source = q.Get("authSource")
-		q.Del("authSource")
-		if q.Get("directConnection") == "true" {
-			q.Del("directConnection")
-		}
+	if f.Option != "" {
+		t.option = q.Get(f.Option)
+		q.Del(f.Option)
 	}
-	if t.store == Postgres && q.Get("sslmode") == "disable" {
-		q.Del("sslmode")
+	if name, value, _ := strings.Cut(f.Ignored, "="); q.Get(name) == value {
+		q.Del(name)
 	}
-	if len(q) > 0 || u.Fragment != "" {
-		return errors.New("there is something after the database that lockbench does not know; TLS is offered with Redis only")
+	if len(q) > 0 || u.ForceQuery || u.Fragment != "" {
+		return errors.New("nothing may follow the database that lockbench does not know; TLS is offered with Redis only")
 	}
 	return nil
 }
 
-// ofDriver reads the form that Go's driver for MySQL has: user:password@tcp(host:port)/database.
-func (f form) ofDriver(text string) (Target, error) {
-	c, err := mysql.ParseDSN(text)
-	if err != nil { // its text may quote
-		return Target{}, errors.New("it is neither a URL nor user@tcp(host:port)/database")
-	}
-	if c.Net != "tcp" {
-		return Target{}, errors.New("it is not reached by tcp")
-	}
-	if strings.Contains(text[max(0, strings.LastIndex(text, "/")):], "?") {
-		return Target{}, errors.New("there is something after the database, and no option is known")
-	}
-	t := Target{store: f.store, user: c.User, password: c.Passwd, database: c.DBName}
-	return t, f.settle(&t, []string{c.Addr})
-}
-
-// settle puts the hosts in, and finds out what is wrong with the whole.
-func (f form) settle(t *Target, hosts []string) error {
+// settle takes the hosts, and returns what is wrong with the whole.
+func (t *Target) settle(f Form, hosts []string) error {
 	for _, h := range hosts {
 		host, port, err := net.SplitHostPort(h)
 		if err != nil {
-			host, port = strings.Trim(h, "[]"), f.port
+			host, port = strings.Trim(h, "[]"), f.Port
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return errors.New("its port is no number")
 		}
 		if host == "" || strings.ContainsAny(host, " @/") {
 			return errors.New("it names no host")
@@ -177,26 +193,39 @@ func (f form) settle(t *Target, hosts []string) error {
 	switch {
 	case len(slices.Compact(slices.Clone(t.hosts))) < len(t.hosts):
 		return errors.New("a server is named twice")
-	case len(t.hosts) > 1 && !f.many:
+	case len(t.hosts) > 1 && !f.Many:
 		return errors.New("it names several servers, and one is wanted")
-	case t.user != "" && !f.secret:
+	case t.user != "" && !f.Secret:
 		return errors.New("it names a user, and this store is asked without")
-	case t.password != "" && t.user == "":
+	case t.password != "" && t.user == "" && !f.Anonymous:
 		return errors.New("it has a password and no user")
-	case f.database && t.database == "":
-		return errors.New("it names no database")
-	case f.many && t.database != "":
-		return errors.New("nothing may follow the port")
-	case strings.Contains(t.database, "/"):
-		return errors.New("what follows the port must be the name of a database")
+	case !f.Database.MatchString(t.database):
+		return errors.New("what follows the port must be the database, as in the example")
 	}
 	return nil
 }
 
-// Store is what is there.
-func (t Target) Store() string { return t.store }
+// Store returns the name of the store.
+func (t Target) Store() string { return t.of.Name }
 
-// URL is the whole address of one of its servers, for who connects. It is not for anybody's eyes.
+// Hosts returns host:port of each server.
+func (t Target) Hosts() []string { return t.hosts }
+
+// User, Password and Database are what the address names.
+func (t Target) User() string     { return t.user }
+func (t Target) Password() string { return t.password }
+func (t Target) Database() string { return t.database }
+
+// TLS is nil without it.
+func (t Target) TLS() *tls.Config {
+	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
+		return nil
+	}
+	host, _, _ := net.SplitHostPort(t.hosts[0]) // settle has joined them
+	return &tls.Config{ServerName: host, RootCAs: t.trusted, MinVersion: tls.VersionTLS12}
+}
+
+// URL returns the whole address of one of its servers, for connecting. It must not be shown: print the Target itself.
 func (t Target) URL(host string) string {
 	u := t.bare(host)
 	switch {
@@ -209,23 +238,29 @@ func (t Target) URL(host string) string {
 }
 
 func (t Target) bare(host string) url.URL {
-	u := url.URL{Scheme: t.store, Host: host}
-	if t.database != "" || t.source != "" {
+	u := url.URL{Scheme: t.scheme, Host: host}
+	if t.database != "" || t.option != "" {
 		u.Path = "/" + t.database
 	}
-	if t.source != "" {
-		u.RawQuery = url.Values{"authSource": {t.source}}.Encode()
+	if t.option != "" {
+		u.RawQuery = url.Values{t.of.External.Option: {t.option}}.Encode()
 	}
 	return u
+}
+
+// at returns the target with one of its servers, as it may be shown.
+func (t Target) at(host string) Target {
+	t.hosts = []string{host}
+	return t
 }
 
 // String shows *** in place of the password; of a user alone too, which may be one.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {
-	case t.password != "":
+	case t.user != "" && t.password != "":
 		return strings.Replace(u.String(), "://", "://"+url.User(t.user).String()+":***@", 1)
-	case t.user != "":
+	case t.user != "" || t.password != "":
 		return strings.Replace(u.String(), "://", "://***@", 1)
 	}
 	return u.String()

@@ -7,32 +7,38 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"lockbench/internal/world/children"
 )
 
-// template is a folder that takes long to make, and of which each server gets a copy: a database as it is before it is
+// Template is a folder that takes long to make, and of which each server gets a copy: a database as it is before it is
 // used. The first who asks makes it; it lives as long as this process, with a keeper of its own.
-type template struct {
+type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
-	turn chan struct{} // capacity 1: whoever makes or reads the rest has put something in
-	dir  string        // where what was made is; "": it was not
+	mu  sync.Mutex // held while it is made
+	dir string     // "": it is not made yet
 }
 
-func newTemplate(of func(context.Context, *children.Keeper, string) error) *template {
-	return &template{make: of, turn: make(chan struct{}, 1)}
+// NewTemplate returns a template that is made in a folder by a function, at most once.
+func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
+	return &Template{make: of}
 }
 
-// made is where what each server gets a copy of is.
-func (t *template) made(ctx context.Context) (string, error) {
-	select {
-	case t.turn <- struct{}{}:
-	case <-ctx.Done():
-		return "", ctx.Err()
+// CopyTo copies the template to a folder that is not there yet.
+func (t *Template) CopyTo(ctx context.Context, dir string) error {
+	from, err := t.made(ctx)
+	if err != nil {
+		return err
 	}
-	defer func() { <-t.turn }()
+	return os.CopyFS(dir, os.DirFS(from))
+}
+
+func (t *Template) made(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.dir != "" {
 		return t.dir, nil
 	}
@@ -51,20 +57,11 @@ func (t *template) made(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// copyTo copies what was made to a folder that is not there yet.
-func (t *template) copyTo(ctx context.Context, dir string) error {
-	from, err := t.made(ctx)
-	if err != nil {
-		return err
-	}
-	return os.CopyFS(dir, os.DirFS(from))
-}
-
 // makeWithin bounds a program that makes something: far more than it takes.
 const makeWithin = time.Minute
 
-// runToEnd runs a program that makes something in a folder, and fails where the program does.
-func runToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
+// RunToEnd runs a program that makes something in a folder, and fails where the program does.
+func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
 	said, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return err
@@ -83,7 +80,7 @@ func runToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd
 		return errors.Join(fmt.Errorf("%s: %w", filepath.Base(cmd.Path), ctx.Err()), c.Kill())
 	}
 	if state := c.State(); state != "exit status 0" {
-		return fmt.Errorf("%s: %s; it said:\n%s", filepath.Base(cmd.Path), state, end(logged(dir)))
+		return fmt.Errorf("%s: %s; it said:\n%s", filepath.Base(cmd.Path), state, tail(logged(dir)))
 	}
 	return nil
 }

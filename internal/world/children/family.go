@@ -1,0 +1,115 @@
+package children
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// clockTick is the unit of times in /proc, whatever the kernel's own is.
+const clockTick = 10 * time.Millisecond
+
+// processes returns what /proc shows of each process, by its number. Those that end meanwhile are left out.
+func processes() (map[int]procfs.ProcStat, error) {
+	list, err := procfs.AllProcs()
+	if err != nil {
+		return nil, errors.Join(errors.ErrUnsupported, err)
+	}
+	all := map[int]procfs.ProcStat{}
+	for _, p := range list {
+		if stat, err := p.Stat(); err == nil {
+			all[p.PID] = stat
+		}
+	}
+	return all, nil
+}
+
+// ProcessorTime returns what processes and their descendants have taken so far. It is errors.ErrUnsupported if the system
+// does not show it.
+func ProcessorTime(roots []int) (sum time.Duration, err error) {
+	all, err := processes()
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range all {
+		if slices.ContainsFunc(roots, func(root int) bool { return descends(all, p, root) }) {
+			sum += time.Duration(int(p.UTime+p.STime)+p.CUTime+p.CSTime) * clockTick
+		}
+	}
+	return sum, nil
+}
+
+// familyOf returns the processes of a leader's group that have not ended, and what descends from the leader: a server may
+// give each of its processes a group of its own.
+func familyOf(leader int) ([]procfs.ProcStat, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var members []procfs.ProcStat
+	for _, p := range all {
+		if lives(p) && (p.PGRP == leader || descends(all, p, leader)) {
+			members = append(members, p)
+		}
+	}
+	return members, nil
+}
+
+// descends reports whether a process is another or has it for an ancestor. What is read one after the other may contradict
+// itself, so it goes up a bounded number of times.
+func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
+	for range len(all) {
+		if p.PID == from {
+			return true
+		}
+		p = all[p.PPID]
+	}
+	return false
+}
+
+// besides returns the groups that a leader's descendants have made for themselves.
+func besides(leader int) []int {
+	members, err := familyOf(leader)
+	if err != nil {
+		return nil
+	}
+	self, err := processes()
+	if err != nil {
+		return nil
+	}
+	var groups []int
+	for _, p := range members {
+		if p.PGRP != leader && p.PGRP != self[os.Getpid()].PGRP && p.PGRP > 1 && !slices.Contains(groups, p.PGRP) {
+			groups = append(groups, p.PGRP)
+		}
+	}
+	return groups
+}
+
+// threadStates returns one letter for each thread of each process of a leader's family: R, S, D, T, ...
+func threadStates(leader int) (string, error) {
+	members, err := familyOf(leader)
+	if err != nil {
+		return "", err
+	}
+	var states strings.Builder
+	for _, p := range members {
+		threads, err := procfs.AllThreads(p.PID)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		for _, t := range threads {
+			if stat, err := t.Stat(); err == nil && lives(stat) {
+				states.WriteString(stat.State)
+			}
+		}
+	}
+	return states.String(), nil
+}
+
+// lives reports whether a process is neither a zombie nor dead.
+func lives(p procfs.ProcStat) bool { return p.State != "Z" && p.State != "X" }

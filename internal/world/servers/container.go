@@ -1,0 +1,240 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	docker "github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/log"
+)
+
+const (
+	ownerLabel      = "lockbench.process" // the number of the process that started a container
+	containerWithin = 2 * time.Minute     // bounds its start, for which an image may have to be fetched
+	orderWithin     = 20 * time.Second    // bounds what a running daemon is told to do
+)
+
+// contained is a server in a container.
+type contained struct {
+	Refusing
+	store  Store
+	addr   string // host:port
+	engine *docker.Client
+	id     string
+}
+
+var _ Node = (*contained)(nil)
+
+// dockerSupported returns why a deployment is not to be had in containers; nil: it is.
+func dockerSupported(of Store, d Deployment, clock bool) error {
+	switch {
+	case of.Image.Name == "":
+		return fmt.Errorf("there is no image of %s", of.Product)
+	case clock:
+		return errors.New("the clock of a container is not moved")
+	case !d.Contained:
+		return fmt.Errorf("the deployment %s is not offered in containers", d.Name)
+	}
+	return nil
+}
+
+func startDocker(ctx context.Context, of Store, d Deployment, _ Spec) (*Group, error) {
+	engine, err := docker.New(docker.FromEnv)
+	if err != nil {
+		return nil, err
+	}
+	of.Image = of.image()
+	of.Image.Command = slices.Concat(of.Image.Command, d.Options)
+	g := &Group{Durability: d.Durability, release: []func() error{engine.Close},
+		Server: fmt.Sprintf("%s %s (docker, %s)", of.Product, of.Image.version(), of.Image.Name)}
+	started, err := AtOnce(d.Nodes, func(int) (*contained, error) { return startContainer(ctx, engine, of) })
+	for _, n := range started {
+		g.Nodes = append(g.Nodes, n)
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.Stop())
+	}
+	return g, nil
+}
+
+// quietly has the library say nothing beside its errors, and start no helper of its own, which would be one more image to
+// fetch: what a killed run left, clean knows by its label.
+var quietly = sync.OnceFunc(func() {
+	log.SetDefault(silence{})
+	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // it fails for no such name
+})
+
+// startContainer returns when the server in it answers.
+func startContainer(ctx context.Context, engine *docker.Client, of Store) (*contained, error) {
+	ctx, cancel := context.WithTimeout(ctx, containerWithin)
+	defer cancel()
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	quietly()
+	addr := Local127(port)
+	n := &contained{Refusing: Refusing{addr}, store: of, addr: addr, engine: engine}
+	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
+		ContainerRequest: of.Image.request(port), Started: true, Logger: silence{}})
+	if c != nil {
+		n.id = c.GetContainerID()
+	}
+	if err == nil {
+		if err = n.awaitUp(ctx); err != nil {
+			err = fmt.Errorf("%w%s", err, said(c))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("a container of %s: %w", of.Image.Name, err), n.Stop())
+	}
+	return n, nil
+}
+
+// said is the end of what the server in a container wrote, to be put after an error; "": nothing.
+func said(c testcontainers.Container) string {
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	logs, err := c.Logs(ctx)
+	if err != nil {
+		return ""
+	}
+	defer logs.Close()
+	text, _ := io.ReadAll(io.LimitReader(logs, 100*logTail)) // it ends, as its context does
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return ""
+	}
+	return ": " + string(text[max(0, len(text)-logTail):])
+}
+
+// silence is what the library says beside its errors.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// request asks for a container whose server is reached on a port of 127.0.0.1 and nowhere else.
+func (i Image) request(port int) testcontainers.ContainerRequest {
+	inside := network.MustParsePort(i.Port + "/tcp")
+	return testcontainers.ContainerRequest{
+		Image: i.Name, Env: i.Environ, Cmd: i.Command, ExposedPorts: []string{inside.String()},
+		Labels: map[string]string{ownerLabel: strconv.Itoa(os.Getpid())},
+		HostConfigModifier: func(h *container.HostConfig) {
+			h.PortBindings = network.PortMap{inside: {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(port)}}}
+		},
+	}
+}
+
+// serves returns why the server does not serve yet; nil: it does.
+func (n *contained) serves(ctx context.Context) error {
+	if ready := n.store.Image.Ready; ready != nil {
+		if err := ready(ctx, n.addr); err != nil {
+			return err
+		}
+	}
+	_, err := n.Counters(ctx)
+	return err
+}
+
+// awaitUp returns when the server serves, while the container runs.
+func (n *contained) awaitUp(ctx context.Context) error {
+	return Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
+		err := n.serves(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case !n.Alive():
+			return Final(fmt.Errorf("it ended at once: %w", err))
+		}
+		return fmt.Errorf("wait for it to answer: %w", err)
+	})
+}
+
+func (n *contained) URL() string { return n.store.URL(n.addr) }
+
+func (n *contained) Counters(ctx context.Context) (map[string]float64, error) {
+	return n.store.Counters(ctx, n.addr)
+}
+
+func (n *contained) Alive() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	state, err := n.engine.ContainerInspect(ctx, n.id, docker.ContainerInspectOptions{})
+	return err == nil && state.Container.State != nil && state.Container.State.Running
+}
+
+// order tells the daemon to do something to the container.
+func order[Options, Result any](n *contained, what string, do func(context.Context, string, Options) (Result, error), options Options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	_, err := do(ctx, n.id, options)
+	return wrapped(what+" the container at "+n.addr, err)
+}
+
+func (n *contained) Pause() error {
+	return order(n, "pause", n.engine.ContainerPause, docker.ContainerPauseOptions{})
+}
+
+func (n *contained) Resume() error {
+	return order(n, "resume", n.engine.ContainerUnpause, docker.ContainerUnpauseOptions{})
+}
+
+func (n *contained) Kill() error {
+	if !n.Alive() {
+		return nil
+	}
+	if err := order(n, "kill", n.engine.ContainerKill, docker.ContainerKillOptions{Signal: "KILL"}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	return Poll(ctx, PollEvery, func(context.Context) error {
+		if n.Alive() {
+			return fmt.Errorf("kill the container at %s: it was not seen to end", n.addr)
+		}
+		return nil
+	})
+}
+
+func (n *contained) Restart(ctx context.Context) error {
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	if err := order(n, "restart", n.engine.ContainerStart, docker.ContainerStartOptions{}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, orderWithin)
+	defer cancel()
+	return n.awaitUp(ctx)
+}
+
+func (n *contained) Stop() error {
+	if n.id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	defer cancel()
+	return wrapped("remove the container at "+n.addr, removeContainer(ctx, n.engine, n.id))
+}
+
+// removeContainer removes it with its data, also one that runs or is gone.
+func removeContainer(ctx context.Context, engine *docker.Client, id string) error {
+	_, err := engine.ContainerRemove(ctx, id, docker.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+// Package etcd describes etcd, alone or in an ensemble. It is a Go module, and runs in processes of this program's own.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"lockbench/internal/world/servers"
+)
+
+// The ticks of etcd, of which it takes ten without a leader to elect one. Those of an ensemble must not hurry: on a
+// busy machine a leader that is late is not one that is lost.
+const (
+	tickAlone  = 10 * time.Millisecond
+	tickOfMany = 30 * time.Millisecond
+)
+
+// Store describes it.
+func Store() servers.Store {
+	return servers.Store{
+		Name: servers.Etcd, Product: "etcd",
+		Durability: "on disk: a log, with an fsync before each answer",
+		Deployments: []servers.Deployment{
+			{Name: servers.Single, Nodes: 1, Peers: 1, Contained: true},
+			{Name: servers.Three, Nodes: 3, Peers: 1, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
+		},
+		Within: 20 * time.Second, Command: command, Ask: ask,
+		URL:   func(addr string) string { return "etcd://" + addr },
+		Leads: leads, Counters: counters, Unseat: unseat,
+		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",
+			Command: []string{"etcd", "--name=one", "--data-dir=/etcd-data", "--heartbeat-interval=10", "--election-timeout=100",
+				"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://127.0.0.1:2379"},
+			Ready: func(ctx context.Context, addr string) error { // before it leads itself it takes no writes
+				leads, err := leads(ctx, addr)
+				if err == nil && !leads {
+					err = errors.New("it has not elected itself yet")
+				}
+				return err
+			}},
+		External: access(),
+	}
+}
+
+// named returns a name that no other server has, as long as this program runs and has the port.
+func named(peer int) string { return fmt.Sprintf("lockbench-%d-%d", os.Getpid(), peer) }
+
+func peerURL(port int) string { return "http://" + servers.Local127(port) }
+
+func command(p *servers.Process) (*exec.Cmd, error) {
+	var all []string
+	for _, port := range p.Peers {
+		all = append(all, named(port)+"="+peerURL(port))
+	}
+	tick := tickAlone
+	if len(all) > 1 {
+		tick = tickOfMany
+	}
+	mine := p.Peers[p.Number]
+	return p.SelfAs(servers.Etcd, named(mine), p.Dir, "http://"+p.Addr(), peerURL(mine),
+		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
+}
+
+// with calls do with a client, which does not try for longer than the context lasts.
+func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
+	var endpoints []string
+	for _, h := range hosts {
+		endpoints = append(endpoints, "http://"+h)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Context: ctx, Logger: zap.NewNop(), DialTimeout: servers.ReachWithin,
+		Username: user, Password: password})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return do(ctx, c)
+}
+
+// query asks a server of ours.
+func query(ctx context.Context, addr string, do func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	defer cancel()
+	return with(ctx, []string{addr}, "", "", do)
+}
+
+// ask knows the child by its name, in an answer that takes a leader.
+func ask(ctx context.Context, p *servers.Process) (version string, err error) {
+	// A client would try for longer if nobody listens.
+	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
+		return "", err
+	}
+	err = query(ctx, p.Addr(), func(ctx context.Context, c *clientv3.Client) error {
+		list, err := c.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range list.Members {
+			if m.ID == list.Header.MemberId && m.Name == named(p.Peers[p.Number]) {
+				status, err := c.Status(ctx, p.Addr())
+				if err == nil {
+					version = status.Version
+				}
+				return err
+			}
+		}
+		return errors.New("another server answers")
+	})
+	return version, err
+}
+
+func leads(ctx context.Context, addr string) (leads bool, err error) {
+	err = query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
+		status, err := c.Status(ctx, addr)
+		leads = err == nil && status.Leader == status.Header.MemberId
+		return err
+	})
+	return leads, err
+}
+
+// unseat ends the lease of the key that was created first under the lock's name: with it goes that key.
+func unseat(ctx context.Context, addr, key string) error {
+	return query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
+		first, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithFirstCreate()...)
+		if err != nil {
+			return err
+		}
+		if len(first.Kvs) == 0 || first.Kvs[0].Lease == 0 {
+			return servers.ErrNoHolder
+		}
+		if _, err := c.Revoke(ctx, clientv3.LeaseID(first.Kvs[0].Lease)); err != nil {
+			return err
+		}
+		left, err := c.Get(ctx, string(first.Kvs[0].Key))
+		if err == nil && len(left.Kvs) > 0 {
+			err = errors.New("its session was not seen to end")
+		}
+		return err
+	})
+}
+func counters(ctx context.Context, addr string) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Close = true
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("unexpected answer %s", answer.Status)
+	}
+	return counted(answer.Body)
+}
+
+// totals are the server's names of what every store counts.
+var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
+	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
+
+// counted picks from a page of metrics the messages of clients by what they asked for, and the totals. A message is
+// a call, or one question within a stream, of which leases are kept alive.
+func counted(page io.Reader) (map[string]float64, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(page)
+	if err != nil {
+		return nil, fmt.Errorf("its metrics: %w", err)
+	}
+	all := map[string]float64{}
+	for name, ours := range totals {
+		for _, m := range families[name].GetMetric() {
+			all[ours] += m.GetCounter().GetValue()
+		}
+	}
+	for _, m := range families["grpc_server_msg_received_total"].GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == "grpc_method" {
+				all["calls."+label.GetValue()] += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return all, nil
+}

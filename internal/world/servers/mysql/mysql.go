@@ -1,0 +1,166 @@
+// Package mysql describes MariaDB, and servers of the user's that speak its protocol.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+)
+
+const (
+	program  = "mariadbd"
+	install  = "mariadb-install-db"
+	database = "lockbench"
+)
+
+// Store describes it. A server of our own has a root without a password, on loopback.
+func Store() servers.Store {
+	return servers.Store{
+		Name: servers.MySQL, Product: "mariadb", Provide: "apt install mariadb-server",
+		Durability: "on disk: InnoDB's log, with an fsync before a commit is answered; what GET_LOCK gave is in memory, and goes with its session",
+		Missing: func() error {
+			_, err := exec.LookPath(program)
+			_, errInstall := exec.LookPath(install)
+			return errors.Join(err, errInstall)
+		},
+		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
+		Within:      servers.DatabaseWithin,
+		Prepare: func(ctx context.Context, p *servers.Process) error {
+			return template.CopyTo(ctx, filepath.Join(p.Dir, "made"))
+		},
+		Command: command, Ask: ask,
+		URL:      func(addr string) string { return "mysql://root@" + addr + "/" + database },
+		Counters: counters, Unseat: unseat,
+		Image: servers.Image{Name: "mariadb:10.11.14", Port: "3306", Variable: "LOCKBENCH_MYSQL_IMAGE",
+			Command: []string{program, "--max-connections=1000"},
+			Environ: map[string]string{"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MARIADB_DATABASE": database}},
+		External: access(),
+	}
+}
+
+var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
+	setup := filepath.Join(dir, "setup.sql")
+	if err := os.WriteFile(setup, []byte("CREATE DATABASE "+database+";\n"), 0o600); err != nil {
+		return err
+	}
+	return servers.RunToEnd(ctx, k, dir, exec.Command(install, append(commonOptions(dir), "--auth-root-authentication-method=normal",
+		"--skip-test-db", "--extra-file="+setup)...))
+})
+
+// commonOptions returns those that making a database and running it have in common.
+func commonOptions(dir string) []string {
+	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
+	if os.Geteuid() == 0 {
+		options = append(options, "--user=root") // it refuses to be root by mistake
+	}
+	return options
+}
+
+func command(p *servers.Process) (*exec.Cmd, error) {
+	return exec.Command(program, append(commonOptions(filepath.Join(p.Dir, "made")),
+		"--port="+strconv.Itoa(p.Ports[0]), "--bind-address=127.0.0.1", "--socket="+filepath.Join(p.Dir, "socket"),
+		"--pid-file="+filepath.Join(p.Dir, "pid"), "--skip-name-resolve", "--skip-networking=0",
+		"--innodb-buffer-pool-size=32M", "--max-connections=1000")...), nil
+}
+
+func open(user, password, addr, name string, timeout time.Duration) (*sql.DB, error) {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = user, password, "tcp", addr, name
+	c.Logger, c.Timeout, c.InterpolateParams = &mysql.NopLogger{}, timeout, true
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// query asks one question of a server of ours, on a connection of its own.
+func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) error) error {
+	db, err := open("root", "", addr, "", servers.AskWithin)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	defer cancel()
+	return do(ctx, db)
+}
+
+// ask knows its server by its folder, which no other has.
+func ask(ctx context.Context, p *servers.Process) (version string, err error) {
+	err = query(ctx, p.Addr(), func(ctx context.Context, db *sql.DB) error {
+		var dir string
+		if err := db.QueryRowContext(ctx, "SELECT @@datadir, @@version").Scan(&dir, &version); err != nil {
+			return err
+		}
+		if filepath.Clean(dir) != filepath.Join(p.Dir, "made", "data") {
+			return errors.New("another server answers")
+		}
+		return nil
+	})
+	version, _, _ = strings.Cut(version, "-MariaDB")
+	return version, err
+}
+
+// totals are the server's names of what every store counts.
+var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
+
+// counters returns the statements that the server has executed, by kind ("calls.com_insert"), and its bytes. How it is asked
+// for them is left out.
+func counters(ctx context.Context, addr string) (map[string]float64, error) {
+	all := map[string]float64{}
+	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Bytes_received', 'Bytes_sent', 'Questions') "+
+			"OR Variable_name LIKE 'Com\\_%' AND Variable_name <> 'Com_show_status'")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var value float64
+			if err := rows.Scan(&name, &value); err != nil {
+				return fmt.Errorf("counter %s: %w", name, err)
+			}
+			if ours, known := totals[name]; known {
+				all[ours] = value
+			} else if value > 0 { // of a hundred kinds
+				all["calls."+strings.ToLower(name)] = value
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// unseat kills the connection that holds the name that GET_LOCK knows the key by, and returns when it is gone.
+func unseat(ctx context.Context, addr, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.UnseatWithin)
+	defer cancel()
+	return query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
+		var holder sql.NullInt64
+		if err := db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(SHA2(?, 256))", key).Scan(&holder); err != nil {
+			return err
+		}
+		if !holder.Valid {
+			return servers.ErrNoHolder
+		}
+		if _, err := db.ExecContext(ctx, "KILL CONNECTION ?", holder.Int64); err != nil {
+			return err
+		}
+		return servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
+			return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", holder.Int64).Scan(left)
+		})
+	})
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package postgres
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// runs makes a command run as the account, with none of our groups.
+func (a *account) runs(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
+}

@@ -1,0 +1,251 @@
+// Package postgres describes PostgreSQL.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+)
+
+const (
+	program  = "postgres"
+	initdb   = "initdb"
+	database = "postgres"
+	owner    = "postgres" // of the database; it needs no password
+)
+
+// Store describes it. A server of our own trusts whoever connects, on loopback.
+func Store() servers.Store {
+	return servers.Store{
+		Name: servers.Postgres, Product: "postgres", Provide: "apt install postgresql",
+		Durability:  "on disk: the write-ahead log, with an fsync before a commit is answered; an advisory lock is in memory, and goes with its session",
+		Missing:     missing,
+		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
+		Within:      servers.DatabaseWithin,
+		Prepare:     prepare, Command: command, Ask: ask,
+		URL:      func(addr string) string { return "postgres://" + owner + "@" + addr + "/" + database },
+		Counters: counters, Unseat: unseat,
+		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
+			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
+			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
+			Ready: func(ctx context.Context, addr string) error { // it counts statements from then on
+				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
+					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+					return err
+				})
+			}},
+		External: access(),
+	}
+}
+
+func missing() error {
+	for _, p := range []string{program, initdb} {
+		if _, err := find(p); err != nil {
+			return err
+		}
+	}
+	as, err := unprivileged()
+	if err != nil || as == nil {
+		return err
+	}
+	return as.enters(os.TempDir())
+}
+
+// find finds one of its programs: Debian has them in a folder for each version, and not on the PATH.
+func find(program string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	found, _ := filepath.Glob(filepath.Join("/usr/lib/postgresql/*/bin", program)) // it fails for a bad pattern only
+	if len(found) == 0 {
+		return "", fmt.Errorf("%s is neither on the PATH nor in /usr/lib/postgresql", program)
+	}
+	return slices.MaxFunc(found, func(a, b string) int { return debianVersion(a) - debianVersion(b) }), nil
+}
+
+// debianVersion is the N of /usr/lib/postgresql/N/bin/program.
+func debianVersion(path string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	return n
+}
+
+// commandOf returns one of its programs, run as a user that may. Nothing of the environment is for it.
+func commandOf(program string, args ...string) (*exec.Cmd, error) {
+	path, err := find(program)
+	if err != nil {
+		return nil, err
+	}
+	as, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	if as != nil {
+		as.runs(cmd)
+	}
+	return cmd, nil
+}
+
+// template is a cluster with the extension that counts statements. Its segments of the log are small, since
+// each copy has one. It is not synced: what is measured is what comes after.
+var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
+	if err := handOver(dir); err != nil {
+		return err
+	}
+	data := filepath.Join(dir, "data")
+	for _, step := range []struct {
+		program, input string
+		args           []string
+	}{
+		{initdb, "", []string{"-D", data, "-A", "trust", "-U", "postgres", "--no-sync", "--no-locale", "-E", "UTF8", "--wal-segsize=1"}},
+		{program, "CREATE EXTENSION pg_stat_statements", []string{"--single", "-D", data, database}},
+	} {
+		cmd, err := commandOf(step.program, step.args...)
+		if err != nil {
+			return err
+		}
+		cmd.Stdin = strings.NewReader(step.input)
+		if err := servers.RunToEnd(ctx, k, dir, cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+func dataOf(p *servers.Process) string { return filepath.Join(p.Dir, "made", "data") }
+
+func prepare(ctx context.Context, p *servers.Process) error {
+	if err := template.CopyTo(ctx, filepath.Join(p.Dir, "made")); err != nil {
+		return err
+	}
+	if err := os.Chmod(dataOf(p), 0o700); err != nil { // it refuses a folder that others can look into
+		return err
+	}
+	return handOver(p.Dir)
+}
+
+func command(p *servers.Process) (*exec.Cmd, error) {
+	return commandOf(program, "-D", dataOf(p), "-p", strconv.Itoa(p.Ports[0]), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300",
+		"-c", "shared_buffers=16MB")
+}
+
+// connect makes a connection that nothing of the environment is for.
+func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
+	if err != nil { // its text may quote what the environment has
+		return nil, errors.New("what the environment says of PostgreSQL cannot be read")
+	}
+	host, number, err := net.SplitHostPort(addr)
+	port, errPort := strconv.ParseUint(number, 10, 16)
+	if err := errors.Join(err, errPort); err != nil {
+		return nil, err
+	}
+	c.Host, c.Port, c.Database, c.User, c.Password = host, uint16(port), name, user, password
+	c.TLSConfig, c.Fallbacks, c.RuntimeParams = nil, nil, map[string]string{}
+	c.ConnectTimeout, c.DefaultQueryExecMode = timeout, pgx.QueryExecModeExec
+	return pgx.ConnectConfig(ctx, c)
+}
+
+// query asks a server of ours, on a connection of its own.
+func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	defer cancel()
+	conn, err := connect(ctx, addr, database, owner, "", servers.AskWithin)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return do(ctx, conn)
+}
+
+// ask knows its server by its folder, which no other has. The memory that tells a second server of one folder that the
+// first still runs is marked to go with the processes that have it: nothing else would remove it after a crash.
+func ask(ctx context.Context, p *servers.Process) (version string, err error) {
+	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
+		var dir string
+		err := conn.QueryRow(ctx, "SELECT current_setting('data_directory'), split_part(current_setting('server_version'), ' ', 1)").Scan(&dir, &version)
+		switch {
+		case err != nil:
+			return err
+		case filepath.Clean(dir) != dataOf(p):
+			return errors.New("another server answers")
+		}
+		return markMemory(dataOf(p))
+	})
+	return version, err
+}
+
+// markMemory reads the number of the segment from the seventh line of the server's own file.
+func markMemory(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 8 {
+		return errors.New("it has not said yet which memory it has")
+	}
+	var key, id int
+	if _, err := fmt.Sscan(lines[6], &key, &id); err != nil {
+		return fmt.Errorf("which memory it has: %w", err)
+	}
+	return goWithProcesses(id)
+}
+
+// counters returns the statements that the server has executed, by what they call ("calls.pg_advisory_lock"). One that
+// ended with an error is not counted, as one that waited for a lock for too long.
+func counters(ctx context.Context, addr string) (map[string]float64, error) {
+	all := map[string]float64{}
+	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT coalesce(substring(query from 'pg_[a-z_]*advisory[a-z_]*'), 'sql_' || lower(split_part(query, ' ', 1))), sum(calls)::float8
+			FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%current_setting%' GROUP BY 1`)
+		if err != nil {
+			return err
+		}
+		var name string
+		var calls float64
+		_, err = pgx.ForEachRow(rows, []any{&name, &calls}, func() error {
+			all["calls."+name] = calls
+			return nil
+		})
+		return err
+	})
+}
+
+// unseat ends the session that holds the advisory lock of a key, and returns when it is gone.
+func unseat(ctx context.Context, addr, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.UnseatWithin)
+	defer cancel()
+	return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
+		var holder int32
+		err := conn.QueryRow(ctx, `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+			AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0)`, key).Scan(&holder)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return servers.ErrNoHolder
+		case err != nil:
+			return err
+		}
+		if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend($1)", holder); err != nil {
+			return err
+		}
+		return servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
+			return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", holder).Scan(left)
+		})
+	})
+}

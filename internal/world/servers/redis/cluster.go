@@ -1,0 +1,215 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockbench/internal/world/servers"
+)
+
+const (
+	shards        = 3 // primaries, each of which has a replica
+	slots         = 16384
+	clusterWithin = 30 * time.Second // bounds the wait until all agree; a primary takes no writes for two seconds by itself
+)
+
+// cluster is a Redis Cluster. Only the harness promotes in it, so that this does not depend on chance.
+type cluster struct {
+	*replicated               // the part around which the nodes are ordered
+	shards      []*replicated // each a primary and its replica
+	first       []int         // the first slot of each
+}
+
+// startCluster returns when every node says that the cluster is there, and every replica follows.
+func startCluster(ctx context.Context, l *servers.Launcher, nodes int) error {
+	s, err := newStarter(ctx, l)
+	if err != nil {
+		return err
+	}
+	c := &cluster{}
+	l.OnStop(c.close)
+	started, err := servers.AtOnce(nodes, func(int) (*clusterNode, error) { return s.startMember(ctx) })
+	if err != nil {
+		for _, n := range started {
+			s.Add(n.node, n.Version())
+			n.forwarder.close()
+		}
+		return err
+	}
+	for i := range shards { // primaries first, as the nodes are numbered
+		primary, replica := started[i], started[shards+i]
+		s.add([]*node{primary.node, replica.node})
+		replica.follows.Store(primary.forwarder)
+		c.first = append(c.first, i*slots/shards)
+		c.shards = append(c.shards, &replicated{cluster: true,
+			nodes:      []*node{primary.node, replica.node},
+			forwarders: []*forwarder{primary.forwarder, replica.forwarder}})
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
+	defer cancel()
+	if err := c.gather(ctx, started); err != nil {
+		return fmt.Errorf("form a cluster: %w", err)
+	}
+	c.replicated = c.shards[0]
+	l.Replicate(c)
+	return nil
+}
+
+// clusterNode is one of its nodes, and where the others and their clients are told to reach it.
+type clusterNode struct {
+	*node
+	forwarder *forwarder
+}
+
+func (s starter) startMember(ctx context.Context) (*clusterNode, error) {
+	f, err := newForwarder()
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.start(ctx, 2, clustered(f), nil)
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	f.to(n.Addr())
+	return &clusterNode{n, f}, nil
+}
+
+// clustered is the command of a node of a cluster, which listens to the others on its second port. Whom it follows
+// stands in its own file.
+func clustered(f *forwarder) arguments {
+	return func(n *node, p *servers.Process) ([]string, error) {
+		bus := strconv.Itoa(p.Ports[1])
+		return append(append(plain(p), following(f)...),
+			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
+			"--cluster-port", bus, "--cluster-announce-bus-port", bus,
+			"--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", f.port(),
+			"--cluster-replica-no-failover", "yes"), nil
+	}
+}
+
+// gather makes the nodes one cluster.
+func (c *cluster) gather(ctx context.Context, nodes []*clusterNode) error {
+	for i, n := range nodes {
+		if err := n.introduce(ctx, c, i, nodes[0]); err != nil {
+			return fmt.Errorf("%s: %w", n.Addr(), err)
+		}
+	}
+	for _, n := range nodes {
+		if err := n.awaitCluster(ctx, "know the others", "cluster_known_nodes", strconv.Itoa(len(nodes))); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.shards {
+		if err := s.nodes[1].replicate(ctx, s.nodes[0]); err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+	}
+	for _, n := range nodes {
+		if err := n.awaitCluster(ctx, "have the cluster whole", "cluster_state", "ok"); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.shards {
+		var err error
+		if s.probe, err = c.keyOf(ctx, i); err != nil {
+			return err
+		}
+		if err := s.awaitFollowers(ctx, s.nodes[0], s.nodes[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// introduce gives a node its number, the slots that it is to have, and to one of the others.
+func (n *clusterNode) introduce(ctx context.Context, c *cluster, i int, to *clusterNode) error {
+	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+		return err
+	}
+	if i < shards {
+		if err := n.do(ctx, "CLUSTER", "ADDSLOTSRANGE", c.first[i], c.last(i)).Err(); err != nil {
+			return err
+		}
+	}
+	if n == to {
+		return nil
+	}
+	return n.do(ctx, "CLUSTER", "MEET", "127.0.0.1", to.forwarder.port(), to.Ports[1]).Err()
+}
+
+// last is the last slot of a part.
+func (c *cluster) last(i int) int { return (i+1)*slots/shards - 1 }
+
+// replicate has a replica follow, once it has heard of its primary.
+func (n *node) replicate(ctx context.Context, primary *node) error {
+	id, err := primary.do(ctx, "CLUSTER", "MYID").Text()
+	if err != nil {
+		return err
+	}
+	return n.Await(ctx, "follow its primary", func(ctx context.Context) error {
+		return n.do(ctx, "CLUSTER", "REPLICATE", id).Err()
+	})
+}
+
+// awaitCluster returns when the node says of the cluster what is wanted.
+func (n *node) awaitCluster(ctx context.Context, what, name, value string) error {
+	return n.Await(ctx, what, func(ctx context.Context) error {
+		text, err := n.do(ctx, "CLUSTER", "INFO").Text()
+		if err == nil && parseInfo(text)[name] != value {
+			err = servers.ErrNotYet
+		}
+		return err
+	})
+}
+
+// keyOf is a key that a part has.
+func (c *cluster) keyOf(ctx context.Context, part int) (string, error) {
+	for i := range slots {
+		key := probeKey + strconv.Itoa(i)
+		has, err := c.partOf(ctx, key)
+		if err != nil || has == part {
+			return key, err
+		}
+	}
+	return "", fmt.Errorf("no key was found that part %d has", part)
+}
+
+// partOf returns the part that a key belonged to at the beginning.
+func (c *cluster) partOf(ctx context.Context, key string) (int, error) {
+	slot, err := c.shards[0].nodes[0].do(ctx, "CLUSTER", "KEYSLOT", key).Int()
+	if err != nil {
+		return 0, fmt.Errorf("ask for the slot of a key: %w", err)
+	}
+	part, _ := slices.BinarySearch(c.first, slot+1)
+	return part - 1, nil
+}
+
+// Around returns the nodes with the primary of a key first, then its replica.
+func (c *cluster) Around(ctx context.Context, key string) (all []servers.Node, err error) {
+	part, err := c.partOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	c.replicated = c.shards[part]
+	others := slices.Delete(slices.Clone(c.shards), part, part+1)
+	for _, s := range append([]*replicated{c.replicated}, others...) {
+		for _, n := range s.nodes {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
+// close ends what stands beside the nodes. It may be called again.
+func (c *cluster) close() error {
+	var errs []error
+	for _, s := range c.shards {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,108 @@
+package redis
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockbench/internal/world/servers"
+)
+
+// askInfo asks a server of ours for a section of its INFO.
+func askInfo(ctx context.Context, addr, section string) (info map[string]string, err error) {
+	err = servers.Ask(ctx, addr, func(conn net.Conn) error {
+		if _, err := fmt.Fprintf(conn, "INFO %s\r\n", section); err != nil {
+			return err
+		}
+		body, err := readBulk(bufio.NewReader(conn))
+		if err != nil {
+			return fmt.Errorf("INFO %s: %w", section, err)
+		}
+		info = parseInfo(body)
+		return nil
+	})
+	return info, err
+}
+
+// probeKey is written and removed to see that a server takes writes.
+const probeKey = "lockbench"
+
+// awaitAcknowledged returns when so many replicas have acknowledged a write to their primary. For up to a second after both
+// call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
+func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	return n.with(func(c *redis.Client) error {
+		if err := takesWrites(ctx, c, probe); err != nil {
+			return err
+		}
+		acknowledged, err := c.Wait(ctx, replicas, upWithin).Result()
+		if err == nil && int(acknowledged) < replicas {
+			err = fmt.Errorf("%d of %d have", acknowledged, replicas)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for the replicas to acknowledge: %w", err)
+		}
+		return nil
+	})
+}
+
+// readBulk reads one bulk reply: $length, a line end, and so many bytes.
+func readBulk(r *bufio.Reader) (string, error) {
+	head, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	head = strings.TrimSpace(head)
+	digits, isBulk := strings.CutPrefix(head, "$")
+	length, err := strconv.ParseUint(digits, 10, 24) // an INFO has some kilobytes
+	if err != nil || !isBulk {
+		return "", fmt.Errorf("unexpected reply %q", head)
+	}
+	body := make([]byte, length)
+	_, err = io.ReadFull(r, body)
+	return string(body), err
+}
+
+// parseInfo reads lines of name:value; headings and empty lines have no colon.
+func parseInfo(body string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.Lines(body) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// counters picks from an INFO what tells the cost of a lock: "calls.<command>" for each command that was
+// called, by a client or by a script, and the server's totals (CPU in seconds, network in bytes).
+func counters(info map[string]string) (map[string]float64, error) {
+	all := map[string]float64{}
+	for name, value := range info {
+		switch name {
+		case "used_cpu_user", "used_cpu_sys", "total_net_input_bytes", "total_net_output_bytes",
+			"total_commands_processed":
+		default:
+			command, ok := strings.CutPrefix(name, "cmdstat_")
+			if !ok {
+				continue
+			}
+			// cmdstat_set:calls=3,usec=12,usec_per_call=4.00,rejected_calls=0,failed_calls=0
+			first, _, _ := strings.Cut(value, ",")
+			name, value = "calls."+command, strings.TrimPrefix(first, "calls=")
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return nil, fmt.Errorf("counter %s: %w", name, err)
+		}
+		all[name] = number
+	}
+	return all, nil
+}

@@ -1,0 +1,203 @@
+//go:build unix
+
+package redis
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+)
+
+// asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits
+// to be killed.
+const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
+
+func TestMain(m *testing.M) {
+	deployment := os.Getenv(asHarness)
+	if deployment == "" {
+		os.Exit(m.Run())
+	}
+	if err := beHarness(deployment); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+func beHarness(deployment string) error {
+	s := servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: deployment, Clock: clockMissing() == nil}
+	g, err := servers.Start(context.Background(), Store(), s)
+	if err != nil {
+		return err
+	}
+	nodes := []*node{g.Nodes[0].(*node)}
+	if r, is := g.Replication.(*replicated); is {
+		nodes = append(r.nodes, r.sentinels...)
+	}
+	if runtime.GOOS == "linux" {
+		if err := nodes[0].Pause(); err != nil {
+			return err
+		}
+	}
+	for _, n := range nodes {
+		fmt.Println(n.Pid(), n.URL())
+	}
+	fmt.Println(0, "end")
+	return nil
+}
+
+// runs says whether a process runs; one that has ended and was not waited for does not.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
+	return err == nil && !strings.HasPrefix(string(state), "Z")
+}
+
+func TestNothingOutlivesAKilledHarness(t *testing.T) {
+	for deployment, processes := range map[string]int{servers.Single: 1, servers.Sentinel: 6} {
+		t.Run(deployment, func(t *testing.T) {
+			needRedis(t)
+			tmp := t.TempDir()
+			t.Setenv("TMPDIR", tmp)
+			harness := exec.Command(os.Args[0])
+			harness.Env = append(os.Environ(), asHarness+"="+deployment)
+			harness.Stderr = os.Stderr
+			out, err := harness.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := harness.Start(); err != nil {
+				t.Fatal(err)
+			}
+			started := map[int]string{} // URLs by process
+			for r := bufio.NewReader(out); ; {
+				var pid int
+				var url string
+				if _, err := fmt.Fscan(r, &pid, &url); err != nil || url == "end" {
+					break
+				}
+				started[pid] = url
+				if !runs(pid) || !listens(t, url) {
+					t.Errorf("process %d does not listen on %s", pid, url)
+				}
+			}
+			if len(started) != processes {
+				t.Errorf("%d processes, want %d", len(started), processes)
+			}
+			if err := harness.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = harness.Wait() // it was killed
+			for pid, url := range started {
+				eventually(t, "the server is gone", func() bool { return !runs(pid) && !listens(t, url) })
+			}
+			eventually(t, "its folders are gone", func() bool {
+				left, err := os.ReadDir(tmp)
+				return err == nil && len(left) == 0
+			})
+		})
+	}
+}
+
+func TestStopEndsAPausedServer(t *testing.T) {
+	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
+	if err := n.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Stop(); err != nil || runs(n.Pid()) {
+		t.Errorf("runs: %t, %v", runs(n.Pid()), err)
+	}
+}
+
+func TestATakenPortIsNotTheEnd(t *testing.T) {
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but it is not our child
+	k, err := children.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	asked := 0
+	l := servers.NewLauncher(Store(), k)
+	freePort := l.FreePort
+	l.FreePort = func() (int, error) {
+		if asked++; asked < 5 {
+			return other.Ports[0], nil
+		}
+		return freePort()
+	}
+	starter := starter{Launcher: l}
+	n, err := starter.start(t.Context(), 1, data(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Stop(); err != nil {
+		t.Error(err)
+	}
+	if n.Ports[0] == other.Ports[0] || asked != 5 {
+		t.Errorf("port %d after %d attempts, the other has %d", n.Ports[0], asked, other.Ports[0])
+	}
+	l.FreePort = func() (int, error) { return other.Ports[0], nil }
+	if _, err := starter.start(t.Context(), 1, data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+		t.Errorf("every port taken: %v", err)
+	}
+}
+
+// startFake starts a script in the place of a server.
+func startFake(t *testing.T, ctx context.Context, script string) error {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k, err := children.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	t.Setenv("TMPDIR", t.TempDir())
+	of := Store()
+	of.Command = func(*servers.Process) (*exec.Cmd, error) { return exec.Command(program), nil }
+	_, err = servers.NewLauncher(of, k).Start(ctx, of, 1)
+	return err
+}
+
+func TestAServerThatDiesTellsWhy(t *testing.T) {
+	err := startFake(t, t.Context(), "echo it is too early >&2; exit 3")
+	if err == nil || !strings.Contains(err.Error(), "it is too early") || !strings.Contains(err.Error(), "exit status 3") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAServerThatHangsIsEnded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := startFake(t, ctx, "echo thinking; exec sleep 1000")
+	if err == nil || !strings.Contains(err.Error(), "thinking") {
+		t.Error(err)
+	}
+}
+
+func TestAddressesArePrivate(t *testing.T) {
+	for _, url := range startGroup(t, servers.Local, servers.Single).URLs() {
+		if host, _, err := net.SplitHostPort(strings.TrimPrefix(url, "redis://")); err != nil || host != "127.0.0.1" {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package redis describes redis-server and its deployments: single, replicated, with Sentinels, a cluster, and the
+// emulator.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockbench/internal/world/servers"
+)
+
+const (
+	program  = "redis-server"
+	upWithin = 7 * time.Second
+	onDisk   = "on disk, in an append-only file with an fsync before each answer"
+)
+
+// Store describes it.
+func Store() servers.Store {
+	return servers.Store{
+		Name: servers.Redis, Product: "redis", Provide: "apt install redis-server",
+		Durability: "in memory only, and gone when it crashes",
+		Missing: func() error {
+			_, err := exec.LookPath(program)
+			return err
+		},
+		Deployments: []servers.Deployment{
+			{Name: servers.Single, Nodes: 1, Contained: true, Start: startIndependent},
+			{Name: servers.Replica, Nodes: 2, Needs: "replication", Start: startReplicated},
+			{Name: servers.Five, Nodes: 5, Contained: true, Start: startIndependent},
+			{Name: servers.TwoReplicas, Nodes: 3, Needs: "replication", Start: startReplicated},
+			{Name: servers.Sentinel, Nodes: 3, Needs: "replication", Start: startWatched},
+			{Name: servers.Durable, Nodes: 1, Needs: "durability", Contained: true, Durability: onDisk,
+				Options: []string{"--appendonly", "yes", "--appendfsync", "always"}, Start: startIndependent},
+			{Name: servers.FiveDelayed, Nodes: 5, Contained: true, Start: startIndependent},
+			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: startCluster},
+		},
+		Emulator: emulator, Emulate: emulate,
+		Within: upWithin, Ask: ask, ClockMissing: clockMissing,
+		URL: func(addr string) string { return "redis://" + addr },
+		Counters: func(ctx context.Context, addr string) (map[string]float64, error) {
+			info, err := askInfo(ctx, addr, "all")
+			if err != nil {
+				return nil, err
+			}
+			return counters(info)
+		},
+		Squeeze: squeeze,
+		Image: servers.Image{Name: "redis:7.0.15", Port: "6379", Variable: "LOCKBENCH_REDIS_IMAGE",
+			Command: []string{program, "--save", "", "--protected-mode", "no"}},
+		External: access(),
+	}
+}
+
+// node is a redis-server of our own, or a Sentinel.
+type node struct {
+	*servers.Process
+	arguments arguments
+	library   string                    // that moves a clock; "": it has the machine's
+	offset    *mapped                   // of its clock, in a file that the server maps too; nil: it has the machine's
+	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
+}
+
+// arguments returns what a server is run with, once it has ports and a folder.
+type arguments func(n *node, p *servers.Process) ([]string, error)
+
+// data returns the arguments of a server that holds keys. Without its --save it would write them to disk now and then,
+// and a replica would keep what it was sent at first.
+func data(options ...string) arguments {
+	return func(n *node, p *servers.Process) ([]string, error) {
+		args := plain(p)
+		if f := n.follows.Load(); f != nil {
+			args = append(args, "--replicaof", "127.0.0.1", f.port())
+		}
+		return append(args, options...), nil
+	}
+}
+
+func plain(p *servers.Process) []string {
+	return []string{"--port", strconv.Itoa(p.Ports[0]), "--bind", "127.0.0.1", "--dir", p.Dir, "--save", "", "--rdb-del-sync-files", "yes"}
+}
+
+// starter starts the nodes of one group.
+type starter struct {
+	*servers.Launcher
+	library string // that moves a server's clock; "": none
+}
+
+func newStarter(ctx context.Context, l *servers.Launcher) (s starter, err error) {
+	s.Launcher = l
+	if l.Clock {
+		s.library, err = buildClock(ctx, l)
+	}
+	return s, err
+}
+
+func (s starter) start(ctx context.Context, ports int, a arguments, follows *forwarder) (*node, error) {
+	n := &node{arguments: a, library: s.library}
+	n.follows.Store(follows)
+	of := Store()
+	of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
+	var err error
+	n.Process, err = s.Start(ctx, of, ports)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// startIndependent starts so many servers that know nothing of each other.
+func startIndependent(ctx context.Context, l *servers.Launcher, nodes int) error {
+	s, err := newStarter(ctx, l)
+	if err != nil {
+		return err
+	}
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, data(l.Options...), nil) })
+	s.add(started)
+	return err
+}
+
+func (s starter) add(started []*node) {
+	for _, n := range started {
+		s.Add(n, n.Version())
+	}
+}
+
+func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
+	if n.library == "" {
+		return nil
+	}
+	if n.offset, err = mapFile(clockFile(p)); err != nil {
+		return fmt.Errorf("the offset of a clock: %w", err)
+	}
+	p.Free(n.offset.close)
+	return nil
+}
+
+// clockFile outlasts the server's process, as a machine's clock would.
+func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
+
+func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
+	args, err := n.arguments(n, p)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, args...)
+	if n.offset != nil {
+		cmd.Env = append(os.Environ(), "LD_PRELOAD="+n.library, clockVariable+"="+clockFile(p))
+	}
+	return cmd, nil
+}
+
+func ask(ctx context.Context, p *servers.Process) (version string, err error) {
+	info, err := askInfo(ctx, p.Addr(), "all")
+	switch {
+	case err != nil:
+		return "", err
+	case info["process_id"] != strconv.Itoa(p.Pid()):
+		return "", errors.New("another server answers")
+	case info["loading"] == "1":
+		return "", errors.New("it is loading what it has")
+	}
+	return info["redis_version"], nil
+}
+
+// awaitInfo returns when a section of the server's INFO is as wanted.
+func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
+	return n.Await(ctx, what, func(ctx context.Context) error {
+		info, err := askInfo(ctx, n.Addr(), section)
+		if err == nil && !is(info) {
+			err = servers.ErrNotYet
+		}
+		return err
+	})
+}
+
+// with calls do with a client of the node, for what is more than one question.
+func (n *node) with(do func(*redis.Client) error) error { return withClient(n.Addr(), do) }
+
+func withClient(addr string, do func(*redis.Client) error) error {
+	c := quiet(&redis.Options{Addr: addr})
+	defer c.Close()
+	return do(c)
+}
+
+// do sends one command.
+func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
+	c := quiet(&redis.Options{Addr: n.Addr()})
+	defer c.Close()
+	return c.Do(ctx, words...)
+}
+
+// quiet returns a client that sends nothing by itself, on one connection, and gives up when it is told to.
+func quiet(opts *redis.Options) *redis.Client {
+	opts.ContextTimeoutEnabled = true
+	opts.Protocol, opts.DisableIdentity = 2, true
+	opts.DialerRetries, opts.PoolSize = 1, 1
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(opts)
+}

@@ -1,0 +1,244 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockbench/internal/world/servers"
+)
+
+// replicated is nodes of which some follow others. They know each other by
+// the forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
+// its primary to be.
+type replicated struct {
+	nodes      []*node
+	forwarders []*forwarder // to each node
+	sentinels  []*node      // none where nobody but the harness promotes
+	cluster    bool         // they have a part of the keys of a cluster
+	probe      string       // a key that they take
+
+	mu      sync.Mutex
+	primary int // who is it now
+}
+
+// errNotFollowing: there is no link between them.
+var errNotFollowing = errors.New("it does not follow the primary now")
+
+// startReplicated returns when every replica follows, and says so.
+func startReplicated(ctx context.Context, l *servers.Launcher, nodes int) error {
+	_, _, err := startFollowing(ctx, l, nodes)
+	return err
+}
+
+func startFollowing(ctx context.Context, l *servers.Launcher, nodes int) (*replicated, starter, error) {
+	s, err := newStarter(ctx, l)
+	if err != nil {
+		return nil, s, err
+	}
+	r := &replicated{probe: probeKey}
+	l.Replicate(r)
+	l.OnStop(r.close)
+	for range nodes {
+		f, err := newForwarder()
+		if err != nil {
+			return nil, s, err
+		}
+		r.forwarders = append(r.forwarders, f)
+	}
+	if err := r.start(ctx, s, 0, 1, nil); err != nil {
+		return nil, s, err
+	}
+	if err := r.start(ctx, s, 1, nodes, r.forwarders[0]); err != nil {
+		return nil, s, err
+	}
+	return r, s, r.awaitFollowers(ctx, r.nodes[0], r.nodes[1:])
+}
+
+// start starts the nodes from one to before another at once.
+func (r *replicated) start(ctx context.Context, s starter, from, to int, follows *forwarder) error {
+	started, err := servers.AtOnce(to-from, func(i int) (*node, error) {
+		f := r.forwarders[from+i]
+		n, err := s.start(ctx, 1, member(f), follows)
+		if err == nil {
+			f.to(n.Addr())
+		}
+		return n, err
+	})
+	s.add(started)
+	r.nodes = append(r.nodes, started...)
+	return err
+}
+
+// member is the command of a node that others may follow. Without the delay of 0 it would wait five seconds for
+// other replicas before it sends the first what it has; and a link that is stalled, or a clock that was moved,
+// must not look to it as if the other were gone.
+func member(f *forwarder) arguments {
+	return data(following(f)...)
+}
+
+func following(f *forwarder) []string {
+	return []string{"--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
+		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", f.port()}
+}
+
+// awaitFollowers returns when replicas follow a primary and acknowledge what it writes.
+func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas []*node) error {
+	for _, n := range replicas {
+		err := n.awaitInfo(ctx, "follow its primary", "replication", func(info map[string]string) bool {
+			return info["master_link_status"] == "up" && info["master_port"] == n.follows.Load().port()
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.URL(), err)
+		}
+	}
+	if len(replicas) == 0 {
+		return nil
+	}
+	return primary.awaitAcknowledged(ctx, r.probe, len(replicas))
+}
+
+// Stall lets the replica catch up first: a release that was acknowledged and is still on its way would be kept
+// from it too, and it would take a key for held that was free.
+func (r *replicated) Stall(ctx context.Context, i int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.has(i); err != nil {
+		return err
+	}
+	if i == r.primary {
+		return errNotFollowing
+	}
+	info, err := askInfo(ctx, r.nodes[r.primary].Addr(), "replication")
+	if err != nil {
+		return err
+	}
+	done := offset(info["master_repl_offset"])
+	err = r.nodes[i].awaitInfo(ctx, "hear of what its primary has done", "replication", func(info map[string]string) bool {
+		return offset(info["slave_repl_offset"]) >= done
+	})
+	if err != nil {
+		return err
+	}
+	return r.forwarders[r.primary].stall(r.forwarders[i].port())
+}
+
+// offset is how far a node is in what was ever written; -1 where it does not say.
+func offset(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// has returns an error unless there is such a node.
+func (r *replicated) has(i int) error {
+	if i < 0 || i >= len(r.nodes) {
+		return fmt.Errorf("there are %d nodes", len(r.nodes))
+	}
+	return nil
+}
+
+func (r *replicated) Promote(ctx context.Context, i int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.has(i); err != nil {
+		return err
+	}
+	switch {
+	case len(r.sentinels) > 0:
+		return errors.New("the Sentinels promote here, and would undo it")
+	case i == r.primary:
+		return errors.New("it is the primary already")
+	}
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	if err := r.takeOver(ctx, r.nodes[i]); err != nil {
+		return err
+	}
+	var others []*node
+	for j, n := range r.nodes {
+		if j == i || j == r.primary || !n.Alive() {
+			continue
+		}
+		if err := n.replicaOf(ctx, "127.0.0.1", r.forwarders[i].port()); err != nil {
+			return fmt.Errorf("node %d does not follow it: %w", j, err)
+		}
+		others = append(others, n)
+	}
+	r.promoted(i)
+	if err := r.nodes[i].awaitWrites(ctx, r.probe); err != nil {
+		return err
+	}
+	return r.awaitFollowers(ctx, r.nodes[i], others)
+}
+
+// promoted remembers who follows whom from now on, for when one of them is started again. The old primary comes
+// back as what it was.
+func (r *replicated) promoted(i int) {
+	for j, n := range r.nodes {
+		switch j {
+		case i:
+			n.follows.Store(nil)
+		case r.primary:
+		default:
+			n.follows.Store(r.forwarders[i])
+		}
+	}
+	r.primary = i
+}
+
+// takeOver has a replica be the primary from now on, whatever the others think.
+func (r *replicated) takeOver(ctx context.Context, n *node) error {
+	if !r.cluster {
+		return n.replicaOf(ctx, "NO", "ONE")
+	}
+	return n.do(ctx, "CLUSTER", "FAILOVER", "TAKEOVER").Err()
+}
+
+func (n *node) replicaOf(ctx context.Context, host, port string) error {
+	return n.do(ctx, "REPLICAOF", host, port).Err()
+}
+
+// awaitWrites returns when the node takes writes.
+func (n *node) awaitWrites(ctx context.Context, probe string) error {
+	return n.with(func(c *redis.Client) error {
+		return servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
+			if err := takesWrites(ctx, c, probe); err != nil {
+				return fmt.Errorf("it takes no writes: %w", err)
+			}
+			return nil
+		})
+	})
+}
+
+func takesWrites(ctx context.Context, c *redis.Client, probe string) error {
+	if err := c.Set(ctx, probe, "up", 0).Err(); err != nil {
+		return err
+	}
+	return c.Del(ctx, probe).Err()
+}
+
+// close ends what stands beside the nodes. It may be called again.
+func (r *replicated) close() error {
+	err := servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
+	for _, f := range r.forwarders {
+		f.close()
+	}
+	return err
+}
+
+// portOf finds a node by what others know it by; -1: none.
+func (r *replicated) portOf(port string) int {
+	for i, f := range r.forwarders {
+		if f.port() == port {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,201 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockbench/internal/world/servers"
+)
+
+// set writes a key and returns how many replicas have acknowledged it within a while.
+func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
+	t.Helper()
+	conn := client(t, n.URL()).Conn() // WAIT speaks of what its own connection wrote
+	defer conn.Close()
+	must(t, conn.Set(t.Context(), key, "value", 0).Err())
+	within := 10 * time.Second
+	if replicas == 0 {
+		within = 50 * time.Millisecond
+		replicas = 1
+	}
+	acknowledged, err := conn.Wait(t.Context(), replicas, within).Result()
+	must(t, err)
+	return acknowledged
+}
+
+func info(t *testing.T, n servers.Node, name string) string {
+	t.Helper()
+	all, err := askInfo(t.Context(), n.(*node).Addr(), "replication")
+	must(t, err)
+	return all[name]
+}
+
+func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Replica)
+	primary, replica := g.Nodes[0], g.Nodes[1]
+	if set(t, primary, "before", 1) != 1 {
+		t.Fatal("the replica does not follow")
+	}
+	must(t, g.Stall(t.Context(), 1))
+	if n := set(t, primary, "after", 0); n != 0 {
+		t.Errorf("%d replicas acknowledged what none was sent", n)
+	}
+	if link := info(t, replica, "master_link_status"); link != "up" || !has(t, replica, "before") {
+		t.Errorf("the stalled link is %s", link)
+	}
+	must(t, primary.Kill())
+	must(t, g.Promote(t.Context(), 1))
+	if !has(t, replica, "before") || has(t, replica, "after") {
+		t.Errorf("before: %t, after: %t", has(t, replica, "before"), has(t, replica, "after"))
+	}
+	must(t, replica.Restart(t.Context()))
+	if role := info(t, replica, "role"); role != "master" {
+		t.Errorf("restarted, the promoted node is a %s", role)
+	}
+}
+
+// TestAStalledReplicaHasWhatWasAcknowledgedBefore: also what was on its way to it when it was to be stalled.
+func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Replica)
+	c := client(t, g.Nodes[0].URL())
+	large := strings.Repeat("x", 8<<20)
+	for i := range 4 {
+		must(t, c.Set(t.Context(), fmt.Sprint("large", i), large, 0).Err())
+	}
+	must(t, g.Stall(t.Context(), 1))
+	if !has(t, g.Nodes[1], "large3") {
+		t.Error("what was on its way was kept from it")
+	}
+}
+
+// TestAReplicaKeepsNoCopyOfWhatItWasSent: it would come back with that when it is restarted.
+func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Replica)
+	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*node).Dir, "*.rdb"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestAStallOutlastsTheConnection(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Replica)
+	must(t, g.Stall(t.Context(), 1))
+	must(t, g.Nodes[1].Restart(t.Context()))
+	eventually(t, "it follows again", func() bool {
+		f := g.Replication.(*replicated).forwarders[0]
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for p := range f.passages {
+			if p.follower != "" {
+				return true
+			}
+		}
+		return false
+	})
+	if n := set(t, g.Nodes[0], "key", 0); n != 0 || has(t, g.Nodes[1], "key") {
+		t.Errorf("%d acknowledged", n)
+	}
+}
+
+func TestPromoteMakesTheOthersFollow(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.TwoReplicas)
+	if len(g.Nodes) != 3 {
+		t.Fatalf("%d nodes", len(g.Nodes))
+	}
+	if n := set(t, g.Nodes[0], "before", 2); n != 2 {
+		t.Fatalf("%d replicas", n)
+	}
+	must(t, g.Stall(t.Context(), 1))
+	if n := set(t, g.Nodes[0], "after", 1); n != 1 || has(t, g.Nodes[1], "after") {
+		t.Errorf("%d of the two acknowledged, one is stalled", n)
+	}
+	must(t, g.Nodes[0].Kill())
+	must(t, g.Promote(t.Context(), 1))
+	if link := info(t, g.Nodes[2], "master_link_status"); link != "up" {
+		t.Errorf("the other's link is %s when the promotion is said to be over", link)
+	}
+	if n := set(t, g.Nodes[1], "new", 1); n != 1 {
+		t.Errorf("%d follow the new primary", n)
+	}
+	if other := g.Nodes[2]; !has(t, other, "new") || !has(t, other, "before") || has(t, other, "after") {
+		t.Errorf("the other has new: %t, before: %t, after: %t", has(t, other, "new"), has(t, other, "before"), has(t, other, "after"))
+	}
+	must(t, g.Stall(t.Context(), 2)) // who follows the new one is stalled there
+	if n := set(t, g.Nodes[1], "newer", 0); n != 0 {
+		t.Errorf("%d acknowledged", n)
+	}
+	must(t, g.Nodes[0].Restart(t.Context()))
+	if role := info(t, g.Nodes[0], "role"); role != "master" {
+		t.Errorf("the old primary comes back as a %s", role)
+	}
+}
+
+func TestPromoteLeavesTheDeadAlone(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.TwoReplicas)
+	must(t, g.Nodes[0].Kill())
+	must(t, g.Nodes[2].Kill())
+	must(t, g.Promote(t.Context(), 1))
+	must(t, g.Nodes[2].Restart(t.Context()))
+	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // it follows whom it would have followed
+		t.Errorf("%d replicas", n)
+	}
+}
+
+func TestReplicationRefuses(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Replica)
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, test := range map[string]struct {
+		err  error
+		says string
+	}{
+		"stall the primary":       {g.Stall(t.Context(), 0), "it does not follow the primary"},
+		"stall nobody":            {g.Stall(t.Context(), 2), "there are 2 nodes"},
+		"promote the primary":     {g.Promote(t.Context(), 0), "it is the primary already"},
+		"promote nobody":          {g.Promote(t.Context(), -1), "there are 2 nodes"},
+		"promote without time":    {g.Promote(dead, 1), "promote node 1: "},
+		"stall what stands alone": {startGroup(t, servers.Local, servers.Single).Stall(t.Context(), 0), "that follow one another"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
+			t.Errorf("%s: %v, want %q", what, test.err, test.says)
+		}
+	}
+}
+
+func TestSentinelsPromote(t *testing.T) {
+	g := startGroup(t, servers.Local, servers.Sentinel)
+	if len(g.Nodes) != 3 {
+		t.Fatalf("%d nodes", len(g.Nodes))
+	}
+	set(t, g.Nodes[0], "before", 2)
+	for i := 1; i <= 2; i++ {
+		must(t, g.Stall(t.Context(), i))
+	}
+	set(t, g.Nodes[0], "after", 0)
+	if err := g.Promote(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the Sentinels promote here") {
+		t.Error(err)
+	}
+	must(t, g.Nodes[0].Kill())
+	i, err := g.AwaitPromotion(t.Context())
+	must(t, err)
+	if i != 1 && i != 2 {
+		t.Fatalf("node %d was promoted", i)
+	}
+	n := g.Nodes[i]
+	if !has(t, n, "before") || has(t, n, "after") {
+		t.Errorf("before: %t, after: %t", has(t, n, "before"), has(t, n, "after"))
+	}
+	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels see to that too, a little later
+		t.Errorf("%d replicas follow", acknowledged)
+	}
+	must(t, g.Stop())
+	for _, f := range g.Replication.(*replicated).forwarders {
+		if listens(t, "redis://"+f.listener.Addr().String()) {
+			t.Error("a forwarder outlives its group")
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"lockbench/internal/world/servers"
+)
+
+const (
+	sentinelNodes = 3
+	quorum        = 2
+	watched       = "lockbench" // what the Sentinels call the primary
+
+	gatherWithin  = 20 * time.Second // bounds the wait until the Sentinels know everybody
+	promoteWithin = time.Minute      // an attempt that failed is repeated after twice the failover-timeout
+)
+
+// startWatched starts a primary, its replicas and the Sentinels, and returns when each of them knows all others:
+// before that they would promote nobody.
+func startWatched(ctx context.Context, l *servers.Launcher, nodes int) error {
+	r, s, err := startFollowing(ctx, l, nodes)
+	if err != nil {
+		return err
+	}
+	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, sentinel(r.forwarders[0]), nil) })
+	if err != nil {
+		return fmt.Errorf("sentinel: %w", err)
+	}
+	return servers.Each(sentinelNodes, func(i int) error { return r.sentinels[i].gather(ctx, nodes-1) })
+}
+
+// sentinel are the arguments of a Sentinel. Its file is its memory too.
+func sentinel(primary *forwarder) arguments {
+	return func(_ *node, p *servers.Process) ([]string, error) {
+		file := filepath.Join(p.Dir, "sentinel.conf")
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
+			"sentinel monitor %[3]s 127.0.0.1 %[4]s %[5]d\n"+
+			"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n",
+			p.Ports[0], p.Dir, watched, primary.port(), quorum)
+		return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
+	}
+}
+
+// gather hurries a Sentinel and returns when it knows the replicas and the other Sentinels.
+func (n *node) gather(ctx context.Context, replicas int) error {
+	ctx, cancel := context.WithTimeout(ctx, gatherWithin)
+	defer cancel()
+	// Versions that cannot be hurried take longer. A tilt is what a Sentinel falls into on a machine that stood
+	// still: it promotes nobody for a while.
+	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
+	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
+		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()
+		knows := pairs(words)
+		if err == nil && knows["num-slaves"] == strconv.Itoa(replicas) && knows["num-other-sentinels"] == strconv.Itoa(sentinelNodes-1) && knows["flags"] == "master" {
+			return nil
+		}
+		return errors.Join(fmt.Errorf("wait for Sentinel %s to know the others: it has %v", n.Addr(), knows), err)
+	})
+}
+
+// pairs makes a map of name, value, name, value.
+func pairs(words []string) map[string]string {
+	all := map[string]string{}
+	for i := 0; i+1 < len(words); i += 2 {
+		all[words[i]] = words[i+1]
+	}
+	return all
+}
+
+func (r *replicated) AwaitPromotion(ctx context.Context) (i int, err error) {
+	if len(r.sentinels) == 0 {
+		return 0, errors.New("it needs Sentinels of our own")
+	}
+	ctx, cancel := context.WithTimeout(ctx, promoteWithin)
+	defer cancel()
+	err = servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
+		if i = r.elected(ctx); !r.succeeds(i) {
+			return errors.New("the Sentinels have promoted nobody")
+		}
+		if err := r.nodes[i].awaitWrites(ctx, r.probe); err != nil {
+			return servers.Final(fmt.Errorf("node %d was promoted: %w", i, err))
+		}
+		return nil
+	})
+	return i, err
+}
+
+// succeeds takes note of a new primary; false where there is none.
+func (r *replicated) succeeds(i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i < 0 || i == r.primary {
+		return false
+	}
+	r.promoted(i)
+	return true
+}
+
+// elected is the node that a majority of the Sentinels calls the primary; -1: none.
+func (r *replicated) elected(ctx context.Context) int {
+	votes := make([]int, len(r.nodes))
+	for _, s := range r.sentinels {
+		address, err := s.do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
+		if err != nil || len(address) != 2 {
+			continue
+		}
+		if i := r.portOf(address[1]); i >= 0 {
+			if votes[i]++; votes[i] >= quorum {
+				return i
+			}
+		}
+	}
+	return -1
+}

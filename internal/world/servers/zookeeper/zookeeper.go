@@ -1,0 +1,169 @@
+// Package zookeeper describes ZooKeeper, alone or in an ensemble.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockbench/internal/world/servers"
+)
+
+const (
+	program       = "java"
+	javaLibraries = "/usr/share/java"
+)
+
+// Store describes it.
+func Store() servers.Store {
+	return servers.Store{
+		Name: servers.ZooKeeper, Product: "zookeeper", Provide: "apt install zookeeper default-jre-headless",
+		Durability: "on disk: a log, with an fsync before each answer",
+		Missing:    missing,
+		Deployments: []servers.Deployment{
+			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
+			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
+		},
+		Within:  30 * time.Second, // a Java machine on a busy one
+		Prepare: prepare, Command: command, Ask: ask,
+		URL:   func(addr string) string { return "zookeeper://" + addr },
+		Leads: leads, Counters: counters,
+		Image: servers.Image{Name: "zookeeper:3.8.4", Port: "2181", Variable: "LOCKBENCH_ZOOKEEPER_IMAGE",
+			Environ: map[string]string{"ZOO_TICK_TIME": "200", "ZOO_MAX_CLIENT_CNXNS": "0", "ZOO_ADMINSERVER_ENABLED": "false",
+				"ZOO_4LW_COMMANDS_WHITELIST": "mntr,srvr", "ZOO_CFG_EXTRA": "minSessionTimeout=400 maxSessionTimeout=60000"}},
+		External: access(),
+	}
+}
+
+// libraries returns what ZooKeeper is made of, as Debian has it.
+func libraries() []string {
+	return strings.Fields("zookeeper zookeeper-jute slf4j-api slf4j-simple netty-handler netty-buffer netty-common " +
+		"netty-transport netty-transport-native-epoll netty-transport-native-unix-common netty-codec netty-resolver " +
+		"metrics-core snappy-java commons-cli log4j-1.2")
+}
+
+func missing() error {
+	if _, err := exec.LookPath(program); err != nil {
+		return err
+	}
+	if _, err := os.Stat(library(libraries()[0])); err != nil {
+		return fmt.Errorf("there is no ZooKeeper in %s", javaLibraries)
+	}
+	return nil
+}
+
+func library(name string) string { return filepath.Join(javaLibraries, name+".jar") }
+
+func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
+
+// prepare writes a configuration with short timeouts: a session lasts from 400 ms on, and its end is noticed a tick later at
+// most. The ensemble has two ports for each server: the leader's, and the election's.
+func prepare(_ context.Context, p *servers.Process) error {
+	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
+		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
+		"admin.enableServer=false", "4lw.commands.whitelist=mntr,conf"}
+	if len(p.Peers) > 2 {
+		for i := 0; i < len(p.Peers); i += 2 {
+			lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i/2+1, p.Peers[i], p.Peers[i+1]))
+		}
+	}
+	return errors.Join(os.WriteFile(configFile(p), []byte(strings.Join(lines, "\n")+"\n"), 0o600),
+		os.WriteFile(filepath.Join(p.Dir, "myid"), []byte(strconv.Itoa(p.Number+1)), 0o600))
+}
+
+// command starts it with as small and as quick a Java machine as will do. The class for ensembles begins as the other
+// if there is only one server.
+func command(p *servers.Process) (*exec.Cmd, error) {
+	var path []string
+	for _, name := range libraries() {
+		path = append(path, library(name))
+	}
+	return exec.Command(program, "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", strings.Join(path, ":"),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
+}
+
+// soon bounds a question to a server that is coming up: it takes some, and does not answer them.
+const soon = 300 * time.Millisecond
+
+// ask knows the child by its folder.
+func ask(ctx context.Context, p *servers.Process) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	conf, err := word(ctx, p.Addr(), "conf")
+	if err != nil {
+		return "", err
+	}
+	if !strings.Contains(conf, "dataDir="+p.Dir+"/") {
+		return "", errors.New("another server answers, or none that serves")
+	}
+	info, err := monitor(ctx, p.Addr())
+	if err != nil {
+		return "", err
+	}
+	version, _, _ := strings.Cut(info["zk_version"], "-")
+	if version == "" {
+		return "", errors.New("it does not serve yet")
+	}
+	return version, nil
+}
+
+// word asks one of the questions that have four letters.
+func word(ctx context.Context, addr, question string) (answer string, err error) {
+	err = servers.Ask(ctx, addr, func(conn net.Conn) error {
+		if _, err := io.WriteString(conn, question); err != nil {
+			return err
+		}
+		text, err := io.ReadAll(conn)
+		answer = string(text)
+		return err
+	})
+	return answer, err
+}
+
+// monitor returns what the server says of itself: lines of a name, a tab and a value.
+func monitor(ctx context.Context, addr string) (map[string]string, error) {
+	answer, err := word(ctx, addr, "mntr")
+	info := map[string]string{}
+	for line := range strings.Lines(answer) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			info[name] = value
+		}
+	}
+	return info, err
+}
+
+func leads(ctx context.Context, addr string) (bool, error) {
+	info, err := monitor(ctx, addr)
+	return info["zk_server_state"] == "leader", err
+}
+
+// counted are the server's names of what it has done: reads and writes for clients, sessions' among them, and how many
+// watches it found to fire, which is how many clients it woke.
+var counted = map[string]string{
+	"zk_cnt_readlatency": "calls.read", "zk_cnt_updatelatency": "calls.update",
+	"zk_sum_node_deleted_watch_count": "woken.deleted", "zk_sum_node_children_watch_count": "woken.children",
+	"zk_packets_received": "packets_received", "zk_packets_sent": "packets_sent", "zk_bytes_received_count": "total_net_input_bytes",
+}
+
+func counters(ctx context.Context, addr string) (map[string]float64, error) {
+	info, err := monitor(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]float64{}
+	for theirs, ours := range counted {
+		if all[ours], err = strconv.ParseFloat(info[theirs], 64); err != nil {
+			return nil, fmt.Errorf("counter %s: %w", theirs, err)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,225 @@
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/go-sql-driver/mysql"
+
+	"lockbench/internal/world/servers"
+)
+
+// eachDatabase starts a database of each store that is installed, in a temporary folder of the test's, which must be
+// empty at the end.
+func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
+	for store, required := range map[string]string{servers.MySQL: "mariadb", servers.Postgres: "postgres"} {
+		t.Run(required, func(t *testing.T) {
+			if err := Missing(store); err != nil {
+				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), required) {
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // what it is copied from outlives the test
+			must(t, err)
+			must(t, before.Stop())
+			tmp := t.TempDir()
+			for _, dir := range []string{tmp, filepath.Dir(tmp)} { // the server may run as another user
+				if err := os.Chmod(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Setenv("TMPDIR", tmp)
+			memory := segments(t)
+			g, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := g.Stop(); err != nil {
+					t.Error(err)
+				}
+				if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
+					t.Errorf("left behind: %v", left)
+				}
+				if now := segments(t); len(now) > len(memory) {
+					t.Errorf("segments of shared memory: %v before, %v after", memory, now)
+				}
+			})
+			test(t, g.Nodes[0])
+		})
+	}
+}
+
+// segments are the segments of shared memory that no process has any more.
+func segments(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		return nil // not Linux
+	}
+	var orphans []string
+	for _, line := range strings.Split(string(text), "\n")[1:] {
+		if f := strings.Fields(line); len(f) > 6 && f[6] == "0" {
+			orphans = append(orphans, f[1])
+		}
+	}
+	return orphans
+}
+
+// clientOf is a connection to one, as a client would have it.
+func clientOf(t *testing.T, n servers.Node) *sql.DB {
+	t.Helper()
+	var db *sql.DB
+	var err error
+	if address, isMySQL := strings.CutPrefix(n.URL(), "mysql://root@"); isMySQL {
+		c := mysql.NewConfig()
+		c.User, c.Net, c.Logger = "root", "tcp", &mysql.NopLogger{}
+		c.Addr, c.DBName, _ = strings.Cut(address, "/")
+		connector, connectorErr := mysql.NewConnector(c)
+		db, err = sql.OpenDB(connector), connectorErr
+	} else {
+		db, err = sql.Open("pgx", n.URL()+"?sslmode=disable")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func execute(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func TestDatabaseKeepsWhatItAcknowledged(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
+		execute(t, clientOf(t, n), "CREATE TABLE kept (n INTEGER)")
+		execute(t, clientOf(t, n), "INSERT INTO kept VALUES (42)")
+		if err := n.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Kill(); err != nil || n.Alive() {
+			t.Fatalf("alive: %t, %v", n.Alive(), err)
+		}
+		if err := n.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var kept int
+		if err := clientOf(t, n).QueryRowContext(t.Context(), "SELECT n FROM kept").Scan(&kept); err != nil || kept != 42 {
+			t.Errorf("it has %d, %v", kept, err)
+		}
+	})
+}
+
+// TestDatabaseStandsStill: a session that was there before, too, though it may be another process.
+func TestDatabaseStandsStill(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("only Linux shows whether a process stands still")
+	}
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
+		conn, err := clientOf(t, n).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := n.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan error, 1)
+		go func() { answered <- conn.QueryRowContext(context.Background(), "SELECT 1").Scan(new(int)) }()
+		select {
+		case err := <-answered:
+			t.Errorf("it answers while it stands still: %v", err)
+			answered <- err
+		case <-time.After(200 * time.Millisecond):
+		}
+		if err := n.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-answered; err != nil {
+			t.Errorf("what was asked meanwhile: %v", err)
+		}
+		if err := n.Pause(); err != nil { // as it is ended
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestDatabaseCounts(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
+		ask, counter := "SELECT GET_LOCK('counted', 0)", "calls.com_select"
+		if strings.HasPrefix(n.URL(), "postgres") {
+			ask, counter = "SELECT pg_try_advisory_lock(17)", "calls.pg_try_advisory_lock"
+		}
+		db := clientOf(t, n)
+		before, err := n.Counters(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 7 {
+			execute(t, db, ask)
+		}
+		after, err := n.Counters(t.Context())
+		if rose := after[counter] - before[counter]; err != nil || rose != 7 {
+			t.Errorf("%s rose by %v, want 7: %v, %v", counter, rose, after, err)
+		}
+	})
+}
+
+func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, n servers.Node) {
+		take := "SELECT GET_LOCK(SHA2('key', 256), 0)"
+		if strings.HasPrefix(n.URL(), "postgres") {
+			take = "SELECT pg_try_advisory_lock(hashtextextended('key', 0))"
+		}
+		if err := n.Unseat(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "nobody was seen to hold it") {
+			t.Errorf("where nobody holds: %v", err)
+		}
+		conn, err := clientOf(t, n).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		var granted bool
+		if err := conn.QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
+			t.Fatalf("granted %t, %v", granted, err)
+		}
+		if err := n.Unseat(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.PingContext(t.Context()); err == nil {
+			t.Error("the session that held is still there")
+		}
+		if err := clientOf(t, n).QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
+			t.Errorf("the next: granted %t, %v", granted, err)
+		}
+	})
+}
+
+// TestPostgresNeedsAFolder: it does not run as root, so that it has to be let in.
+func TestPostgresNeedsAFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("who is not root runs it as himself")
+	}
+	if err := Missing(servers.Postgres); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir()) // the folder above it is its owner's alone
+	if err := Missing(servers.Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("it would be started where it may not enter: %v", err)
+	}
+}
