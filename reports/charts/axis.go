@@ -2,7 +2,6 @@ package charts
 
 import (
 	"math"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -13,7 +12,7 @@ import (
 // Axis is one of a chart's two. Zero bounds are taken from the data; a logarithmic axis has positive bounds.
 type Axis struct {
 	Label     string
-	Unit      string // behind the number of each tick
+	Unit      string // appended to the number of each tick, as in " ms"
 	Low, High float64
 	Log       bool
 	Ticks     []Tick // in place of round numbers
@@ -28,11 +27,11 @@ type Tick struct {
 // maxTicks is about how many ticks a linear axis has.
 const maxTicks = 5
 
-// Round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis; on a logarithmic one 1, 2 and 5 of
-// each decade, or the decades alone if there are many.
+// Round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
+// others 1, 2 and 5 of each decade, or the decades alone if there are many.
 func Round(low, high float64, log bool) []float64 {
 	var all []float64
-	if !log {
+	if !log || high/low < 4 {
 		step := niceStep((high - low) / maxTicks)
 		for i := math.Ceil(low/step - 1e-9); i*step <= high*(1+1e-9); i++ {
 			all = append(all, i*step)
@@ -119,7 +118,7 @@ func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
 	}
 	if a.Ticks == nil {
 		for _, v := range Round(a.Low, a.High, a.Log) {
-			ticks = append(ticks, plot.Tick{Value: v, Label: strings.TrimSpace(tickText(v) + " " + a.Unit)})
+			ticks = append(ticks, plot.Tick{Value: v, Label: tickText(v) + a.Unit})
 		}
 	}
 	to.Tick.Marker = ticks

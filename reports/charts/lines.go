@@ -247,5 +247,5 @@ func Percentiles(all []Line) Lines {
 	for v := 10.0; v <= far*1.0001; v *= 10 {
 		x.Ticks = append(x.Ticks, Tick{v, format.RankName(1 - 1/v)})
 	}
-	return Lines{X: x, Y: Axis{Log: true, Unit: "ms"}, Lines: all}
+	return Lines{X: x, Y: Axis{Log: true, Unit: " ms"}, Lines: all}
 }
