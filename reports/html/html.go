@@ -109,11 +109,11 @@ func Style() template.CSS {
 func Funcs() template.FuncMap {
 	return template.FuncMap{
 		"count":       format.Count,
-		"duration":    func(ns int64) string { return format.Duration(float64(ns)) },
+		"duration":    format.Duration[int64],
 		"gibibytes":   format.Gibibytes,
 		"inc":         func(i int) int { return i + 1 },
 		"joined":      format.Joined,
-		"ms":          format.Milliseconds,
+		"ms":          format.Milliseconds[int64],
 		"percent":     format.Percent,
 		"plural":      format.Plural,
 		"setting":     format.Setting,
