@@ -25,6 +25,7 @@ type Chart struct {
 func File(drawn template.HTML, colours string) (string, error) {
 	css, err := Files.ReadFile("chart.css")
 	opening, rest, _ := strings.Cut(string(drawn), ">")
+	opening = strings.Replace(opening, "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
 	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, colours, css, alone, rest), err
 }
 
