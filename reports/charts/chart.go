@@ -20,6 +20,11 @@ type Chart struct {
 	Rows     [][]string
 }
 
+// Draw fills the chart's drawing. The takeaway describes it.
+func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
+	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
+}
+
 // File returns a drawing as an SVG file that can be opened by itself. The colours are the rules of the page's style sheet
 // that set its custom properties.
 func File(drawn template.HTML, colours string) (string, error) {
