@@ -44,49 +44,25 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 	}
 	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
 	c.Head, c.Rows = v.costTable(p, names, shown)
-	c.SVG = v.drawCost(p, names, shown).SVG(c.ID, "cost", "Server cost of one acquisition, "+describe(p), c.Takeaway)
+	c.Draw(v.drawCost(p, names, shown), "Server cost of one acquisition, "+describe(p))
 	return c, true
 }
 
-const (
-	costName = 170 // for the names of the locks
-	costRow  = 22
-	costTop  = 26
-)
-
-func (v *view) drawCost(p Point, names []string, shown []Metric) *charts.Canvas {
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: costTop + costRow*float64(len(names)) + 6}
-	wide := (charts.ChartWidth - costName) / float64(len(shown))
-	for i, name := range names {
-		y := costTop + costRow*float64(i)
-		c.Marker(v.styles[name], 8, y+10)
-		c.Text("name", "start", 20, y+14, charts.Short(name, costName-28, charts.BoldGlyph))
-	}
-	for j, m := range shown {
-		left, high := costName+wide*float64(j), 0.0
+// drawCost has a panel for each metric, each with a scale of its own.
+func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
+	g := charts.Grid{Columns: len(shown)}
+	for i, m := range shown {
+		rows := charts.Rows{Title: heading(m), NoAxis: true, Names: i == 0}
 		for _, name := range names {
+			row := charts.Row{Name: name, Style: v.styles[name], Bar: true, Text: "not measured"}
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				high = max(high, e.Median)
+				row.Marks, row.Text = []charts.Mark{{At: e.Median, Style: row.Style}}, format.Significant(e.Median)
 			}
+			rows.Rows = append(rows.Rows, row)
 		}
-		c.Text("axis", "start", left, 14, heading(m))
-		c.Line("rule", left, costTop-4, left, c.Height-4)
-		for i, name := range names {
-			y := costTop + costRow*float64(i)
-			e, ok := v.estimate(name, p.ID, m.Name)
-			if !ok {
-				c.Text("soft", "start", left+6, y+14, "not measured")
-				continue
-			}
-			long := 0.0
-			if high > 0 {
-				long = max(0, e.Median/high) * (wide - 66)
-			}
-			c.Rect("bar "+v.styles[name].Class(), left, y+3, long, costRow-8)
-			c.Text("", "start", left+long+6, y+14, format.Significant(e.Median))
-		}
+		g.Panels = append(g.Panels, rows)
 	}
-	return c
+	return g
 }
 
 func (v *view) costTable(p Point, names []string, shown []Metric) (head []string, rows [][]string) {

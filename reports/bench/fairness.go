@@ -82,46 +82,29 @@ func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	}
 	c := charts.Chart{Open: true, ID: charts.Slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, panels)}
 	c.Head, c.Rows = v.fairnessTable(p, panels)
-	title := "Critical sections by client, " + describe(p)
-	c.SVG = v.drawShares(panels).SVG(c.ID, "shares", title, c.Takeaway)
+	c.Draw(v.drawShares(panels), "Critical sections by client, "+describe(p))
 	return c, true
 }
 
-const (
-	panelsAbreast = 4
-	panelWidth    = charts.ChartWidth / panelsAbreast
-	panelHeight   = 122
-)
-
-func (v *view) drawShares(panels []panel) *charts.Canvas {
+func (v *view) drawShares(panels []panel) charts.Grid {
 	high := 2.0
 	for _, p := range panels {
 		high = max(high, p.shares[len(p.shares)-1])
 	}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: float64((len(panels)+panelsAbreast-1)/panelsAbreast) * panelHeight}
-	for i, p := range panels {
-		left, top := float64(i%panelsAbreast)*panelWidth, float64(i/panelsAbreast)*panelHeight
-		x := charts.Scale{High: float64(len(p.shares) - 1), From: left + 30, To: left + panelWidth - 16}
-		y := charts.Scale{High: high * 1.04, From: top + panelHeight - 18, To: top + 24}
-		s := v.styles[p.subject]
-		c.Marker(s, left+8, top+10)
-		c.Text("name", "start", left+18, top+14, charts.Short(p.subject, panelWidth-30, charts.BoldGlyph))
-		for _, t := range []float64{0, 1, math.Floor(high)} {
-			c.Text("axis", "end", x.From-6, y.At(t)+4, charts.TickText(t))
+	g := charts.Grid{Columns: 4}
+	for _, p := range panels {
+		style := v.styles[p.subject]
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // small: its marker and its name tell it apart
+		for i, share := range p.shares {
+			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
 		}
-		c.Line("rule", x.From, y.At(0), x.To, y.At(0))
-		c.Line("ideal", x.From, y.At(1), x.To, y.At(1))
-		var dots, ground []charts.Dot
-		for j, v := range p.shares {
-			dots = append(dots, charts.Dot{X: x.At(float64(j)), Y: y.At(v)})
-			ground = append(ground, charts.Dot{X: x.At(float64(j)), Y: y.At(0)})
-		}
-		c.Band(s, ground, dots)
-		s.Dash = "" // small: its marker and its name tell it
-		c.Track(s, dots)
-		c.Text("axis", "end", x.To, top+panelHeight-4, p.words)
+		g.Panels = append(g.Panels, charts.Lines{
+			Title: p.subject, Marker: &style, Height: 140, Lines: []charts.Line{line}, Rules: []charts.Rule{{At: 1}},
+			X: charts.Axis{Label: p.words, Ticks: []charts.Tick{}},
+			Y: charts.Axis{High: high * 1.04, Ticks: []charts.Tick{{At: 0, Text: "0"}, {At: 1, Text: "1"}, {At: math.Floor(high), Text: format.TrimZeros(format.Significant(math.Floor(high)))}}},
+		})
 	}
-	return c
+	return g
 }
 
 func (v *view) fairnessTable(p Point, panels []panel) (head []string, rows [][]string) {

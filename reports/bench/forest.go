@@ -36,7 +36,7 @@ func (v *view) forestChart(p Point) (charts.Chart, bool) {
 		t := r.ToBest
 		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), orNone(format.Span(t.Low, t.High)), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), yesNo(t.Differs)})
 	}
-	c.SVG = drawForest(best, rest).SVG(c.ID, "forest", "Goodput as a multiple of that of "+best+", "+describe(p), c.Takeaway)
+	c.Draw(drawForest(best, rest), "Goodput as a multiple of that of "+best+", "+describe(p))
 	return c, true
 }
 
@@ -68,77 +68,23 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-const (
-	forestLeft  = 190
-	forestRight = 620
-	forestRow   = 26
-	forestTop   = 30
-)
-
-func drawForest(best string, rest []Ranked) *charts.Canvas {
-	values := []float64{1}
+// drawForest has a full diamond for what differs from the best, and a hollow circle for what may be noise.
+func drawForest(best string, rest []Ranked) charts.Rows {
+	c := charts.Rows{Names: true, Texts: true, X: charts.Axis{Log: true, Unit: "×"}, Rules: []charts.Rule{{At: 1, Text: "as much as " + best}}}
 	for _, r := range rest {
-		values = append(values, r.ToBest.Ratio)
-		if r.ToBest.Low != nil && r.ToBest.High != nil {
-			values = append(values, *r.ToBest.Low, *r.ToBest.High)
+		t := r.ToBest
+		row := charts.Row{Name: r.Subject, Text: "no ratio", Style: charts.Style{Color: charts.Ink}}
+		if t.Ratio > 0 {
+			row.Text = ratioText(t) + " " + orNone(format.Span(t.Low, t.High))
+			mark := charts.Mark{At: t.Ratio, Class: "differs", Style: charts.Style{Marker: charts.Diamond}}
+			if !t.Differs {
+				mark, row.Text = charts.Mark{At: t.Ratio, Class: "noise"}, row.Text+" ~"
+			}
+			row.Marks, row.Low, row.High = []charts.Mark{mark}, t.Low, t.High
 		}
-	}
-	low, high := charts.Limits(values)
-	x := charts.Scale{Low: low / 1.06, High: high * 1.06, From: forestLeft, To: forestRight, Log: true}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: forestTop + forestRow*float64(len(rest)) + 34}
-	ground := c.Height - 30
-	for _, t := range ratioTicks(x) {
-		c.Line("grid", x.At(t), forestTop-6, x.At(t), ground)
-		c.Text("axis", "middle", x.At(t), ground+18, charts.TickText(t)+"×")
-	}
-	c.Line("unity", x.At(1), forestTop-10, x.At(1), ground)
-	c.Text("soft", "end", x.At(1), forestTop-15, "as much as "+charts.Short(best, 200, charts.Glyph))
-	for i, r := range rest {
-		forestLine(c, x, forestTop+forestRow*(float64(i)+.5), r)
+		c.Rows = append(c.Rows, row)
 	}
 	return c
-}
-
-func forestLine(c *charts.Canvas, x charts.Scale, y float64, r Ranked) {
-	t := r.ToBest
-	c.Text("name", "end", forestLeft-16, y+4, charts.Short(r.Subject, forestLeft-20, charts.BoldGlyph))
-	if t.Ratio <= 0 {
-		c.Text("soft", "start", forestRight+20, y+4, "no ratio")
-		return
-	}
-	if t.Low != nil && t.High != nil && *t.Low > 0 {
-		c.Line("interval", x.At(*t.Low), y, x.At(*t.High), y)
-		c.Line("interval", x.At(*t.Low), y-4, x.At(*t.Low), y+4)
-		c.Line("interval", x.At(*t.High), y-4, x.At(*t.High), y+4)
-	}
-	text := ratioText(t) + " " + orNone(format.Span(t.Low, t.High))
-	at := charts.Px(x.At(t.Ratio)) + " " + charts.Px(y)
-	if t.Differs {
-		c.Path("differs", "M"+at+"m0 -7l7 7l-7 7l-7 -7z")
-	} else {
-		c.Path("noise", "M"+at+"m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z")
-		text += " ~"
-	}
-	c.Text("", "start", forestRight+20, y+4, text)
-}
-
-// ratioTicks are round ratios, as fine as the axis has room for.
-func ratioTicks(x charts.Scale) []float64 {
-	fine := []float64{.01, .02, .05, .1, .2, .3, .5, .7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100}
-	if x.High/x.Low < 2.5 {
-		fine = charts.LinearTicks(x.Low, x.High)
-	}
-	var all []float64
-	for _, v := range fine {
-		if v < x.Low || v > x.High {
-			continue
-		}
-		if n := len(all); n > 0 && x.At(v)-x.At(all[n-1]) < 40 {
-			continue
-		}
-		all = append(all, v)
-	}
-	return all
 }
 
 func forestTakeaway(best string, rest []Ranked) string {

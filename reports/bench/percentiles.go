@@ -148,8 +148,7 @@ func (v *view) percentileChart(p Point, class string) (charts.Chart, error) {
 	c.Note += " " + greyed(drawnNames)
 	c.Takeaway = percentileTakeaway(class, drawn)
 	c.Head, c.Rows = percentileTable(drawn)
-	title := fmt.Sprintf("Acquire latency by percentile, %s grants, %s", class, describe(p))
-	c.SVG = v.drawPercentiles(drawnNames, drawn).SVG(c.ID, "percentiles", title, c.Takeaway)
+	c.Draw(v.drawPercentiles(drawnNames, drawn), fmt.Sprintf("Acquire latency by percentile, %s grants, %s", class, describe(p)))
 	return c, nil
 }
 
@@ -160,48 +159,20 @@ func opposite(class string) string {
 	return "contended"
 }
 
-func (v *view) drawPercentiles(names []string, drawn []distribution) *charts.Canvas {
-	x := charts.Scale{Low: 2, High: 10, From: charts.ChartLeft, To: charts.ChartRight, Log: true}
-	var values []float64
-	for _, d := range drawn {
-		x.High = max(x.High, 1/(1-d.merged[len(d.merged)-1].rank))
-		for _, p := range d.merged {
-			values = append(values, p.ns/1e6)
-		}
-		for _, r := range d.band {
-			values = append(values, r.low/1e6, r.high/1e6)
-		}
-	}
-	low, high := charts.Limits(values)
-	y := charts.Scale{Low: low / 1.2, High: high * 1.2, From: charts.ChartBottom, To: charts.ChartTop, Log: true}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: charts.ChartHeight}
-	xTicks := []charts.Tick{{At: 2, Text: "50 %"}}
-	for v := 10.0; v <= x.High*1.0001; v *= 10 {
-		xTicks = append(xTicks, charts.Tick{At: v, Text: format.RankName(1 - 1/v)})
-	}
-	c.Frame(x, y, xTicks, charts.TicksOf(y, "ms"))
+func (v *view) drawPercentiles(names []string, drawn []distribution) charts.Lines {
 	styles := v.series(names)
+	lines := make([]charts.Line, len(drawn))
 	for i, d := range drawn {
-		var under, above []charts.Dot
-		for _, r := range d.band {
-			at := x.At(1 / (1 - r.rank))
-			under, above = append(under, charts.Dot{X: at, Y: y.At(r.low / 1e6)}), append(above, charts.Dot{X: at, Y: y.At(r.high / 1e6)})
+		lines[i] = charts.Line{Name: d.subject, Style: styles[i]}
+		for j, p := range d.merged {
+			at := charts.Point{X: p.rank, Y: p.ns}
+			if j < len(d.band) { // of the same ranks, up to fewer
+				at.Low, at.High = d.band[j].low, d.band[j].high
+			}
+			lines[i].Points = append(lines[i].Points, at)
 		}
-		c.Band(styles[i], under, above)
 	}
-	var labels charts.Ends
-	for i := len(drawn) - 1; i >= 0; i-- { // the best last, above the others
-		var dots []charts.Dot
-		for _, p := range drawn[i].merged {
-			dots = append(dots, charts.Dot{X: x.At(1 / (1 - p.rank)), Y: y.At(p.ns / 1e6)})
-		}
-		c.Track(styles[i], dots)
-		last := dots[len(dots)-1]
-		c.Marker(styles[i], last.X, last.Y)
-		labels = append(labels, charts.End{Text: drawn[i].subject, Style: styles[i], At: last})
-	}
-	c.EndsWithin(labels)
-	return c
+	return charts.Percentiles(lines)
 }
 
 func tableRanks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999} }

@@ -88,8 +88,7 @@ func (v *view) scalingChart(s sweep) (charts.Chart, bool) {
 	}
 	c.Takeaway = scalingTakeaway(names, lines, ceiling)
 	c.Head, c.Rows = scalingTable(s, names, lines, ceiling)
-	title := fmt.Sprintf("Goodput by number of clients, %s", c.Name)
-	c.SVG = v.drawScaling(s, names, lines, ceiling).SVG(c.ID, "scaling", title, c.Takeaway)
+	c.Draw(v.drawScaling(s, names, lines, ceiling), "Goodput by number of clients, "+c.Name)
 	return c, true
 }
 
@@ -138,58 +137,31 @@ func (v *view) ceilings(s sweep) []measured {
 	return all
 }
 
-func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling []measured) *charts.Canvas {
-	top := 0.0
-	for _, line := range append(slices.Clone(lines), ceiling) {
-		for _, m := range line {
-			top = max(top, m.Median)
-			if m.High != nil {
-				top = max(top, *m.High)
-			}
-		}
-	}
-	x := charts.Scale{Low: float64(s.points[0].Clients), High: float64(s.points[len(s.points)-1].Clients), From: charts.ChartLeft + 26, To: charts.ChartRight - 26, Log: true}
-	y := charts.Scale{High: top * 1.06, From: charts.ChartBottom, To: charts.ChartTop}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: charts.ChartHeight + 14}
-	var xTicks []charts.Tick
+func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling []measured) charts.Lines {
+	c := charts.Lines{X: charts.Axis{Log: true, Label: "clients"}, Y: charts.Axis{Unit: " /s"}}
 	for _, p := range s.points {
-		if at := float64(p.Clients); len(xTicks) == 0 || xTicks[len(xTicks)-1].At != at {
-			xTicks = append(xTicks, charts.Tick{At: at, Text: strconv.Itoa(p.Clients)})
-		}
-	}
-	c.Frame(charts.Scale{Low: x.Low, High: x.High, From: x.From - 26, To: x.To + 26}, y, nil, charts.TicksOf(y, "/s"))
-	c.Frame(x, y, xTicks, nil)
-	c.Text("axis", "middle", (x.From+x.To)/2, charts.ChartBottom+38, "clients")
-	var labels charts.Ends
-	if len(ceiling) > 0 {
-		dots := dotsOf(ceiling, x, y, 0)
-		c.Path("ceiling", charts.Trace(dots))
-		last := dots[len(dots)-1]
-		c.Text("soft", "end", last.X, max(charts.ChartTop-2, last.Y-6), "ceiling")
+		c.X.Ticks = append(c.X.Ticks, charts.Tick{At: float64(p.Clients), Text: strconv.Itoa(p.Clients)})
 	}
 	styles := v.series(names)
-	for i := len(names) - 1; i >= 0; i-- {
-		dodge := (float64(i) - float64(len(names)-1)/2) * min(3.5, 24/float64(len(names))) // intervals side by side
-		dots := dotsOf(lines[i], x, y, dodge)
-		c.Track(styles[i], dots)
-		for j, m := range lines[i] {
-			if m.Low != nil && m.High != nil {
-				c.Line("whisker "+styles[i].Class(), dots[j].X, y.At(*m.Low), dots[j].X, y.At(*m.High))
-			}
-			c.Marker(styles[i], dots[j].X, dots[j].Y)
-		}
-		labels = append(labels, charts.End{Text: names[i], Style: styles[i], At: dots[len(dots)-1]})
+	for i, name := range names {
+		c.Lines = append(c.Lines, charts.Line{Name: name, Style: styles[i], Marks: true, Points: pointsAt(lines[i])})
 	}
-	c.EndsWithin(labels)
+	if len(ceiling) > 0 {
+		c.Lines = append(c.Lines, charts.Line{Name: "ceiling", Class: "ceiling", Points: pointsAt(ceiling)})
+	}
 	return c
 }
 
-func dotsOf(line []measured, x, y charts.Scale, dodge float64) []charts.Dot {
-	var dots []charts.Dot
+func pointsAt(line []measured) []charts.Point {
+	var all []charts.Point
 	for _, m := range line {
-		dots = append(dots, charts.Dot{X: x.At(float64(m.clients)) + dodge, Y: y.At(m.Median)})
+		p := charts.Point{X: float64(m.clients), Y: m.Median}
+		if m.Low != nil && m.High != nil {
+			p.Low, p.High = *m.Low, *m.High
+		}
+		all = append(all, p)
 	}
-	return dots
+	return all
 }
 
 func scalingTable(s sweep, names []string, lines [][]measured, ceiling []measured) (head []string, rows [][]string) {

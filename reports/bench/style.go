@@ -26,8 +26,7 @@ func stylesOf(subjects []Subject) map[string]charts.Style {
 			families[family] = len(families)
 		}
 		f := families[family]
-		d := charts.Dashes()
-		styles[s.Name] = charts.Style{Color: f % charts.Colors, Dash: d[(members[family]+f/charts.Colors)%len(d)], Marker: n % charts.Markers}
+		styles[s.Name] = charts.Style{Color: f % charts.Colors, Dash: members[family] + f/charts.Colors, Marker: n % charts.Markers}
 		members[family]++
 		n++
 	}

@@ -1,12 +1,12 @@
 package charts
 
 import (
-	"embed"
+	_ "embed"
 	"html/template"
 	"strings"
 )
 
-// Chart is a drawing with what it shows in one sentence, and its data.
+// Chart is a drawing with what it shows in one sentence, and its data as a table.
 type Chart struct {
 	ID       string
 	Name     string // of the place where it was measured
@@ -19,10 +19,15 @@ type Chart struct {
 	Rows     [][]string
 }
 
-// Files are the template "chart", which shows a Chart, and the style that it needs beyond that of all pages.
+// Draw fills the chart's drawing. The takeaway describes it.
+func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
+	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
+}
+
+// CSS is the style sheet of drawings. It uses the colours of the page.
 //
-//go:embed chart.css chart.html.tmpl
-var Files embed.FS
+//go:embed chart.css
+var CSS template.CSS
 
 // Slug makes an id of a name: letters that an id must not have become dashes.
 func Slug(parts ...string) string {

@@ -6,6 +6,7 @@ import (
 	"html"
 	"html/template"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,10 +26,7 @@ type Head struct {
 
 // wrap makes the SVG element of a drawing.
 func (h Head) wrap(c *canvas, defs string) template.HTML {
-	class := "plot"
-	if h.Class != "" {
-		class += " " + h.Class
-	}
+	class := strings.TrimSpace("plot " + h.Class)
 	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
 	id := clean(h.ID)
 	return template.HTML(fmt.Sprintf(

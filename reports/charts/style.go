@@ -19,12 +19,14 @@ type Style struct {
 const (
 	Colors  = 7  // that can be told apart
 	Grey    = -1 // the Color of what stays in the background
+	Ink     = 6  // the Color of text
 	Markers = 6
+	Diamond = 3
 )
 
 // StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
 func StyleAt(i int) Style {
-	return Style{Color: i % Colors, Dash: (i + i/Colors) % len(dashes()), Marker: i % Markers}
+	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes()), Marker: i % Markers}
 }
 
 func dashes() [][]vg.Length {
