@@ -1,154 +1,133 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
-	"html/template"
-	"lockbench/reports/figures"
 	"slices"
+
+	"lockbench/reports/charts"
+	"lockbench/reports/figures"
+	"lockbench/reports/format"
 )
 
-// chart is one percentile plot with what is said of it.
-type chart struct {
-	SVG      template.HTML
-	Kind     string // of the grants drawn
-	Takeaway string
-	Note     string // why there is no plot, or what it leaves out
-	Ranks    []string
-	Rows     []chartRow
+// grantKind is one of the two kinds of grants, which are never mixed.
+type grantKind struct {
+	name string
+	of   func(*Measurement) figures.Distribution
 }
 
-// chartRow is one line of the table beneath a plot: milliseconds by rank.
-type chartRow struct {
-	Label  string
-	Values []string
+func grantKinds() []grantKind {
+	return []grantKind{
+		{"contended", func(m *Measurement) figures.Distribution { return m.Contended }},
+		{"uncontended", func(m *Measurement) figures.Distribution { return m.Uncontended }},
+	}
 }
 
-// chartOf draws the distributions of the measurements that are given: one workload, without faults. What
-// is not a lock is not drawn, so that its speed neither shines nor squeezes the others together. Grants that met others and grants that did not are never mixed: the kind that is the more frequent over
-// all of these locks is drawn.
-func chartOf(id, workload string, all []Measurement, label func(lock, deployment string) string) (chart, error) {
-	kind, pick := frequentKind(all)
-	var curves []curve
+// frequentKind returns the kind of which the measurements have more.
+func frequentKind(all []Measurement) grantKind {
+	kinds := grantKinds()
+	var n [2]int64
+	for i, kind := range kinds {
+		for _, m := range all {
+			n[i] += kind.of(&m).N
+		}
+	}
+	if n[1] > n[0] {
+		return kinds[1]
+	}
+	return kinds[0]
+}
+
+// latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. What is not a
+// lock is left out, so that its speed neither shines nor squeezes the others together.
+func latencyChart(id, workload string, all []Measurement, label func(lock, deployment string) string) charts.Chart {
+	kind := frequentKind(all)
+	var lines []charts.Line
 	var left []string
 	for _, m := range all {
 		name := label(m.Lock, m.Deployment)
-		switch d := pick(&m); {
+		switch d := kind.of(&m); {
 		case m.Standing == notALock:
 			left = append(left, name+" (not a lock)")
 		case len(d.Curve) < 2:
-			left = append(left, fmt.Sprintf("%s (%s: too few)", name, plural(int(d.N), "grant")))
+			left = append(left, fmt.Sprintf("%s (%s: too few)", name, format.Plural(int(d.N), "grant")))
 		default:
-			curves = append(curves, curve{Label: name, Points: d.Curve})
+			line := charts.Line{Name: name, Style: charts.StyleAt(len(lines))}
+			for _, p := range d.Curve {
+				line.Points = append(line.Points, charts.Point{X: p.Rank, Y: float64(p.NS)})
+			}
+			lines = append(lines, line)
 		}
 	}
-	c := chart{Kind: kind}
+	c := charts.Chart{Name: kind.name + " grants"}
 	if len(left) > 0 {
-		c.Note = fmt.Sprintf("Not drawn: %s.", joined(left))
+		c.Note = fmt.Sprintf("Not drawn: %s.", format.Joined(left))
 	}
-	if len(curves) == 0 {
-		return c, nil
+	if len(lines) == 0 {
+		return c
 	}
-	title := fmt.Sprintf("Acquire latency by percentile, %s, %s grants", workload, kind)
-	c.Takeaway = takeaway(kind, all, pick, label)
-	svg, err := percentilePlot(id, title, c.Takeaway, curves)
-	if err != nil {
-		return c, err
-	}
-	c.SVG = template.HTML(svg) // names in it were escaped when it was drawn
-	c.fill(curves)
-	return c, nil
+	c.ID, c.Takeaway = id+"-latency", takeaway(kind, all, label)
+	c.SVG = charts.Percentiles(lines).SVG(charts.Head{ID: id, Desc: c.Takeaway,
+		Title: fmt.Sprintf("Acquire latency by percentile, %s, %s", workload, c.Name)})
+	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that came within that time; each line ends where ten samples remain. The table is in milliseconds. %s", c.Name, c.Note)
+	c.Head, c.Rows = latencyTable(lines)
+	return c
 }
 
-func frequentKind(all []Measurement) (kind string, pick func(*Measurement) figures.Distribution) {
-	var met, alone int64
-	for _, m := range all {
-		met += m.Contended.N
-		alone += m.Uncontended.N
-	}
-	if met >= alone {
-		return "contended", func(m *Measurement) figures.Distribution { return m.Contended }
-	}
-	return "uncontended", func(m *Measurement) figures.Distribution { return m.Uncontended }
-}
-
-// fill makes the table: the ranks that stand on the axis.
-func (c *chart) fill(curves []curve) {
-	ticks := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
+// latencyTable has the milliseconds of each line at the ranks of the axis.
+func latencyTable(lines []charts.Line) (head []string, rows [][]string) {
+	ranks := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
 	longest := 0
-	for _, v := range curves {
-		row := chartRow{Label: v.Label}
-		for i, rank := range ticks {
-			text := none
-			if p, ok := pointAt(v.Points, rank); ok {
-				text = milliseconds(p.NS)
+	for _, line := range lines {
+		row := []string{line.Name}
+		for i, rank := range ranks {
+			text := format.None
+			if j := slices.IndexFunc(line.Points, func(p charts.Point) bool { return p.X == rank }); j >= 0 {
+				text = format.Milliseconds(int64(line.Points[j].Y))
 				longest = max(longest, i+1)
 			}
-			row.Values = append(row.Values, text)
+			row = append(row, text)
 		}
-		c.Rows = append(c.Rows, row)
+		rows = append(rows, row)
 	}
-	for i := range c.Rows {
-		c.Rows[i].Values = c.Rows[i].Values[:longest]
+	for i := range rows {
+		rows[i] = rows[i][:longest+1]
 	}
-	for _, rank := range ticks[:longest] {
-		c.Ranks = append(c.Ranks, rankName(rank))
+	head = []string{"lock"}
+	for _, rank := range ranks[:longest] {
+		head = append(head, format.RankName(rank))
 	}
-}
-
-func pointAt(points []figures.Percentile, rank float64) (figures.Percentile, bool) {
-	for _, p := range points {
-		if p.Rank == rank {
-			return p, true
-		}
-	}
-	return figures.Percentile{}, false
+	return head, rows
 }
 
 // enoughTrials is how many each of two locks needs before a rank test can tell them apart.
 const enoughTrials = 4
 
-// chance warns of an order that rests on few trials.
-func chance(all []Measurement) string {
-	for _, m := range all {
-		if m.Standing == "" && len(m.Trials) < enoughTrials {
-			return fmt.Sprintf(" With fewer than %d trials each, the order may be chance.", enoughTrials)
+// takeaway compares the locks at the highest percentile that all of them have.
+func takeaway(kind grantKind, all []Measurement, label func(lock, deployment string) string) string {
+	compared := slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool {
+		return m.Standing != "" || kind.of(&m).N < figures.SamplesFor(0.5)
+	})
+	for _, rank := range slices.Backward(figures.Ranks()) {
+		at := func(m Measurement) int64 {
+			ns, _ := kind.of(&m).At(rank)
+			return ns
 		}
-	}
-	return ""
-}
-
-// takeaway compares the locks, leaving out what is none, at the highest percentile that all of them have.
-func takeaway(kind string, all []Measurement, pick func(*Measurement) figures.Distribution, label func(lock, deployment string) string) string {
-	type value struct {
-		name string
-		ns   int64
-	}
-	high := figures.Ranks()
-	slices.Reverse(high)
-	for _, rank := range high {
-		var values []value
-		locks := 0
-		for _, m := range all {
-			d := pick(&m)
-			if m.Standing != "" || d.N < figures.SamplesFor(0.5) {
-				continue
-			}
-			locks++
-			if ns, ok := d.At(rank); ok {
-				values = append(values, value{label(m.Lock, m.Deployment), ns})
-			}
-		}
-		if len(values) < locks || locks == 0 {
+		if len(compared) == 0 || slices.ContainsFunc(compared, func(m Measurement) bool { return at(m) == 0 }) {
 			continue
 		}
-		slices.SortStableFunc(values, func(a, b value) int { return int(a.ns - b.ns) })
-		first, last := values[0], values[len(values)-1]
-		if locks == 1 {
-			return fmt.Sprintf("%s of the %s grants came within %s with %s, the only lock here.", rankName(rank), kind, duration(first.ns), first.name)
+		slices.SortStableFunc(compared, func(a, b Measurement) int { return cmp.Compare(at(a), at(b)) })
+		first, last := compared[0], compared[len(compared)-1]
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s, ", format.RankName(rank), kind.name, format.Duration(at(first)), label(first.Lock, first.Deployment))
+		if len(compared) == 1 {
+			return text + "the only lock here."
 		}
-		return fmt.Sprintf("%s of the %s grants came within %s with %s, the quickest here, and within %s with %s, the slowest: %s times as long.%s",
-			rankName(rank), kind, duration(first.ns), first.name, duration(last.ns), last.name,
-			significant(float64(last.ns)/float64(max(first.ns, 1))), chance(all))
+		text += fmt.Sprintf("the quickest here, and within %s with %s, the slowest: %s times as long.",
+			format.Duration(at(last)), label(last.Lock, last.Deployment), format.Significant(float64(at(last))/float64(max(at(first), 1))))
+		if slices.ContainsFunc(all, func(m Measurement) bool { return m.Standing == "" && len(m.Trials) < enoughTrials }) {
+			text += fmt.Sprintf(" With fewer than %d trials each, the order may be chance.", enoughTrials)
+		}
+		return text
 	}
 	return "No lock that excludes has enough samples for a comparison."
 }
