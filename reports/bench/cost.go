@@ -2,48 +2,36 @@ package bench
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
 )
 
-// costMetrics are what one acquisition takes of a server.
-func costMetrics() []Metric {
-	var all []Metric
-	for _, name := range []string{"commands", "round_trips", "server_cpu", "server_bytes"} {
-		m, _ := FindMetric(name)
-		all = append(all, m)
-	}
-	return all
-}
-
-func (v *view) costCharts() []charts.Chart {
-	var all []charts.Chart
-	for _, p := range v.compared() {
-		if c, ok := v.costChart(p); ok {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
+// costChart shows what one acquisition takes of a server.
 func (v *view) costChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
 	var shown []Metric
-	for _, m := range costMetrics() {
-		for _, name := range names {
-			if _, ok := v.estimate(name, p.ID, m.Name); ok {
-				shown = append(shown, m)
-				break
-			}
+	for _, name := range []string{"commands", "round_trips", "server_cpu", "server_bytes"} {
+		if slices.ContainsFunc(names, func(lock string) bool { _, ok := v.estimate(lock, p.ID, name); return ok }) {
+			m, _ := FindMetric(name)
+			shown = append(shown, m)
 		}
 	}
 	if len(shown) == 0 {
 		return charts.Chart{}, false
 	}
 	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
-	c.Head, c.Rows = v.costTable(p, names, shown)
+	var columns []column
+	for _, m := range shown {
+		columns = append(columns, column{heading(m), func(i int) string {
+			if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
+				return withSpan(e)
+			}
+			return format.None
+		}})
+	}
+	c.Head, c.Rows = chartTable(names, columns)
 	c.Draw(v.drawCost(p, names, shown), "Server cost of one acquisition, "+describe(p))
 	return c, true
 }
@@ -65,43 +53,17 @@ func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 	return g
 }
 
-func (v *view) costTable(p Point, names []string, shown []Metric) (head []string, rows [][]string) {
-	head = []string{"lock"}
-	for _, m := range shown {
-		head = append(head, heading(m))
-	}
-	for _, name := range names {
-		row := []string{name}
-		for _, m := range shown {
-			text := format.None
-			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				text = strings.TrimSpace(format.Significant(e.Median) + " " + format.Span(e.Low, e.High))
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	return head, rows
-}
-
 func (v *view) costTakeaway(p Point, names []string, m Metric) string {
-	least, most := "", ""
-	var low, high float64
-	for _, name := range names {
-		e, ok := v.estimate(name, p.ID, m.Name)
-		if !ok {
-			continue
-		}
-		if least == "" || e.Median < low {
-			least, low = name, e.Median
-		}
-		if most == "" || e.Median > high {
-			most, high = name, e.Median
-		}
+	value := func(i int) (float64, bool) {
+		e, ok := v.estimate(names[i], p.ID, m.Name)
+		return e.Median, ok
 	}
-	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least, format.Significant(low), m.Title)
+	least, most, _ := extremes(len(names), value)
+	low, _ := value(least)
+	high, _ := value(most)
+	text := fmt.Sprintf("%s takes the least: %s %s for each grant", names[least], format.Significant(low), m.Title)
 	if most == least {
 		return text + "."
 	}
-	return fmt.Sprintf("%s; %s takes the most: %s.", text, most, format.Significant(high))
+	return fmt.Sprintf("%s; %s takes the most: %s.", text, names[most], format.Significant(high))
 }

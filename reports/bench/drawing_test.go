@@ -38,18 +38,6 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func TestRanks(t *testing.T) {
-	for n, want := range map[int64]float64{19: 0, 20: 0.5, 100: 0.9, 1000: 0.99, 10_000: 0.999} {
-		last := 0.0
-		if all := ranks(n); len(all) > 0 {
-			last = all[len(all)-1]
-		}
-		if last != want {
-			t.Errorf("of %d samples the last rank is %v, want %v: ten lie beyond it", n, last, want)
-		}
-	}
-}
-
 func TestShares(t *testing.T) {
 	got := shares([]*Trial{{Shares: []int{3, 1, 2, 2}}, {Shares: []int{0, 4, 2, 2}}, {Shares: []int{0, 0, 0, 0}}, {}})
 	if d := cmp.Diff([]float64{0.25, 1, 1, 1.75}, got); d != "" {

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockbench/reports/charts"
@@ -9,17 +11,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// forestCharts are, for each point, how far the locks stay behind the best.
-func (v *view) forestCharts() []charts.Chart {
-	var all []charts.Chart
-	for _, p := range v.compared() {
-		if c, ok := v.forestChart(p); ok {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
+// forestChart shows how far the locks of a point stay behind the best.
 func (v *view) forestChart(p Point) (charts.Chart, bool) {
 	order := v.ranked(p.ID)
 	if len(order) < 2 || order[1].ToBest.Ratio <= 0 {
@@ -27,31 +19,23 @@ func (v *view) forestChart(p Point) (charts.Chart, bool) {
 	}
 	best, rest := order[0].Subject, order[1:]
 	_, left := v.charted(p.ID)
-	c := charts.Chart{ID: charts.Slug("forest", p.ID), Name: v.name(p), Note: left, Takeaway: forestTakeaway(best, rest)}
+	c := charts.Chart{
+		ID: charts.Slug("forest", p.ID), Name: v.name(p), Note: left, Takeaway: forestTakeaway(best, rest),
+		Head: []string{"lock", "ratio", "95 % interval", "pairs", "p", "p, corrected", "differs"},
+	}
 	if text := v.powerless(p); text != "" {
 		c.Takeaway = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	c.Head = []string{"lock", "ratio", "95 % interval", "pairs", "p", "p, corrected", "differs"}
 	for _, r := range rest {
 		t := r.ToBest
-		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), orNone(format.Span(t.Low, t.High)), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), yesNo(t.Differs)})
+		differs := "~"
+		if t.Differs {
+			differs = "yes"
+		}
+		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), ratioSpan(t), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), differs})
 	}
 	c.Draw(drawForest(best, rest), "Goodput as a multiple of that of "+best+", "+describe(p))
 	return c, true
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return format.None
-	}
-	return s
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "~"
 }
 
 func ratioText(t stats.Comparison) string {
@@ -61,6 +45,8 @@ func ratioText(t stats.Comparison) string {
 	return format.Times(t.Ratio)
 }
 
+func ratioSpan(t stats.Comparison) string { return cmp.Or(format.Span(t.Low, t.High), format.None) }
+
 func probability(p float64) string {
 	if p < 0.001 {
 		return "< 0.001"
@@ -68,19 +54,18 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// drawForest has a full diamond for what differs from the best, and a hollow circle for what may be noise.
+// drawForest has a full diamond for a lock that differs from the best, and a hollow circle for one that may not.
 func drawForest(best string, rest []Ranked) charts.Rows {
 	c := charts.Rows{Names: true, Texts: true, X: charts.Axis{Log: true, Unit: "×"}, Rules: []charts.Rule{{At: 1, Text: "as much as " + best}}}
 	for _, r := range rest {
 		t := r.ToBest
 		row := charts.Row{Name: r.Subject, Text: "no ratio", Style: charts.Style{Color: charts.Ink}}
 		if t.Ratio > 0 {
-			row.Text = ratioText(t) + " " + orNone(format.Span(t.Low, t.High))
-			mark := charts.Mark{At: t.Ratio, Class: "differs", Style: charts.Style{Marker: charts.Diamond}}
+			mark, noise := charts.Mark{At: t.Ratio, Class: "differs", Style: charts.Style{Marker: charts.Diamond}}, ""
 			if !t.Differs {
-				mark, row.Text = charts.Mark{At: t.Ratio, Class: "noise"}, row.Text+" ~"
+				mark, noise = charts.Mark{At: t.Ratio, Class: "noise"}, " ~"
 			}
-			row.Marks, row.Low, row.High = []charts.Mark{mark}, t.Low, t.High
+			row.Marks, row.Low, row.High, row.Text = []charts.Mark{mark}, t.Low, t.High, ratioText(t)+" "+ratioSpan(t)+noise
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -88,27 +73,20 @@ func drawForest(best string, rest []Ranked) charts.Rows {
 }
 
 func forestTakeaway(best string, rest []Ranked) string {
-	var level, behind []string
+	i := slices.IndexFunc(rest, func(r Ranked) bool { return r.ToBest.Differs })
+	if i < 0 {
+		return fmt.Sprintf("None can be told apart from %s: the order may be noise.", best)
+	}
+	next := rest[i].ToBest
+	text := fmt.Sprintf("Of those that differ from %s, %s comes nearest, with %s of its goodput", best, next.A, ratioText(next))
+	var level []string
 	for _, r := range rest {
-		if r.ToBest.Differs {
-			behind = append(behind, r.Subject)
-		} else {
+		if !r.ToBest.Differs {
 			level = append(level, r.Subject)
 		}
 	}
-	if len(behind) == 0 {
-		return fmt.Sprintf("None can be told apart from %s: the order may be noise.", best)
-	}
-	next := rest[len(level)].ToBest
-	for _, r := range rest {
-		if r.ToBest.Differs {
-			next = r.ToBest
-			break
-		}
-	}
-	text := fmt.Sprintf("Of those that differ from %s, %s comes nearest, with %s of its goodput", best, next.A, ratioText(next))
 	if len(level) > 0 {
 		text += "; not told apart from it: " + format.Joined(level)
 	}
-	return strings.TrimSpace(text) + "."
+	return text + "."
 }

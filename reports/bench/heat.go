@@ -62,7 +62,7 @@ func (v *view) typical(subject, point string) *Trial {
 	}
 	var best *Trial
 	far := func(t *Trial) float64 { return math.Abs(t.Figures["goodput"] - e.Median) }
-	for _, t := range v.trials[place{subject, point}] {
+	for _, t := range v.counted(subject, point) {
 		if t.Timeline != nil && (best == nil || far(t) < far(best)) {
 			best = t
 		}
