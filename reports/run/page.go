@@ -149,29 +149,18 @@ func witnessID(o Observation) string {
 }
 
 func (r *Results) workloads() []workload {
-	var names []string
-	of := map[string][]Measurement{}
-	for _, m := range r.Measurements {
-		if of[m.Workload] == nil {
-			names = append(names, m.Workload)
-		}
-		of[m.Workload] = append(of[m.Workload], m)
-	}
 	var all []workload
-	for i, name := range names {
-		var plain, faulty []Measurement
-		for _, m := range of[name] {
+	for i, measured := range grouped(r.Measurements, func(m *Measurement) string { return m.Workload }) {
+		w := workload{ID: "workload-" + strconv.Itoa(i+1), Name: measured[0].Workload, Setup: setup(&measured[0])}
+		var plain []Measurement
+		for _, m := range measured {
 			if m.Fault == "none" {
 				plain = append(plain, m)
-			} else {
-				faulty = append(faulty, m)
+			} else { // the fault is in its figures: they are compared with nothing
+				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}
-		w := workload{ID: "workload-" + strconv.Itoa(i+1), Name: name, Setup: setup(&of[name][0]), Plain: figureRows(plain)}
-		for _, m := range faulty { // the fault is in their figures: they are compared with nothing
-			w.Faulty = append(w.Faulty, figuresIn(m))
-		}
-		w.Chart = latencyChart(w.ID, name, plain, r.Run.labels())
+		w.Plain, w.Chart = figureRows(plain), latencyChart(w.ID, w.Name, plain, r.Run.labels())
 		all = append(all, w)
 	}
 	return all
