@@ -52,6 +52,15 @@ func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
 	return groups
 }
 
+// unique returns each value once, in the order in which they first come.
+func unique[T comparable](all []T) []T {
+	var once []T
+	for _, same := range grouped(all, func(v *T) T { return *v }) {
+		once = append(once, same[0])
+	}
+	return once
+}
+
 // claims gathers observations, which come cell by cell. One that does not apply in a workload is left out;
 // one that applies in none stays, as such.
 func claims(all []Observation) []claim {

@@ -120,14 +120,19 @@ func (r *Results) witnesses() ([]witness, error) {
 			Drawing: drawWitness(id, o.Property, o.shown, o.faults), Ops: o.shown.Ops, Dir: o.shownIn,
 		})
 	}
-	urgency := map[checker.Score]int{checker.Broken: 0, checker.Measured: 1, checker.Caught: 2}
+	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
 	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Compare(urgency[a.Observed.Score], urgency[b.Observed.Score])
+		return cmp.Compare(slices.Index(urgency, a.Observed.Score), slices.Index(urgency, b.Observed.Score))
 	})
 	for i := range all { // what was expected is folded away; but one drawing is always in sight
 		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
-		if err := all[i].addViewer(i + 1); err != nil {
+		o := all[i].Observed
+		page, ok, err := checker.Viewer(o.Property, o.shown, o.slack)
+		if err != nil {
 			return nil, err
+		}
+		if ok {
+			all[i].Viewer, all[i].viewer = fmt.Sprintf("witness-%03d.html", i+1), page
 		}
 	}
 	return all, nil
