@@ -1,4 +1,4 @@
-package decision
+package selection
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Evidence is all that was observed: the runs and benches, and what they say of the options.
+// Evidence is all that was observed of the options.
 type Evidence struct {
 	Sources  []Source       `json:"sources"`
 	Findings []Finding      `json:"findings"`
@@ -85,7 +85,8 @@ type RecordedTime struct {
 	Histories []History `json:"histories"`
 }
 
-func (t RecordedTime) sample() []time.Duration {
+// Sample returns the quantiles as durations.
+func (t RecordedTime) Sample() []time.Duration {
 	var all []time.Duration
 	for _, ns := range t.Quantiles {
 		all = append(all, time.Duration(ns))

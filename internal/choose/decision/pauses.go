@@ -2,8 +2,12 @@ package decision
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	record "lockbench/histories"
+	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // Paused is what the pauses of one or several trials came to.
@@ -88,4 +92,33 @@ func (l *lived) ended(client int32, h *livedHold) {
 	if h.doubled {
 		l.paused.Doubled++
 	}
+}
+
+// readStood reads the histories of the cells in which leases of the curve were tried.
+func (g *gathering) readStood(dir string, s selection.Source, r run.Results) error {
+	for _, c := range r.Measurements {
+		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
+			continue
+		}
+		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: g.nameOf(c), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
+		for _, h := range still.Histories {
+			seen, err := PausesIn(filepath.Join(dir, filepath.FromSlash(h.File)))
+			if err != nil {
+				return err
+			}
+			still.Holds, still.Doubled = still.Holds+seen.Holds, still.Doubled+seen.Doubled
+		}
+		g.Stood = append(g.Stood, still)
+	}
+	return nil
+}
+
+// nameOf returns the option that a cell's lock is.
+func (g *gathering) nameOf(c run.Measurement) string {
+	for _, o := range g.options {
+		if o.Lock() == c.Lock && o.Deployment == c.Deployment {
+			return o.Name
+		}
+	}
+	return c.Lock
 }

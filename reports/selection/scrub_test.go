@@ -1,4 +1,4 @@
-package decision
+package selection
 
 import (
 	"encoding/json"

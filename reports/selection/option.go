@@ -1,4 +1,4 @@
-package decision
+package selection
 
 import "strings"
 
@@ -17,7 +17,7 @@ type Option struct {
 	Languages  map[string]string `json:"languages,omitempty"`
 	ShortestNS int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
 	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest pause between two tries of a waiter; 0: it is told
-	Claims     []Claim           `json:"claims,omitempty"`            // what its own table says that it does
+	Claims     []Claim           `json:"claims,omitempty"`            // the violations that its own table expects
 }
 
 // Kind is what an option is.
@@ -38,18 +38,17 @@ const (
 	Connection Lease = "connection" // the end of the holder's connection
 )
 
-// Claim is what the table of locks says of one, and why.
+// Claim is a violation that a lock's own table expects, and why.
 type Claim struct {
 	Property   string `json:"property"`
 	Workload   string `json:"workload,omitempty"`
 	Fault      string `json:"fault"`
 	Deployment string `json:"deployment,omitempty"`
-	Verdict    string `json:"verdict"` // holds, breaks, open
 	Because    string `json:"because"`
 }
 
-// lockOf is the lock of lock@deployment.
-func lockOf(name string) string {
-	lock, _, _ := strings.Cut(name, "@")
+// Lock returns the lock of lock@deployment.
+func (o Option) Lock() string {
+	lock, _, _ := strings.Cut(o.Name, "@")
 	return lock
 }

@@ -1,7 +1,4 @@
-// Package advice turns what a team needs and what was observed into a recommendation: needs, options and evidence go in; a
-// report comes out, which says what is recommended, what each sentence of that rests on, what speaks against it, and what
-// would change it. It measures nothing and judges no history: the same needs and the same evidence give the same report.
-package decision
+package selection
 
 import (
 	"slices"
@@ -91,10 +88,10 @@ type Pauses struct {
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// Unstated tells whether nobody stated a need, by its key in the file.
+// Unstated reports whether a need, by its key in the file, is a default that nobody stated.
 func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
-// Weight is that of a criterion.
+// Weight returns the weight of a criterion.
 func (n Needs) Weight(criterion string) float64 {
 	if w, said := n.Weights[criterion]; said {
 		return w
