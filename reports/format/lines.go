@@ -1,35 +1,59 @@
 package format
 
 import (
+	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// Lines collects text; it never ends a line in spaces.
-type Lines struct{ b strings.Builder }
+// Lines collects text for the terminal. No line ends in spaces, and no hidden character gets through.
+type Lines struct {
+	Color bool // painted parts are coloured
+	b     strings.Builder
+}
 
-// String is all that was added.
+// String returns the text.
 func (t *Lines) String() string { return t.b.String() }
 
-// Add is a line of its own.
-func (t *Lines) Add(line string) {
-	t.b.WriteString(strings.TrimRight(Clean(line), " "))
+// WriteTo writes the text.
+func (t *Lines) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, t.b.String())
+	return int64(n), err
+}
+
+// Add adds a line.
+func (t *Lines) Add(line string) { t.add(Clean(line)) }
+
+func (t *Lines) add(line string) {
+	t.b.WriteString(strings.TrimRight(line, " "))
 	t.b.WriteByte('\n')
 }
 
-// textWidth is how long a line of a paragraph is at most.
+// AddPainted adds a line whose beginning is in a colour, given by its codes as in "31;1".
+func (t *Lines) AddPainted(codes, beginning, rest string) {
+	t.add(t.paint(codes, Clean(beginning)) + Clean(rest))
+}
+
+func (t *Lines) paint(codes, text string) string {
+	if !t.Color || codes == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + codes + "m" + text + "\x1b[0m"
+}
+
+// textWidth is the longest line of a paragraph, in columns.
 const textWidth = 110
 
-// Paragraph fills lines with words.
+// Paragraph breaks a text into lines.
 func (t *Lines) Paragraph(text string) { t.Hang("", text) }
 
-// Hang fills lines with words, the first of which begins with a mark; those below are moved in as far as it is wide.
+// Hang breaks a text into lines, of which the first begins with a mark and the others are indented by its width.
 func (t *Lines) Hang(mark, text string) {
 	mark = Clean(mark)
-	inset := strings.Repeat(" ", utf8.RuneCountInString(mark))
-	line, wide := mark, utf8.RuneCountInString(mark)
+	inset := strings.Repeat(" ", Width(mark))
+	line, wide := mark, Width(mark)
 	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
+		n := Width(word)
 		switch {
 		case wide == len(inset):
 			line, wide = line+word, wide+n
@@ -45,7 +69,7 @@ func (t *Lines) Hang(mark, text string) {
 	}
 }
 
-// Width is how many columns a text takes, about.
+// Width returns how many columns a text takes, about.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
 // Pad fills a text with spaces to a width.
@@ -54,31 +78,44 @@ func Pad(s string, wide int) string { return s + strings.Repeat(" ", max(0, wide
 // PadLeft fills a text with spaces to its left.
 func PadLeft(s string, wide int) string { return strings.Repeat(" ", max(0, wide-Width(s))) + s }
 
-// Columns writes rows beneath each other: words to the left, and what begins with a digit or a bracket to the right.
+// Columns writes a table whose first row is the heading: columns of figures are aligned right, except for the first two
+// and the last.
 func (t *Lines) Columns(cells [][]string) {
+	t.table(cells, func(c int) bool { return c > 1 && c < len(cells[0])-1 && isOfFigures(cells[1:], c) }, nil)
+}
+
+// PaintedColumns writes a table whose columns are all aligned left. Paint returns the colour of a cell, as codes.
+func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) string) {
+	t.table(cells, func(int) bool { return false }, paint)
+}
+
+func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(row, column int) string) {
 	wide := make([]int, len(cells[0]))
 	for _, row := range cells {
 		for c, text := range row {
-			wide[c] = max(wide[c], utf8.RuneCountInString(text))
+			wide[c] = max(wide[c], Width(text))
 		}
 	}
-	for _, row := range cells {
-		line := " "
+	for r, row := range cells {
+		var line strings.Builder
 		for c, text := range row {
-			space := strings.Repeat(" ", wide[c]-utf8.RuneCountInString(text))
-			if c > 1 && c < len(row)-1 && rightAligned(cells, c) {
-				line += " " + space + text + " "
-			} else {
-				line += " " + text + space + " "
+			text = Clean(text)
+			space := strings.Repeat(" ", wide[c]-Width(text))
+			if right(c) {
+				text, space = space+text, ""
 			}
+			if paint != nil {
+				text = t.paint(paint(r, c), text)
+			}
+			line.WriteString("  " + text + space)
 		}
-		t.Add(line)
+		t.add(line.String())
 	}
 }
 
-// rightAligned tells whether a column is of figures.
-func rightAligned(cells [][]string, c int) bool {
-	for _, row := range cells[1:] {
+// isOfFigures reports whether a column has a cell that begins with a digit or a bracket.
+func isOfFigures(rows [][]string, c int) bool {
+	for _, row := range rows {
 		if row[c] != "" && row[c][0] >= '0' && row[c][0] <= '9' || strings.HasPrefix(row[c], "[") {
 			return true
 		}

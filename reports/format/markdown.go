@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// TableLine is a row of cells.
+// TableLine writes a row of a Markdown table.
 func TableLine(cells []string) string {
 	var b strings.Builder
 	b.WriteString("|")
@@ -16,25 +16,25 @@ func TableLine(cells []string) string {
 	return b.String()
 }
 
-// TableRule stands below the first row: words to the left, figures to the right.
+// TableRule writes the line below the heading of a table: its first column is aligned left, the others right.
 func TableRule(cells []string) string {
 	return "| --- |" + strings.Repeat(" ---: |", len(cells)-1)
 }
 
-// Escaped makes a text from outside harmless: no markup, no table cells, no HTML, one line.
+// Escaped makes a text from outside safe for Markdown: no markup, no table cells, no HTML, one line, no hidden characters.
 func Escaped(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = Clean(strings.Join(strings.Fields(s), " "))
 	return strings.NewReplacer(
 		`\`, `\\`, "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "~", `\~`,
 	).Replace(s)
 }
 
-// InCode is escaped for a code span, in which nothing but its end has a meaning.
+// InCode escapes a text for a code span, where only the span's end and a table's cell have a meaning.
 func InCode(s string) string {
-	return strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s)
+	return Clean(strings.NewReplacer("`", "'", "\n", " ", "|", "¦").Replace(s))
 }
 
-// Tidy leaves no more than one blank line in a row.
+// Tidy merges consecutive blank lines.
 func Tidy(text []byte) []byte {
 	text = regexp.MustCompile(`\n{3,}`).ReplaceAll(bytes.TrimSpace(text), []byte("\n\n"))
 	return append(text, '\n')

@@ -1,5 +1,5 @@
-// Package words writes numbers, lists and tables as they stand in reports, on the terminal and in Markdown: what comes from
-// outside is made harmless for the place where it is to stand.
+// Package format writes numbers, durations, lists and tables for pages, Markdown and the terminal, and makes text from
+// outside safe for the place where it is shown.
 package format
 
 import (
@@ -7,11 +7,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 )
 
-// None stands where there is no figure.
+// None is shown in place of a missing figure.
 const None = "–"
 
 // Count writes 1234567 as "1,234,567".
@@ -41,10 +39,42 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
 }
 
+// Short writes three significant digits at most: 0.5, not 0.500.
+func Short(v float64) string { return TrimZeros(Significant(v)) }
+
+// TrimZeros removes the zeros at the end of a decimal fraction.
+func TrimZeros(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
 // Times writes a ratio.
 func Times(v float64) string { return Significant(v) + "×" }
 
-// Span writes an interval; nothing is written where there were too few trials for one.
+// Percent writes a part of one, to a tenth of a per cent. A part that is not quite nothing or all is not rounded to it.
+func Percent(part float64) string {
+	switch {
+	case math.IsNaN(part) || math.IsInf(part, 0):
+		return None
+	case part > 0 && part < .001:
+		return "< 0.1 %"
+	case part < 1 && part > .999:
+		return "> 99.9 %"
+	}
+	return TrimZeros(strconv.FormatFloat(100*part, 'f', 1, 64)) + " %"
+}
+
+// Gibibytes writes a number of bytes; nothing for 0, which stands for unknown.
+func Gibibytes(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return Significant(float64(bytes)/(1<<30)) + " GiB"
+}
+
+// Span writes an interval; nothing for an interval that is not bounded, as of too few trials.
 func Span(low, high *float64) string {
 	if low == nil || high == nil {
 		return ""
@@ -52,89 +82,35 @@ func Span(low, high *float64) string {
 	return fmt.Sprintf("[%s, %s]", Significant(*low), Significant(*high))
 }
 
-func Plural(n int, noun string) string {
+// Plural writes a number with its noun: 2 keys, 1 process, 3 histories. An irregular plural is given as the last argument.
+func Plural(n int, noun string, irregular ...string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
+	case len(irregular) > 0:
+		noun = irregular[0]
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"):
+		noun += "es"
 	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
-		return Count(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
+		noun = strings.TrimSuffix(noun, "y") + "ies"
+	default:
+		noun += "s"
 	}
-	return Count(n) + " " + noun + "s"
+	return Count(n) + " " + noun
 }
 
-// Joined writes a list as people do.
+// Often writes how many times something happened: once, 12 times.
+func Often(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return Count(n) + " times"
+}
+
+// Joined writes a list as in a sentence: a, b and c.
 func Joined(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
 	}
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
-// Duration writes nanoseconds with their unit, to three digits.
-func Duration(ns float64) string {
-	ns, _ = strconv.ParseFloat(strconv.FormatFloat(ns, 'e', 2, 64), 64) // 999.9 µs has become 1 ms by now
-	switch abs := math.Abs(ns); {
-	case abs < 1e3:
-		return Significant(ns) + " ns"
-	case abs < 1e6:
-		return Significant(ns/1e3) + " µs"
-	case abs < 1e9:
-		return Significant(ns/1e6) + " ms"
-	}
-	return Significant(ns/1e9) + " s"
-}
-
-// Setting writes a duration that somebody chose: 1 ms, not 1.00 ms.
-func Setting(ns int64) string {
-	switch d := time.Duration(ns); {
-	case d >= time.Hour && d%time.Hour == 0:
-		return strconv.FormatInt(int64(d/time.Hour), 10) + " h"
-	case d >= time.Minute && d%time.Minute == 0:
-		return strconv.FormatInt(int64(d/time.Minute), 10) + " min"
-	}
-	text := time.Duration(ns).String()
-	i := strings.LastIndexFunc(text, unicode.IsDigit)
-	if strings.ContainsFunc(text[:i+1], unicode.IsLetter) || i < 0 {
-		return text
-	}
-	return text[:i+1] + " " + text[i+1:]
-}
-
-// RankName writes 0.999 as "99.9 %".
-func RankName(rank float64) string {
-	return strconv.FormatFloat(math.Round(rank*1e7)/1e5, 'f', -1, 64) + " %"
-}
-
-func When(t time.Time) string {
-	if t.IsZero() {
-		return None
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
-}
-
-// Clean keeps control characters off the terminal, as a name or a server's error may hold, and those that turn the
-// direction of what follows.
-func Clean(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) {
-			return '·'
-		}
-		return c
-	}, s)
-}
-
-// TrimZeros leaves no zeros at the end of a decimal fraction.
-func TrimZeros(s string) string {
-	for i := range s {
-		if s[i] == '.' {
-			for s[len(s)-1] == '0' {
-				s = s[:len(s)-1]
-			}
-			if s[len(s)-1] == '.' {
-				s = s[:len(s)-1]
-			}
-			break
-		}
-	}
-	return s
 }

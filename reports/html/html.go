@@ -1,0 +1,144 @@
+// Package html makes every page: one layout, one style sheet, and partials for what the pages have in common.
+//
+// A report's own templates define "title", "head", "body" and "foot" of the page, and may define "assets", "class",
+// "before" and "after". They use the partials of layout.html.tmpl: a verdict, a badge, tiles, nav, a list, a command,
+// a table with its cells, a chart, and the rows of a machine.
+package html
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"unicode/utf16"
+
+	"lockbench/reports/format"
+)
+
+//go:embed layout.html.tmpl style.css
+var files embed.FS
+
+// Tone is how a verdict sounds. It picks a colour, which never stands alone.
+type Tone string
+
+const (
+	Good   Tone = "good"
+	Bad    Tone = "bad"
+	Unsure Tone = "unsure"
+)
+
+// Verdict is the head of a report.
+type Verdict struct {
+	Tone       Tone
+	Headline   string
+	Rest       string
+	Conditions string // under which it was found
+}
+
+// Badge is a short result: a symbol and a word, in a colour.
+type Badge struct{ Class, Symbol, Word string }
+
+// Tile is one number of the head.
+type Tile struct{ Class, Symbol, Big, Small string }
+
+// Page renders a page from a report's own templates and functions.
+func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]byte, error) {
+	t, err := Parse(own, funcs, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	return Render(t, "page", data)
+}
+
+// Parse returns the layout with a report's own templates. Its functions are added to those of Funcs.
+func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
+	t, err := template.New("page").Funcs(Funcs()).Funcs(pageFuncs()).Funcs(funcs).ParseFS(files, "layout.html.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	return t.ParseFS(own, patterns...)
+}
+
+// Render executes one template. Hidden characters, which names and errors from outside may have, are replaced.
+func Render(t *template.Template, name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, data); err != nil {
+		return nil, err
+	}
+	return bytes.Map(func(c rune) rune {
+		if format.Hidden(c) && c != '\n' && c != '\t' {
+			return '\uFFFD'
+		}
+		return c
+	}, b.Bytes()), nil
+}
+
+// Script writes a value as JSON for a script element, without hidden characters: they are escaped, so that the value
+// that is read from the page is the same.
+func Script(v any) (template.JS, error) {
+	text, err := json.Marshal(v) // it escapes < > &
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	for _, c := range string(text) {
+		if !format.Hidden(c) {
+			b.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return template.JS(b.String()), nil
+}
+
+// Style returns the style sheet of every page.
+func Style() template.CSS {
+	text, err := files.ReadFile("style.css")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return template.CSS(text)
+}
+
+// Funcs returns the functions that templates of pages and of Markdown share.
+func Funcs() template.FuncMap {
+	return template.FuncMap{
+		"count":       format.Count,
+		"duration":    format.Duration[int64],
+		"gibibytes":   format.Gibibytes,
+		"inc":         func(i int) int { return i + 1 },
+		"joined":      format.Joined,
+		"ms":          format.Milliseconds[int64],
+		"percent":     format.Percent,
+		"plural":      format.Plural,
+		"setting":     format.Setting,
+		"significant": format.Significant,
+		"when":        format.When,
+	}
+}
+
+func pageFuncs() template.FuncMap {
+	funcs := template.FuncMap{
+		"abbr":     abbr,
+		"number":   func(text string) column { return column{Text: text, Class: "number"} },
+		"onlyif":   onlyIf,
+		"sections": sections,
+		"style":    Style,
+		"table":    newTable,
+	}
+	maps.Copy(funcs, drawingFuncs())
+	return funcs
+}
+
+// onlyIf returns the text if the condition holds.
+func onlyIf(condition any, text string) string {
+	if truth, ok := template.IsTrue(condition); ok && truth {
+		return text
+	}
+	return ""
+}
