@@ -22,10 +22,10 @@ type Class string
 // RGBA implements color.Color; the value is not used.
 func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 
-// titled is a Class with a tooltip.
+// titled is a Class with a tooltip, and a paint server if the style sheet has no colour for it. Both may be empty.
 type titled struct {
 	Class
-	title string
+	title, fill string
 }
 
 // anchored is a Class of a text placed by its start, middle or end.
@@ -103,11 +103,15 @@ func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
 
 func (c *canvas) element(name, attributes string) {
 	fmt.Fprintf(&c.b, "<%s%s%s", name, c.class(), attributes)
-	if t, ok := c.color.(titled); ok && t.title != "" {
-		fmt.Fprintf(&c.b, "><title>%s</title></%s>", html.EscapeString(format.Clean(t.title)), name)
+	t, _ := c.color.(titled)
+	if t.fill != "" {
+		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(t.fill))
+	}
+	if t.title == "" {
+		c.b.WriteString("/>")
 		return
 	}
-	c.b.WriteString("/>")
+	fmt.Fprintf(&c.b, "><title>%s</title></%s>", html.EscapeString(format.Clean(t.title)), name)
 }
 
 func (c *canvas) class() string {

@@ -2,11 +2,12 @@ package charts
 
 import (
 	"embed"
+	"fmt"
 	"html/template"
 	"strings"
 )
 
-// Chart is a drawing with what it shows in one sentence, and its data.
+// Chart is a drawing with what it shows in one sentence, and its data as a table.
 type Chart struct {
 	ID       string
 	Name     string // of the place where it was measured
@@ -18,6 +19,18 @@ type Chart struct {
 	Head     []string
 	Rows     [][]string
 }
+
+// File returns a drawing as an SVG file that can be opened by itself. The colours are the rules of the page's style sheet
+// that set its custom properties.
+func File(drawn template.HTML, colours string) (string, error) {
+	css, err := Files.ReadFile("chart.css")
+	opening, rest, _ := strings.Cut(string(drawn), ">")
+	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, colours, css, alone, rest), err
+}
+
+// alone is what a page would otherwise set.
+const alone = `svg { background: var(--ground); color: var(--ink); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
+`
 
 // Files are the template "chart", which shows a Chart, and the style that it needs beyond that of all pages.
 //

@@ -6,6 +6,7 @@ import (
 	"html"
 	"html/template"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,14 +26,11 @@ type Head struct {
 
 // wrap makes the SVG element of a drawing.
 func (h Head) wrap(c *canvas, defs string) template.HTML {
-	class := "plot"
-	if h.Class != "" {
-		class += " " + h.Class
-	}
+	class := strings.TrimSpace("plot " + h.Class)
 	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
 	id := clean(h.ID)
 	return template.HTML(fmt.Sprintf(
-		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
 		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
 }
 

@@ -24,7 +24,7 @@ const (
 
 // StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
 func StyleAt(i int) Style {
-	return Style{Color: i % Colors, Dash: (i + i/Colors) % len(dashes()), Marker: i % Markers}
+	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes()), Marker: i % Markers}
 }
 
 func dashes() [][]vg.Length {
