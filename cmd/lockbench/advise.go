@@ -74,8 +74,8 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 type advising struct {
 	*adviseFlags
 	cmd            *cobra.Command
-	needs          decision.Needs
-	options        []decision.Option
+	needs          selection.Needs
+	options        []selection.Option
 	dir            string
 	tried          *runner  // nil: nothing is tried
 	from           []string // folders of evidence
@@ -121,7 +121,7 @@ func (f *adviseFlags) prepare(cmd *cobra.Command) (*advising, error) {
 }
 
 // learn reads the needs, or asks for them.
-func (f *adviseFlags) learn(cmd *cobra.Command) (decision.Needs, error) {
+func (f *adviseFlags) learn(cmd *cobra.Command) (selection.Needs, error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
 	if f.needs == "" {
 		n, err := requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
@@ -132,7 +132,7 @@ func (f *adviseFlags) learn(cmd *cobra.Command) (decision.Needs, error) {
 	}
 	text, err := os.ReadFile(f.needs)
 	if err != nil {
-		return decision.Needs{}, usage(err, "examples/inventory.yaml is a file of needs")
+		return selection.Needs{}, usage(err, "examples/inventory.yaml is a file of needs")
 	}
 	n, err := requirements.Parse(f.needs, text, known)
 	if err != nil {
@@ -174,7 +174,7 @@ func (a *advising) run(ctx context.Context) error {
 	if err := a.print(r); err != nil {
 		return err
 	}
-	found := codes{exitInterrupted: ctx.Err() != nil, exitUndecided: r.Decision.Outcome == decision.NothingFits}
+	found := codes{exitInterrupted: ctx.Err() != nil, exitUndecided: r.Decision.Outcome == selection.NothingFits}
 	if failed != nil && ctx.Err() == nil {
 		return failed
 	}
@@ -182,7 +182,7 @@ func (a *advising) run(ctx context.Context) error {
 }
 
 // decide works the recommendation out from what there is by now.
-func (a *advising) decide() (*decision.Report, error) {
+func (a *advising) decide() (*selection.Report, error) {
 	e, err := decision.ReadEvidence(a.dir, a.options, a.from...)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *advising) decide() (*decision.Report, error) {
 }
 
 // write leaves the report in its three forms.
-func (a *advising) write(r *decision.Report) error {
+func (a *advising) write(r *selection.Report) error {
 	forms, err := selection.Forms(r)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (a *advising) write(r *decision.Report) error {
 	return nil
 }
 
-func (a *advising) print(r *decision.Report) error {
+func (a *advising) print(r *selection.Report) error {
 	if a.asJSON {
 		return printJSON(a.stdout, r)
 	}

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/internal/choose/advisor"
 	"lockbench/internal/choose/decision"
+	"lockbench/reports/format"
 	"lockbench/reports/selection"
 )
 
@@ -58,7 +58,7 @@ type verifying struct {
 	w      io.Writer
 	file   string
 	text   []byte
-	report *decision.Report
+	report *selection.Report
 	found  codes
 }
 
@@ -126,7 +126,7 @@ func (v *verifying) say(what string, differs []string) {
 }
 
 // differences are the places in which the report is not what it was worked out to be.
-func (v *verifying) differences(again *decision.Report) []string {
+func (v *verifying) differences(again *selection.Report) []string {
 	return differing("", generic(v.report), generic(again))
 }
 
@@ -213,7 +213,7 @@ func parted(a, b []rune) (string, string) {
 }
 
 // drawn makes the forms of the report again, and holds the files to them that are there.
-func (v *verifying) drawn(again *decision.Report) error {
+func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
 		return err
@@ -335,7 +335,7 @@ func (v *verifying) describe(id string) bool {
 	}
 	for _, s := range v.report.Stood {
 		if s.ID == id {
-			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, decision.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
+			fmt.Fprintf(v.w, "%s  processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled\n", id, s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
 			v.describeSource(s.Source, s.Dir)
 			return true
 		}

@@ -10,7 +10,6 @@ type Option struct {
 	Store      string `json:"store,omitempty"`
 	Deployment string `json:"deployment,omitempty"`
 	Lease      Lease  `json:"lease,omitempty"`
-	Peer       bool   `json:"peer,omitempty"` // a library of others, rather than an algorithm to be written down in any language
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
 	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
