@@ -2,33 +2,37 @@ package decision
 
 import (
 	"bytes"
+	"os"
 	"testing"
 
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 // FuzzReport: whatever stands in the file of a report, it is refused, or worked out again and drawn, twice the same.
 func FuzzReport(f *testing.F) {
-	for _, r := range []*decision.Report{sample(), hostile(), bare()} {
-		data, err := Data(r)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+	text, err := os.ReadFile("../../../examples/inventory/" + selection.DataName)
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Add([]byte(`{"lockbench_advice":1}`))
-	f.Add([]byte(`{"lockbench_advice":1,"options":[{"name":"x","kind":"lock","lease":"fixed"}],"findings":[{"id":"P1","lock":"x","property":"mutual-exclusion","observed":"holds"}],"figures":[{"lock":"x","metric":"goodput"}]}`))
+	options, e := kept(1)
+	data, err := selection.Data(Decide(simple(), options, e))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(data)
+	f.Add([]byte(`{"lockbench_advice":2}`))
+	f.Add([]byte(`{"lockbench_advice":2,"options":[{"name":"x","kind":"lock","lease":"fixed"}],"findings":[{"id":"P1","lock":"x","property":"mutual-exclusion","observed":"holds"}],"figures":[{"lock":"x","metric":"goodput"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := ReadData(data)
+		r, err := selection.ReadData(data)
 		if err != nil {
 			return
 		}
-		again := decision.Decide(r.Needs, r.Options, r.Evidence)
-		once, err := Forms(again)
+		once, err := selection.Forms(Decide(r.Needs, r.Options, r.Evidence))
 		if err != nil {
 			return
 		}
-		twice, err := Forms(decision.Decide(r.Needs, r.Options, r.Evidence))
+		twice, err := selection.Forms(Decide(r.Needs, r.Options, r.Evidence))
 		if err != nil {
 			t.Fatal(err)
 		}
