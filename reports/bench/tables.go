@@ -57,7 +57,7 @@ func (v *view) tables(points []Point) []pointTable {
 			}
 		}
 		for _, s := range v.Plan.Subjects {
-			if s.Role != Lock && v.rows[place{s.Name, p.ID}] != nil {
+			if _, measured := v.Row(s.Name, p.ID); measured && s.Role != Lock {
 				t.Others = append(t.Others, v.tableRow(Ranked{Subject: s.Name}, p, t.Extra))
 			}
 		}
@@ -80,7 +80,7 @@ func (v *view) measuredAt(p Point, names []string) []Metric {
 		}
 		m, ok := FindMetric(name)
 		for _, row := range v.Rows {
-			if v.subjects[row.Subject].Role != Lock && p.Section != ControlSection || row.Point != p.ID {
+			if s, _ := v.Plan.Subject(row.Subject); s.Role != Lock && p.Section != ControlSection || row.Point != p.ID {
 				continue // a floor's figures are no reason for a column
 			}
 			if _, measured := v.estimate(row.Subject, p.ID, name); ok && measured {
@@ -93,7 +93,7 @@ func (v *view) measuredAt(p Point, names []string) []Metric {
 }
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
-	s := v.subjects[r.Subject]
+	s, _ := v.Plan.Subject(r.Subject)
 	t := tableRow{Rank: format.None, Subject: s, Kind: kindText(s)}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
@@ -102,8 +102,8 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
 	}
-	row := v.rows[place{r.Subject, p.ID}]
-	if row == nil {
+	row, ok := v.Row(r.Subject, p.ID)
+	if !ok {
 		t.Notes = append(t.Notes, "not measured")
 		return t
 	}
@@ -193,7 +193,7 @@ const sideBySide = 6
 func (v *view) allMetrics(p Point) []allMetrics {
 	var rows []*Row
 	for _, s := range v.Plan.Subjects {
-		if row := v.rows[place{s.Name, p.ID}]; row != nil {
+		if row, ok := v.Row(s.Name, p.ID); ok {
 			rows = append(rows, row)
 		}
 	}

@@ -32,8 +32,9 @@ func (v *view) tunedRows() []tunedRow {
 	for _, p := range v.compared() {
 		for _, s := range v.Plan.Subjects {
 			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
-			tuned, plain := v.rows[place{s.Name, p.ID}], v.rowAlike(name, p)
-			if !ok || tuned == nil || plain == nil {
+			tuned, measured := v.Row(s.Name, p.ID)
+			plain := v.rowAlike(name, p)
+			if !ok || !measured || plain == nil {
 				continue
 			}
 			f := found{Comparison: v.paired(tuned, plain, rankedBy)}
@@ -59,13 +60,13 @@ func (v *view) tunedRows() []tunedRow {
 // rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
 // the same.
 func (v *view) rowAlike(subject string, p Point) *Row {
-	if row := v.rows[place{subject, p.ID}]; row != nil {
+	if row, ok := v.Row(subject, p.ID); ok {
 		return row
 	}
 	alike := p
 	for _, q := range v.compared() {
 		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
-		if row := v.rows[place{subject, q.ID}]; alike == q && row != nil {
+		if row, ok := v.Row(subject, q.ID); ok && alike == q {
 			return row
 		}
 	}

@@ -1,8 +1,7 @@
 package charts
 
 import (
-	"embed"
-	"fmt"
+	_ "embed"
 	"html/template"
 	"strings"
 )
@@ -20,22 +19,15 @@ type Chart struct {
 	Rows     [][]string
 }
 
-// File returns a drawing as an SVG file that can be opened by itself. The colours are the rules of the page's style sheet
-// that set its custom properties.
-func File(drawn template.HTML, colours string) (string, error) {
-	css, err := Files.ReadFile("chart.css")
-	opening, rest, _ := strings.Cut(string(drawn), ">")
-	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, colours, css, alone, rest), err
+// Draw fills the chart's drawing. The takeaway describes it.
+func (c *Chart) Draw(d interface{ SVG(Head) template.HTML }, title string) {
+	c.SVG = d.SVG(Head{ID: c.ID, Title: title, Desc: c.Takeaway})
 }
 
-// alone is what a page would otherwise set.
-const alone = `svg { background: var(--ground); color: var(--ink); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
-`
-
-// Files are the template "chart", which shows a Chart, and the style that it needs beyond that of all pages.
+// CSS is the style sheet of drawings. It uses the colours of the page.
 //
-//go:embed chart.css chart.html.tmpl
-var Files embed.FS
+//go:embed chart.css
+var CSS template.CSS
 
 // Slug makes an id of a name: letters that an id must not have become dashes.
 func Slug(parts ...string) string {

@@ -3,8 +3,8 @@
 //
 //	svg := charts.Percentiles(lines).SVG(charts.Head{ID: "latency", Title: "Latency by percentile"})
 //
-// Axes, grids, lines, bands and intervals are gonum's. Instead of colours, gonum is given CSS classes, which chart.css
-// dresses for light and dark pages. Text from outside is escaped, and the same data gives the same bytes.
+// Axes, grids, lines, bands and intervals are gonum's. Instead of colours, gonum is given CSS classes, which
+// CSS dresses for light and dark pages. Text from outside is escaped, and the same data gives the same bytes.
 //
-// A Chart is a drawing with its takeaway and its data as a table; the template "chart" in Files shows it.
+// A Chart is a drawing with its takeaway and its data as a table; the partial "chart" of reports/html shows it.
 package charts

@@ -30,7 +30,7 @@ func (h Head) wrap(c *canvas, defs string) template.HTML {
 	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
 	id := clean(h.ID)
 	return template.HTML(fmt.Sprintf(
-		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
+		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
 		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
 }
 

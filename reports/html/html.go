@@ -13,12 +13,14 @@ import (
 	"html/template"
 	"io/fs"
 	"maps"
+	"strings"
 	"unicode/utf16"
 
+	"lockbench/reports/charts"
 	"lockbench/reports/format"
 )
 
-//go:embed layout.html.tmpl style.css
+//go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
 // Tone is how a verdict sounds. It picks a colour, which never stands alone.
@@ -97,12 +99,23 @@ func Script(v any) (template.JS, error) {
 }
 
 // Style returns the style sheet of every page.
-func Style() template.CSS {
-	text, err := files.ReadFile("style.css")
+func Style() template.CSS { return sheet("colors.css") + sheet("style.css") + charts.CSS }
+
+func sheet(name string) template.CSS {
+	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
 	return template.CSS(text)
+}
+
+// Drawing returns a drawing as an SVG file that can be opened by itself.
+func Drawing(drawn template.HTML) string {
+	const alone = `svg { background: var(--ground); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
+`
+	opening, rest, _ := strings.Cut(string(drawn), ">")
+	opening = strings.Replace(opening, "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
+	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, sheet("colors.css"), charts.CSS, alone, rest)
 }
 
 // Funcs returns the functions that templates of pages and of Markdown share.

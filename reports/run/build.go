@@ -2,9 +2,10 @@ package run
 
 import (
 	"fmt"
-	"lockbench/reports/figures"
 	"path"
 	"path/filepath"
+
+	"lockbench/reports/figures"
 )
 
 // Build reads a run folder, writes results.json, the histograms and the report, and returns the results.

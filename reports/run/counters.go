@@ -49,6 +49,6 @@ func parseCounters(text []byte) (c counters, err error) {
 }
 
 // networked are the measurements in which a proxy counted.
-func networked(all []Measurement) []Measurement {
-	return slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool { return m.Network == nil })
+func networked(all []figureRow) []figureRow {
+	return slices.DeleteFunc(slices.Clone(all), func(m figureRow) bool { return m.Network == nil })
 }

@@ -81,7 +81,7 @@ func (c claim) where() string {
 	for _, o := range c.Seen {
 		name := o.Workload
 		if mixed {
-			name = markOf(o) + " " + name
+			name = o.badge().Symbol + " " + name
 		}
 		names = append(names, name)
 	}

@@ -1,13 +1,14 @@
 package run
 
 import (
-	"lockbench/reports/figures"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockbench/reports/figures"
 )
 
 func TestManifestComesBack(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
@@ -97,7 +98,7 @@ func firstOf(texts []string) string {
 	case len(slices.Compact(slices.Clone(texts))) == 1:
 		return texts[0]
 	}
-	return fmt.Sprintf("%s (and likewise in %s)", texts[0], plural(len(texts)-1, "other trial"))
+	return fmt.Sprintf("%s (and likewise in %s)", texts[0], format.Plural(len(texts)-1, "other trial"))
 }
 
 func gravity(o checker.Observed) int {
@@ -182,8 +183,8 @@ func (o *Observation) inTable() bool {
 	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
 }
 
-// where is the cell in words.
-func (o *Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+// where returns the cell in words.
+func (o Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
 func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 

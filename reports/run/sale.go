@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"lockbench/reports/format"
 	"os"
 	"slices"
 	"time"
+
+	"lockbench/reports/format"
 )
 
 // shopName is the file of a trial whose clients were buyers of a shop.
@@ -82,13 +83,13 @@ func (r *Results) addSales(c Cell, judged []*trialRead) {
 // saleRow is a cell's sales in words and as a bar: the trial with the median goodput stands for all.
 type saleRow struct {
 	Sale
-	Label            string // of the lock
-	Trials           int
-	Exact            bool    // in every trial exactly the stock was sold
-	Ratio            string  // of the goodput to the plain form's
-	Spared           string  // what part of the late orders reached no service
-	LockCmd, StckCmd string  // commands per order
-	Bar              float64 // goodput as a part of the highest
+	Label             string // of the lock
+	Trials            int
+	Exact             bool    // in every trial exactly the stock was sold
+	Ratio             string  // of the goodput to the plain form's
+	Spared            string  // what part of the late orders reached no service
+	LockCmd, StockCmd string  // commands per order
+	Bar               float64 // goodput as a part of the highest
 }
 
 // saleRows are the rows of the sales, in the order of the plan.
@@ -124,22 +125,22 @@ func (s Sale) sameCell(o Sale) bool {
 func rowOf(all []Sale) saleRow {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
-	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: none}
+	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
 	for _, s := range all {
 		row.Exact = row.Exact && s.Sold == s.Stock && s.Left == 0
 	}
 	if row.Late > 0 {
-		row.Spared = fmt.Sprintf("%.1f %%", 100*float64(row.Late-row.Reached)/float64(row.Late))
+		row.Spared = format.Percent(float64(row.Late-row.Reached) / float64(row.Late))
 	}
-	row.LockCmd, row.StckCmd = perOrder(row.LockCommands), perOrder(row.StockCommands)
+	row.LockCmd, row.StockCmd = perOrder(row.LockCommands), perOrder(row.StockCommands)
 	return row
 }
 
 func perOrder(n *float64) string {
 	if n == nil {
-		return none
+		return format.None
 	}
-	return significant(*n)
+	return format.Significant(*n)
 }
 
 // compare sets the ratio to the plain form: of the same lock, or else of the first that was sold with.
@@ -155,11 +156,11 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 	switch {
 	case i < 0 || rows[i].Goodput == 0 || !row.Exact:
-		row.Ratio = none
+		row.Ratio = format.None
 	case row.Form == "plain" && row.sameCell(rows[i].Sale):
 		row.Ratio = "1"
 	default:
-		row.Ratio = fmt.Sprintf("%.2f", row.Goodput/rows[i].Goodput)
+		row.Ratio = hundredths(row.Goodput / rows[i].Goodput)
 	}
 }
 
@@ -181,21 +182,6 @@ func saleSetup(rows []saleRow) string {
 		return ""
 	}
 	f := rows[0]
-	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", plural(f.Buyers, "buyer"), plural(f.Processes, "service process"),
-		plural(f.Stock, "piece"), time.Duration(f.HoldNS))
-}
-
-// sales writes the shops in columns.
-func (t *table) sales(rows []saleRow) {
-	if len(rows) == 0 {
-		return
-	}
-	t.line(t.paint("1", "flash sale"), clean(saleSetup(rows)))
-	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
-	for _, r := range rows {
-		cells = append(cells, []string{r.Form, r.Label, r.Balance(), significant(r.Goodput), r.Ratio, duration(r.P50), duration(r.P99),
-			format.Count(r.Late), r.Spared, r.LockCmd, r.StckCmd})
-	}
-	t.columns(cells)
-	t.line("")
+	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),
+		format.Plural(f.Stock, "piece"), time.Duration(f.HoldNS))
 }
