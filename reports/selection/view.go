@@ -92,19 +92,24 @@ func lookOfAnswer(a Answer) look {
 	return look{"?", "unknown", "unsure"}
 }
 
-// tags are all of them with what they mean, from the strongest to the weakest.
-func tags() [][2]string {
-	return [][2]string{
-		{string(Measured), "it was observed by lockbench; the ids lead to the runs"},
-		{string(Documented), "the lock's own table, or its makers, say so"},
-		{string(Assumed), "it rests on what the team said, or on a default"},
-		{string(Unknown), "nothing is known: it never counts as a yes"},
+// tagDoc is a tag and what it means.
+type tagDoc struct {
+	Tag Tag
+	Doc string
+}
+
+// tags are all of them, from the strongest to the weakest.
+func tags() []tagDoc {
+	return []tagDoc{
+		{Measured, "it was observed by lockbench; the ids lead to the runs"},
+		{Documented, "the lock's own table, or its makers, say so"},
+		{Assumed, "it rests on what the team said, or on a default"},
+		{Unknown, "nothing is known: it never counts as a yes"},
 	}
 }
 
-// helpOfTag returns what a tag means.
 func helpOfTag(t Tag) string {
-	return tags()[slices.IndexFunc(tags(), func(known [2]string) bool { return known[0] == string(tagOf(t)) })][1]
+	return tags()[slices.IndexFunc(tags(), func(d tagDoc) bool { return d.Tag == tagOf(t) })].Doc
 }
 
 // tagOf is unknown for anything that is not one of the others: a word from outside is no evidence.
