@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/oracle"
 	"lockbench/histories"
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -127,7 +128,7 @@ func (r *Results) witnesses() ([]witness, error) {
 	for i := range all { // what was expected is folded away; but one drawing is always in sight
 		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
 		o := all[i].Observed
-		page, ok, err := checker.Viewer(o.Property, o.shown, o.slack)
+		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
 			return nil, err
 		}
