@@ -1,15 +1,18 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	texttemplate "text/template"
 	"time"
 
 	"lockbench/checker"
@@ -84,6 +87,25 @@ func newPage(r *Results, results File) (*page, error) {
 // html renders report/index.html.
 func (p *page) html() ([]byte, error) {
 	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
+}
+
+// markdown renders report/report.md: the page without its drawings.
+func (p *page) markdown() ([]byte, error) {
+	funcs := texttemplate.FuncMap{
+		"md":    format.Escaped,
+		"code":  format.InCode,
+		"fence": func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
+		"all":   func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
+	}
+	maps.Copy(funcs, texttemplate.FuncMap(html.Funcs()))
+	maps.Copy(funcs, texttemplate.FuncMap(p.funcs()))
+	t, err := texttemplate.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.ExecuteTemplate(&b, "markdown", p)
+	return format.Tidy(b.Bytes()), err
 }
 
 func (r *Results) tiles() []html.Tile {
