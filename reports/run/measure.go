@@ -2,8 +2,10 @@ package run
 
 import (
 	"cmp"
-	"lockbench/reports/figures"
 	"slices"
+
+	"lockbench/reports/figures"
+	"lockbench/reports/stats"
 )
 
 // Measurement is how fast and how fair a cell was, over its judged trials. A trial is the unit: rates are
@@ -47,7 +49,6 @@ type Measurement struct {
 	Reentries  int          `json:"reentries"`    // in no histogram
 	OutOfRange int          `json:"out_of_range"` // durations that no histogram took
 
-	best *best // of its table
 }
 
 // TrialFigures are those of one trial.
@@ -73,8 +74,7 @@ func rangeOf(values []float64) Range {
 		return Range{}
 	}
 	v := slices.Sorted(slices.Values(values))
-	n := len(v)
-	return Range{Median: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1]}
+	return Range{Median: stats.Median(v), Low: v[0], High: v[len(v)-1]}
 }
 
 // measure sums up the judged trials of a cell, of which there is at least one.
