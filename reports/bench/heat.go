@@ -11,17 +11,21 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats are the maps that are drawn: of each point with a fault every lock, and of the others the best lock at the one
-// with the most clients.
+// heatCharts draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
 func (v *view) heatCharts() []charts.Chart {
 	var all []charts.Chart
+	add := func(name string, p Point) {
+		if c, ok := v.heatChart(name, p); ok {
+			all = append(all, c)
+		}
+	}
 	for _, section := range v.sections() {
 		var most *Point
 		for _, p := range v.pointsOf(section) {
 			if faulty(p) {
 				names, _ := v.charted(p.ID)
 				for _, name := range names {
-					all = v.addHeat(all, name, p)
+					add(name, p)
 				}
 			} else if most == nil || p.Clients > most.Clients {
 				most = &p
@@ -31,27 +35,28 @@ func (v *view) heatCharts() []charts.Chart {
 			continue
 		}
 		if best := v.ranked(most.ID); len(best) > 0 {
-			all = v.addHeat(all, best[0].Subject, *most)
+			add(best[0].Subject, *most)
 		}
 	}
 	return all
 }
 
-func (v *view) addHeat(all []charts.Chart, name string, p Point) []charts.Chart {
+func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
 	t := v.typical(name, p.ID)
-	if t == nil || t.Timeline == nil {
-		return all
+	if t == nil {
+		return c, false
 	}
 	h, ok := cropped(t.Timeline)
 	if !ok {
-		return all
+		return c, false
 	}
-	c := charts.Chart{ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p)}
-	c.Takeaway = h.takeaway(name)
-	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(float64(h.SliceNS)), t.Block+1, format.Duration(float64(t.MeasuredNS)))
-	c.Head, c.Rows = h.table()
+	c = charts.Chart{
+		ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p), Takeaway: h.takeaway(name),
+		Note: fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS)),
+		Head: []string{"from, s", "acquires", "half within", "all within", "fault"}, Rows: h.rows(),
+	}
 	c.Draw(h.draw(), "Acquire latency over time, "+name+", "+describe(p))
-	return append(all, c)
+	return c, true
 }
 
 // typical is the trial whose goodput is nearest to the median.
@@ -139,37 +144,34 @@ func (h heat) draw() charts.Heat {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// table has a line for each slice of time, or for several where there are many.
-func (h heat) table() (head []string, rows [][]string) {
-	head = []string{"from, s", "acquires", "half within", "all within", "fault"}
+// rows are those of the chart's table: one for each slice of time, or for several slices if there are many.
+func (h heat) rows() [][]string {
+	var rows [][]string
 	every := (len(h.Counts) + 39) / 40
 	for s := 0; s < len(h.Counts); s += every {
-		sum := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
-		n, half, all := h.within(sum)
+		counts := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
 		from, to := int64(s)*h.SliceNS, int64(s+every)*h.SliceNS
-		rows = append(rows, []string{format.Significant(float64(from) / 1e9), format.Count(n), half, all, h.wrong(from, to)})
+		n, half, all := total(counts), format.None, format.None
+		sum := 0
+		for r, k := range counts {
+			if sum*2 < n && (sum+k)*2 >= n {
+				half = h.edge(r + 1)
+			}
+			if k > 0 {
+				all = h.edge(r + 1)
+			}
+			sum += k
+		}
+		rows = append(rows, []string{format.Significant(seconds(from)), format.Count(n), half, all, h.wrong(from, to)})
 	}
-	return head, rows
+	return rows
 }
 
-func (h heat) within(counts []int) (n int, half, all string) {
+func total(counts []int) (n int) {
 	for _, k := range counts {
 		n += k
 	}
-	half, all = format.None, format.None
-	sum := 0
-	for r, k := range counts {
-		before := sum
-		sum += k
-		edge := h.edge(r + 1)
-		if before*2 < n && sum*2 >= n {
-			half = edge
-		}
-		if k > 0 {
-			all = edge
-		}
-	}
-	return n, half, all
+	return n
 }
 
 // wrong names the faults of a time.
@@ -183,40 +185,33 @@ func (h heat) wrong(from, to int64) string {
 	return strings.Join(names, ", ")
 }
 
-// takeaway says how slow it got, and how long nobody was granted anything.
+// takeaway says how slow acquires got, and how long no client was granted anything.
 func (h heat) takeaway(name string) string {
 	n, from, longest, gap := 0, 0, 0, 0
 	for s, slice := range h.Counts {
-		sum := 0
-		for _, k := range slice {
-			sum += k
-		}
-		n += sum
-		if gap++; sum > 0 {
+		granted := total(slice)
+		n += granted
+		if gap++; granted > 0 {
 			gap = 0
 		}
 		if gap > longest {
 			longest, from = gap, s+1-gap
 		}
 	}
-	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", format.Count(n), name, h.slowest())
+	slowest := h.edge(h.high-1) + " to " + h.edge(h.high)
+	if h.high >= len(h.Edges) {
+		slowest = h.edge(h.high-1) + " or more"
+	}
+	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", format.Count(n), name, slowest)
 	if longest == 0 {
-		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, format.Duration(float64(h.SliceNS)))
+		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, format.Duration(h.SliceNS))
 	}
 	start, end := int64(from)*h.SliceNS, int64(from+longest)*h.SliceNS
-	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", format.Duration(float64(end-start)), format.Duration(float64(start)))
+	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", format.Duration(end-start), format.Duration(start))
 	if fault := h.wrong(start, end); fault != "" {
 		text += ", under " + fault
 	}
 	return text + "."
-}
-
-// slowest is the row of the slowest acquires.
-func (h heat) slowest() string {
-	if h.high >= len(h.Edges) {
-		return h.edge(h.high-1) + " or more"
-	}
-	return h.edge(h.high-1) + " to " + h.edge(h.high)
 }
 
 // edgeText writes a limit of latency, to two digits.

@@ -165,6 +165,18 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 // labels measures text as gonum does, and leaves its placement to the browser's own font.
 type labels struct{ text.Plain }
 
+// Fonts of browsers are wider than the one that is measured, by as much as this.
+const (
+	wider  = 1.16
+	bolder = 1.18 // for the bold of the same font
+)
+
+// Box implements text.Handler.
+func (l labels) Box(s string, f font.Font) (width, height, depth vg.Length) {
+	width, height, depth = l.Plain.Box(s, f)
+	return wider * width, height, depth
+}
+
 // Draw implements text.Handler for one upright line.
 func (l labels) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
 	if s == "" {

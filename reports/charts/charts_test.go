@@ -171,10 +171,10 @@ func TestHeatLevels(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
-	if got := Short("redlock", 100); got != "redlock" {
+	if got := short("redlock", 100, width); got != "redlock" {
 		t.Error(got)
 	}
-	if got := Short(strings.Repeat("m", 100), 100); width(got) > 100 || !strings.HasSuffix(got, "…") {
+	if got := short(strings.Repeat("m", 100), 100, width); width(got) > 100 || !strings.HasSuffix(got, "…") {
 		t.Error(got)
 	}
 }

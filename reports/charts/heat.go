@@ -115,9 +115,9 @@ func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, at := range []vg.Length{from, to} {
 			c.StrokeLine2(stroke("fault-edge"), at, c.Min.Y, at, c.Max.Y+6)
 		}
-		if at := min(from, c.Max.X-width(s.Name)); at >= free {
+		if at := min(from, c.Max.X-boldWidth(s.Name)); at >= free {
 			c.FillText(words("fault-name", text.XLeft, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, s.Name)
-			free = at + width(s.Name) + 8
+			free = at + boldWidth(s.Name) + 8
 		}
 	}
 	h.legend(c, vg.Point{X: c.Min.X, Y: c.Max.Y + 36})

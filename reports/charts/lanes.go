@@ -70,7 +70,8 @@ func (l Lanes) SVG(h Head) template.HTML {
 	c := &canvas{width: wide, height: l.height()}
 	p := l.plot()
 	p.Add(&laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
-	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
+	// The bold names of some browsers are wider than those that are measured.
+	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 18, -8, 2, -2))
 	h.Class = "lanes"
 	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
 		template.HTMLEscapeString(h.ID)))
@@ -82,11 +83,11 @@ func (l Lanes) plot() *plot.Plot {
 	ms := func(t time.Duration) float64 { return float64(t-l.Zero) / 1e6 }
 	y := Axis{Low: -float64(max(len(l.Names), 1)), Ticks: []Tick{}}
 	for i, name := range l.Names {
-		y.Ticks = append(y.Ticks, Tick{-float64(i) - callAt/float64(laneHeight), Short(name, 100)})
+		y.Ticks = append(y.Ticks, Tick{-float64(i) - callAt/float64(laneHeight), short(name, 100, width)})
 	}
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
-	p.Y.Tick.Label.Font.Size = 15 // as wide as the bold 13 of the style sheet
+	p.Y.Tick.Label.Font.Size = 15.5 // as wide as the bold 13 of the style sheet
 	p.Add(grid(true, false))
 	return p
 }
@@ -201,7 +202,7 @@ func (d *laneMarks) fault(s LaneSpan) {
 	}
 	from, to := d.box(class, s, s.Lane, below, high, "")
 	d.sides("fault-edge", from, to, d.y(s.Lane, below), high)
-	long := width(s.Label)
+	long := boldWidth(s.Label)
 	y := d.y(s.Lane, line)
 	if free, taken := d.taken[y]; taken && free > from+4 && free+long > to {
 		return
@@ -232,7 +233,7 @@ func (d *laneMarks) violation(v Violation) {
 		return
 	}
 	for _, label := range []string{v.Label, v.Short} {
-		half := 1.08*width(label)/2 + 4 // it is bold
+		half := boldWidth(label)/2 + 4
 		middle := min(max((d.x(v.From)+d.x(v.To))/2, d.c.Min.X+half), d.c.Max.X-half)
 		if at, ok := d.room(d.y(0, -12), middle-half, 2*half); ok && label != "" {
 			d.text("overlap", text.XCenter, at+half, d.y(0, -12), label)

@@ -116,7 +116,7 @@ func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
 		k.style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
 		at.X += 16
 	}
-	c.FillText(words("name", text.XLeft, text.YCenter), at, Short(k.name, c.Max.X-at.X))
+	c.FillText(words("name", text.XLeft, text.YCenter), at, short(k.name, c.Max.X-at.X, boldWidth))
 	c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X, Y: at.Y}, k.axis)
 }
 
@@ -164,7 +164,7 @@ func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 			e.line.Style.mark(c, from)
 			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
 		}
-		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: right + endRoom, Y: at[i]}, Short(e.text, endMost))
+		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: right + endRoom, Y: at[i]}, short(e.text, endMost, width))
 	}
 }
 

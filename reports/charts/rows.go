@@ -106,7 +106,7 @@ func (r rowMarks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	left, right := vg.Length(0), vg.Length(0)
 	for _, row := range r.Rows {
 		if r.Names {
-			left = max(left, 12+1.08*min(nameMost, width(row.Name))) // names are bold
+			left = max(left, 14+min(nameMost, boldWidth(row.Name)))
 		}
 		if row.Text != "" {
 			right = max(right, 14+min(textMost, width(row.Text)))
@@ -118,7 +118,7 @@ func (r rowMarks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 
 // The most pixels of a row's name and of its text.
 const (
-	nameMost = 170
+	nameMost = 180
 	textMost = 240
 )
 
@@ -128,7 +128,7 @@ func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, rule := range r.Rules {
 		at := x(rule.At)
 		c.StrokeLine2(stroke("ruled"), at, c.Min.Y, at, c.Max.Y+6)
-		c.FillText(words("soft", text.XCenter, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, Short(rule.Text, 300))
+		c.FillText(words("soft", text.XCenter, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, short(rule.Text, 300, width))
 	}
 	if r.NoAxis {
 		c.StrokeLine2(stroke("rule"), c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
@@ -136,7 +136,7 @@ func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, row := range r.Rows {
 		at := y(float64(len(r.Rows) - 1 - i))
 		if r.Names {
-			c.FillText(words("name", text.XRight, text.YCenter), vg.Point{X: c.Min.X - 12, Y: at}, Short(row.Name, nameMost))
+			c.FillText(words("name", text.XRight, text.YCenter), vg.Point{X: c.Min.X - 12, Y: at}, short(row.Name, nameMost, boldWidth))
 		}
 		r.row(c, x, at, row)
 	}
@@ -169,5 +169,5 @@ func (r rowMarks) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, ro
 	if r.Texts {
 		end = c.Max.X
 	}
-	c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: end + 10, Y: at}, Short(row.Text, textMost))
+	c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: end + 10, Y: at}, short(row.Text, textMost, width))
 }

@@ -98,11 +98,14 @@ func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	}
 }
 
-// width of a text in pixels. Fonts of browsers are a little wider than the one that is measured.
-func width(s string) vg.Length { return 1.08 * words("", text.XLeft, text.YBottom).Width(s) }
+// width returns that of a text in pixels, at most.
+func width(s string) vg.Length { return words("", text.XLeft, text.YBottom).Width(s) }
 
-// Short cuts a text that is wider than wide pixels.
-func Short(s string, wide vg.Length) string {
+// boldWidth returns that of a name.
+func boldWidth(s string) vg.Length { return bolder * width(s) }
+
+// short cuts a text that is wider than wide pixels.
+func short(s string, wide vg.Length, width func(string) vg.Length) string {
 	if width(s) <= wide {
 		return s
 	}

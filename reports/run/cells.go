@@ -128,7 +128,13 @@ func setRatios(rows []*figureRow, greatest bool, figure func(*figureRow) (float6
 	}
 }
 
-func hundredths(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+// hundredths writes two decimal places.
+func hundredths(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return format.None
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
 
 func lineOf(name string, d figures.Distribution) latencyLine {
 	l := latencyLine{Class: name, N: format.Count(int(d.N))}

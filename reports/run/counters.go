@@ -1,10 +1,6 @@
 package run
 
-import (
-	"encoding/json"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // counters is a trial's counters.json: what the servers counted before and after. Before and After are
 // empty where the servers count nothing.
@@ -39,13 +35,6 @@ func networkOf(trials []*trialRead) *Network {
 		return nil
 	}
 	return &Network{n.Commands / grants, n.RoundTrips / grants, n.Sent / grants, n.Received / grants}
-}
-
-func parseCounters(text []byte) (c counters, err error) {
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("counters: %w", err)
-	}
-	return c, nil
 }
 
 // networked are the measurements in which a proxy counted.

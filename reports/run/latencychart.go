@@ -74,28 +74,28 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	return c
 }
 
-// latencyTable has the milliseconds of each line at the ranks of the axis.
+// latencyTable has the milliseconds of each line at the ranks of the axis that any of them reaches.
 func latencyTable(lines []charts.Line) (head []string, rows [][]string) {
-	ranks := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
-	longest := 0
+	at := func(line charts.Line, rank float64) int {
+		return slices.IndexFunc(line.Points, func(p charts.Point) bool { return p.X == rank })
+	}
+	ranks := slices.DeleteFunc([]float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}, func(rank float64) bool {
+		return !slices.ContainsFunc(lines, func(line charts.Line) bool { return at(line, rank) >= 0 })
+	})
+	head = []string{"lock"}
+	for _, rank := range ranks {
+		head = append(head, format.RankName(rank))
+	}
 	for _, line := range lines {
 		row := []string{line.Name}
-		for i, rank := range ranks {
+		for _, rank := range ranks {
 			text := format.None
-			if j := slices.IndexFunc(line.Points, func(p charts.Point) bool { return p.X == rank }); j >= 0 {
-				text = format.Milliseconds(int64(line.Points[j].Y))
-				longest = max(longest, i+1)
+			if i := at(line, rank); i >= 0 {
+				text = format.Milliseconds(int64(line.Points[i].Y))
 			}
 			row = append(row, text)
 		}
 		rows = append(rows, row)
-	}
-	for i := range rows {
-		rows[i] = rows[i][:longest+1]
-	}
-	head = []string{"lock"}
-	for _, rank := range ranks[:longest] {
-		head = append(head, format.RankName(rank))
 	}
 	return head, rows
 }

@@ -33,10 +33,11 @@ type matrixCell struct {
 func (r *Results) matrix() matrix {
 	var m matrix
 	for _, o := range r.Cells {
-		if o.Observed != checker.NotApplicable && !slices.Contains(m.Properties, o.Property) {
+		if o.Observed != checker.NotApplicable {
 			m.Properties = append(m.Properties, o.Property)
 		}
 	}
+	m.Properties = unique(m.Properties)
 	for _, g := range r.groups() {
 		row := matrixRow{ID: g.ID, Label: g.Label}
 		all := slices.Clone(g.Rest)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/oracle"
 	"lockbench/histories"
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -120,14 +121,19 @@ func (r *Results) witnesses() ([]witness, error) {
 			Drawing: drawWitness(id, o.Property, o.shown, o.faults), Ops: o.shown.Ops, Dir: o.shownIn,
 		})
 	}
-	urgency := map[checker.Score]int{checker.Broken: 0, checker.Measured: 1, checker.Caught: 2}
+	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
 	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Compare(urgency[a.Observed.Score], urgency[b.Observed.Score])
+		return cmp.Compare(slices.Index(urgency, a.Observed.Score), slices.Index(urgency, b.Observed.Score))
 	})
 	for i := range all { // what was expected is folded away; but one drawing is always in sight
 		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
-		if err := all[i].addViewer(i + 1); err != nil {
+		o := all[i].Observed
+		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
+		if err != nil {
 			return nil, err
+		}
+		if ok {
+			all[i].Viewer, all[i].viewer = fmt.Sprintf("witness-%03d.html", i+1), page
 		}
 	}
 	return all, nil
@@ -149,29 +155,18 @@ func witnessID(o Observation) string {
 }
 
 func (r *Results) workloads() []workload {
-	var names []string
-	of := map[string][]Measurement{}
-	for _, m := range r.Measurements {
-		if of[m.Workload] == nil {
-			names = append(names, m.Workload)
-		}
-		of[m.Workload] = append(of[m.Workload], m)
-	}
 	var all []workload
-	for i, name := range names {
-		var plain, faulty []Measurement
-		for _, m := range of[name] {
+	for i, measured := range grouped(r.Measurements, func(m *Measurement) string { return m.Workload }) {
+		w := workload{ID: "workload-" + strconv.Itoa(i+1), Name: measured[0].Workload, Setup: setup(&measured[0])}
+		var plain []Measurement
+		for _, m := range measured {
 			if m.Fault == "none" {
 				plain = append(plain, m)
-			} else {
-				faulty = append(faulty, m)
+			} else { // the fault is in its figures: they are compared with nothing
+				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}
-		w := workload{ID: "workload-" + strconv.Itoa(i+1), Name: name, Setup: setup(&of[name][0]), Plain: figureRows(plain)}
-		for _, m := range faulty { // the fault is in their figures: they are compared with nothing
-			w.Faulty = append(w.Faulty, figuresIn(m))
-		}
-		w.Chart = latencyChart(w.ID, name, plain, r.Run.labels())
+		w.Plain, w.Chart = figureRows(plain), latencyChart(w.ID, w.Name, plain, r.Run.labels())
 		all = append(all, w)
 	}
 	return all

@@ -2,11 +2,7 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -55,22 +51,6 @@ type saleFigures struct {
 	Unplaced      int      `json:"unplaced_holds"` // too short for the record to say when they were
 }
 
-// readSale reads shop.json; nil where the trial had no shop.
-func readSale(file string) (*saleFigures, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var f saleFigures
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("no figures of its shop: %w", withoutPath(err, file))
-	}
-	return &f, nil
-}
-
 // addSales takes in the sales of a cell's trials.
 func (r *Results) addSales(c Cell, judged []*trialRead) {
 	for _, t := range judged {
@@ -96,15 +76,10 @@ type saleRow struct {
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
-	for start := 0; start < len(r.Sales); {
-		end := start
-		for end < len(r.Sales) && r.Sales[end].sameCell(r.Sales[start]) {
-			end++
-		}
-		row := rowOf(r.Sales[start:end])
+	for _, sales := range grouped(r.Sales, (*Sale).cell) {
+		row := rowOf(sales)
 		row.Label = label(row.Lock, row.Deployment)
 		rows = append(rows, row)
-		start = end
 	}
 	highest := 0.0
 	for _, row := range rows {
@@ -117,9 +92,7 @@ func (r *Results) saleRows() []saleRow {
 	return rows
 }
 
-func (s Sale) sameCell(o Sale) bool {
-	return s.Lock == o.Lock && s.Deployment == o.Deployment && s.Workload == o.Workload
-}
+func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workload} }
 
 // rowOf sums the sales of a cell up.
 func rowOf(all []Sale) saleRow {
@@ -145,22 +118,15 @@ func perOrder(n *float64) string {
 
 // compare sets the ratio to the plain form: of the same lock, or else of the first that was sold with.
 func (row *saleRow) compare(rows []saleRow) {
-	is := func(same bool) func(saleRow) bool {
-		return func(o saleRow) bool {
-			return o.Form == "plain" && (!same || o.Lock == row.Lock && o.Deployment == row.Deployment)
-		}
-	}
-	i := slices.IndexFunc(rows, is(true))
-	if i < 0 {
-		i = slices.IndexFunc(rows, is(false))
-	}
+	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
+	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
 	switch {
-	case i < 0 || rows[i].Goodput == 0 || !row.Exact:
+	case len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact:
 		row.Ratio = format.None
-	case row.Form == "plain" && row.sameCell(rows[i].Sale):
+	case row.Form == "plain" && row.cell() == plain[i].cell():
 		row.Ratio = "1"
 	default:
-		row.Ratio = hundredths(row.Goodput / rows[i].Goodput)
+		row.Ratio = hundredths(row.Goodput / plain[i].Goodput)
 	}
 }
 

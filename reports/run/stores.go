@@ -65,9 +65,10 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 	highest := 0.0
 	for _, doc := range r.Run.Environment.Stores {
 		row := storeRow{StoreDoc: doc, Verdicts: r.verdictsOn(doc.Name)}
-		for _, l := range r.locksOn(doc.Name) {
-			line := storeLock{Label: label(l.lock, l.deployment), control: r.isControl(l.lock)}
-			for _, m := range l.measured {
+		measured := slices.DeleteFunc(slices.Clone(r.Measurements), func(m Measurement) bool { return m.Store != doc.Name || m.Scenario != "" })
+		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
+			line := storeLock{Label: label(of[0].Lock, of[0].Deployment), control: r.isControl(of[0].Lock)}
+			for _, m := range of {
 				line.take(m, workload)
 			}
 			row.Locks = append(row.Locks, line)
@@ -111,23 +112,23 @@ func (r *Results) isControl(lock string) bool {
 
 // verdictsOn counts the verdicts of a store's locks.
 func (r *Results) verdictsOn(store string) []html.Badge {
-	of := map[string]bool{}
+	of := map[[2]string]bool{}
 	for _, m := range r.Measurements {
 		if m.Store == store && m.Scenario == "" {
-			of[m.Lock+"\x00"+m.Deployment] = true
+			of[[2]string{m.Lock, m.Deployment}] = true
+		}
+	}
+	n := map[checker.Score]int{}
+	for _, o := range r.Cells {
+		if o.Scenario == "" && of[[2]string{o.Lock, o.Deployment}] {
+			n[o.Score]++
 		}
 	}
 	var all []html.Badge
 	for _, s := range []checker.Score{checker.Kept, checker.Caught, checker.Broken, checker.Missed, checker.LeftUndecided} {
-		n := 0
-		for _, o := range r.Cells {
-			if o.Score == s && o.Scenario == "" && of[o.Lock+"\x00"+o.Deployment] {
-				n++
-			}
-		}
-		if n > 0 {
+		if n[s] > 0 {
 			b := badgeOf(s)
-			b.Word = format.Count(n) + " " + b.Word
+			b.Word = format.Count(n[s]) + " " + b.Word
 			all = append(all, b)
 		}
 	}
@@ -147,28 +148,6 @@ func (r *Results) commonWorkload() string {
 		}
 	}
 	return most
-}
-
-// lockOn is what was measured of one lock.
-type lockOn struct {
-	lock, deployment string
-	measured         []Measurement
-}
-
-func (r *Results) locksOn(store string) []lockOn {
-	var all []lockOn
-	for _, m := range r.Measurements {
-		if m.Store != store || m.Scenario != "" {
-			continue
-		}
-		i := slices.IndexFunc(all, func(l lockOn) bool { return l.lock == m.Lock && l.deployment == m.Deployment })
-		if i < 0 {
-			i = len(all)
-			all = append(all, lockOn{m.Lock, m.Deployment, nil})
-		}
-		all[i].measured = append(all[i].measured, m)
-	}
-	return all
 }
 
 // take takes over what one measurement has to say.

@@ -105,18 +105,19 @@ func (r *Results) missingCells() int {
 	for _, m := range r.Measurements {
 		judged[m.Dir] = true
 	}
-	n := 0
-	for _, c := range r.Run.Plan {
-		if !judged[c.Dir] {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(slices.Clone(r.Run.Plan), func(c Cell) bool { return judged[c.Dir] }))
 }
 
 // conditions says under which conditions the verdict was found.
 func (r *Results) conditions() string {
-	locks, workloads, faults := r.judgedNames()
+	label := r.Run.labels()
+	var locks, workloads, faults []string
+	for _, m := range r.Measurements {
+		locks, workloads, faults = append(locks, label(m.Lock, m.Deployment)), append(workloads, m.Workload), append(faults, m.Fault)
+	}
+	if locks, workloads, faults = unique(locks), unique(workloads), unique(faults); faults == nil {
+		faults = []string{"none"}
+	}
 	parts := []string{
 		format.Plural(len(locks), "lock") + ", " + format.Plural(len(workloads), "workload") + " (" + strings.Join(workloads, ", ") + ")",
 		"faults: " + strings.Join(faults, ", "),
@@ -128,24 +129,6 @@ func (r *Results) conditions() string {
 		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Void, "void trial"))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
-}
-
-func (r *Results) judgedNames() (locks, workloads, faults []string) {
-	label := r.Run.labels()
-	add := func(to *[]string, name string) {
-		if !slices.Contains(*to, name) {
-			*to = append(*to, name)
-		}
-	}
-	for _, m := range r.Measurements {
-		add(&locks, label(m.Lock, m.Deployment))
-		add(&workloads, m.Workload)
-		add(&faults, m.Fault)
-	}
-	if faults == nil {
-		faults = []string{"none"}
-	}
-	return locks, workloads, faults
 }
 
 // weight is the sentence on what a pass means.
