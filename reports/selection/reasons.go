@@ -79,8 +79,8 @@ var sentences = map[Reason]string{
 	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
 	Held:              "No violation observed in $operations of $trials. Workloads: $workloads. Faults: $faults. Lease: $leases.",
 	Violated:          "$property violated in $violated of $of. Workload: $workload. Fault: $fault. Lease: $lease. $witness",
-	ExpectedViolation: "Its own table expects $property to be violated. Fault: $fault. $because",
-	Undecided:         "$property is undecided. Workload: $workload. Fault: $fault. $why",
+	ExpectedViolation: "Its own table expects $property to be violated. Fault: $fault. Reason: $because.",
+	Undecided:         "$property is undecided. Workload: $workload. Fault: $fault. Reason: $why.",
 	NotTried:          "Not tried. Fault: $detail.",
 	PauseNotTried:     "A pause of $pause in a hold with a lease of $advised was not tried.",
 	MedianOfTrials:    "$value $interval, median of $n: $clients, $keys, hold $hold. $notes",
@@ -169,8 +169,15 @@ func (v *view) observed(c Cell) map[string]string {
 	return map[string]string{
 		"operations": format.Plural(operations, "operation"), "trials": format.Plural(trials, "trial"), "workloads": each(workloads), "faults": each(faults), "leases": each(leases),
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "lease": format.Setting(quoted.TTLNS),
-		"violated": format.Count(quoted.ViolatedIn), "of": format.Plural(quoted.Trials, "trial"), "witness": quoted.Witness, "why": quoted.Why,
+		"violated": format.Count(quoted.ViolatedIn), "of": format.Plural(quoted.Trials, "trial"), "witness": example(quoted.Witness), "why": quoted.Why,
 	}
+}
+
+func example(witness string) string {
+	if witness == "" {
+		return ""
+	}
+	return "Example: " + witness
 }
 
 // notes are what limits the meaning of a figure.

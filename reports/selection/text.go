@@ -70,7 +70,7 @@ func (p *page) textEliminated(t *format.Lines) {
 }
 
 // abreast is how many criteria a line has room for.
-const abreast = 4
+const abreast = 3
 
 // textCompared writes the table of the surviving locks; criteria beyond those that fit stand in another table below.
 func (p *page) textCompared(t *format.Lines) {

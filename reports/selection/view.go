@@ -229,6 +229,9 @@ type line struct {
 
 func (v *view) line(c Cell) line {
 	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOfAnswer(c.Answer), Tag: tagOf(c.Tag), Refs: v.refs(c.Evidence)}
+	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
+		l.Title = "" // a property, which the sentence names
+	}
 	if c.Option != "" && len(v.Decision.Recommended) > 1 {
 		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
 	}
