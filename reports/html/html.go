@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -136,16 +136,15 @@ func Funcs() template.FuncMap {
 }
 
 func pageFuncs() template.FuncMap {
-	funcs := template.FuncMap{
+	return template.FuncMap{
 		"abbr":     abbr,
 		"number":   func(text string) column { return column{Text: text, Class: "number"} },
 		"onlyif":   onlyIf,
+		"px":       func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
 		"sections": sections,
 		"style":    Style,
 		"table":    newTable,
 	}
-	maps.Copy(funcs, drawingFuncs())
-	return funcs
 }
 
 // onlyIf returns the text if the condition holds.
