@@ -34,6 +34,7 @@ const password, passwordInURL, secret = "s3same/gate", "s3same%2Fgate", "s3same"
 
 // TestExternal runs the command on servers that are not its own: testdata/external/*.txtar.
 func TestExternal(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/external",
 		RequireExplicitExec: true,

@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockbench/internal/cli"
+	"lockbench/internal/cli/console"
 )
 
 // goneWithin bounds the end of what a killed run started: a keeper waits for a second before it removes folders.
@@ -198,12 +201,12 @@ func (r *started) judged() int {
 	}
 	for _, f := range files {
 		var stdout, stderr bytes.Buffer
-		if code := lockbench(r.Context(), &stdout, &stderr, []string{"check", f}); code == exitInternal || code == exitUsage {
+		if code := cli.Run(r.Context(), &stdout, &stderr, []string{"check", f}); code == console.ExitInternal || code == console.ExitUsage {
 			r.Errorf("check %s: exit code %d\n%s%s", f, code, &stdout, &stderr)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := lockbench(r.Context(), &stdout, &stderr, []string{"report", r.out}); code != 0 {
+	if code := cli.Run(r.Context(), &stdout, &stderr, []string{"report", r.out}); code != 0 {
 		r.Errorf("report: exit code %d\n%s", code, &stderr)
 	}
 	return len(files)
@@ -269,7 +272,7 @@ func TestCtrlC(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatalf("it did not end\n%s", &r.stderr)
 	}
-	if code := r.cmd.ProcessState.ExitCode(); code != exitInterrupted {
+	if code := r.cmd.ProcessState.ExitCode(); code != console.ExitInterrupted {
 		t.Errorf("exit code %d\n%s", code, &r.stderr)
 	}
 	for _, file := range []string{"results.json", "report/index.html"} {

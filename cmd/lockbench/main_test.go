@@ -11,20 +11,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli"
+	"lockbench/internal/cli/console"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker, "on-one": onOneAgain})
+	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker})
 }
 
 // TestScripts runs the command as a user does: testdata/*.txtar, each verb and each exit code.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -52,7 +54,6 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// appears FILE BYTES waits, within a bound, until a file has so many bytes.
 // forge copies a file with the first match of a pattern replaced: forge PATTERN TEXT FROM TO.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
@@ -66,6 +67,7 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(whole[:at[0]]+args[1]+whole[at[1]:]), 0o644))
 }
 
+// appears FILE BYTES waits, within a bound, until a file has so many bytes.
 func appears(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -83,9 +85,9 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(1500*time.Millisecond, cancel)
 	var stdout, stderr bytes.Buffer
-	code := lockbench(ctx, &stdout, &stderr, []string{"run", "--locks", "set-px-lua", "--workloads", "contend", "--no-controls",
+	code := cli.Run(ctx, &stdout, &stderr, []string{"run", "--locks", "set-px-lua", "--workloads", "contend", "--no-controls",
 		"--servers", "embedded", "--duration", "1m", "--out", dir})
-	if code != exitInterrupted {
+	if code != console.ExitInterrupted {
 		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
 	}
 	for _, file := range []string{"report/index.html", "results.json", "set-px-lua/contend+none/001/verdict.json"} {
@@ -98,60 +100,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestNewFolder: runs that begin at the same moment have folders of their own.
-func TestNewFolder(t *testing.T) {
-	t.Chdir(t.TempDir())
-	var all sync.WaitGroup
-	dirs := make([]string, 20)
-	for i := range dirs {
-		all.Go(func() {
-			var err error
-			if dirs[i], err = newFolder("now"); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	slices.Sort(dirs)
-	if len(slices.Compact(dirs)) != 20 {
-		t.Errorf("two runs share a folder: %v", dirs)
-	}
-}
-
 func TestNoServerIsEnvironment(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var stdout, stderr bytes.Buffer
-	code := lockbench(t.Context(), &stdout, &stderr, []string{"run", "--locks", "setnx", "--no-controls", "--workloads", "contend",
+	code := cli.Run(t.Context(), &stdout, &stderr, []string{"run", "--locks", "setnx", "--no-controls", "--workloads", "contend",
 		"--servers", "local", "--out", filepath.Join(t.TempDir(), "run")})
-	if code != exitEnvironment || !strings.Contains(stderr.String(), "redis-server") {
+	if code != console.ExitEnvironment || !strings.Contains(stderr.String(), "redis-server") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
-	}
-}
-
-func TestPanicIsInternal(t *testing.T) {
-	var stderr bytes.Buffer
-	cmd := &cobra.Command{Run: func(*cobra.Command, []string) { panic("a bug") }}
-	cmd.SetErr(&stderr)
-	cmd.SetArgs(nil)
-	if code := execute(t.Context(), cmd); code != exitInternal || !strings.Contains(stderr.String(), "a bug") {
-		t.Errorf("exit code %d, stderr %q", code, &stderr)
-	}
-}
-
-func TestGravestCodeWins(t *testing.T) {
-	for _, c := range []struct {
-		found codes
-		want  int
-	}{
-		{codes{exitBroken: true, exitMissed: true}, exitBroken}, {codes{exitUndecided: true, exitMissed: true}, exitMissed},
-		{codes{exitInterrupted: true, exitInternal: true}, exitInterrupted}, {codes{exitInternal: true, exitBroken: true}, exitInternal},
-	} {
-		var e *exit
-		if err := c.found.exit(); !errors.As(err, &e) || e.code != c.want {
-			t.Errorf("%v: %v, want %d", c.found, err, c.want)
-		}
-	}
-	if err := (codes{0: true}).exit(); err != nil {
-		t.Errorf("nothing found: %v", err)
 	}
 }

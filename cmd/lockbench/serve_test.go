@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockbench/internal/cli"
 )
 
 // TestServe: it says where it listens, shows what there is, and being interrupted is how it ends: nothing is cut short by that.
@@ -27,7 +29,7 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- lockbench(ctx, in, &stderr, []string{"serve", dir, "--addr", "127.0.0.1:0"})
+		code <- cli.Run(ctx, in, &stderr, []string{"serve", dir, "--addr", "127.0.0.1:0"})
 		in.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"lockbench/impls"
 	"lockbench/impls/worker"
+	"lockbench/internal/cli"
 )
 
 // soundWorker is a program with a lock of the table in it, as a user's is.
@@ -23,137 +21,9 @@ func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {
 	worker.Main(worker.About{Name: name}, func(env impls.Env) (impls.Lock, error) {
-		l, err := lockNamed(lock)
-		if err != nil {
-			return nil, err
-		}
-		return l.Open(env)
+		i := slices.IndexFunc(impls.All(), func(l impls.Impl) bool { return l.Name == lock })
+		return impls.All()[i].Open(env)
 	})
-}
-
-func claimsText(claims string) string {
-	return `{"lockbench_claims":1,"lock":"x","claims":[` + claims + `]}`
-}
-
-const goodClaim = `{"property":"fencing","fault":"process-pause","verdict":"holds","because":"why"}`
-
-// TestClaimsThatAreWrong: each error says where, and what was probably meant.
-func TestClaimsThatAreWrong(t *testing.T) {
-	for text, want := range map[string]string{
-		``:                                 "claims.json:1:1: unexpected end",
-		`{"lock":"x"`:                      "claims.json:1:11: unexpected end",
-		"{\n  \"lock\": x}":                "claims.json:2:11: invalid character 'x'",
-		`{} {}`:                            "claims.json:1:4: invalid character '{' after top-level value",
-		`[]`:                               "claims.json:1:1: the file: this is of the kind array, want object",
-		`{"lock":"x"}`:                     "version 0",
-		`{"lockbench_claims":1}`:           "names no lock",
-		`{"lockbench_claims":"1"}`:         "claims.json:1:21: lockbench_claims: this is of the kind string, want number",
-		claimsText(``):                     "claims.json:1:43: nothing is claimed",
-		claimsText(`7`):                    "claims.json:1:44: claims[0]: this is of the kind number, want object",
-		`{"lockbench_claims":1,"lok":"x"}`: `claims.json:1:23: unknown field "lok" did you mean lock?`,
-		claimsText(goodClaim + ",\n\n " + goodClaim):                                                                "claims.json:3:2: fencing in counter under process-pause was claimed before",
-		claimsText("\n" + `{"property":"fencin","verdict":"holds","because":"why"}`):                                `claims.json:2:13: unknown property "fencin" did you mean fencing?`,
-		claimsText(`{"property":"fencing","fault":"proces-pause","verdict":"holds","because":"why"}`):               `unknown fault "proces-pause" did you mean process-pause?`,
-		claimsText(`{"property":"fencing","workload":"count","verdict":"holds","because":"why"}`):                   `unknown workload "count" did you mean counter?`,
-		claimsText(`{"property":"fencing","verdict":"hold","because":"why"}`):                                       `unknown verdict "hold" did you mean holds?`,
-		claimsText(`{"property":"fencing","because":"why"}`):                                                        `claims.json:1:44: the claim has no "verdict"`,
-		claimsText(`{"verdict":"holds","because":"why"}`):                                                           `the claim has no "property"`,
-		claimsText(`{"property":"fencing","verdict":"holds"}`):                                                      `the claim has no "because"`,
-		claimsText(`{"property":"fencing","verdict":"holds","because":"why","because":"so"}`):                       `the field "because" comes twice`,
-		claimsText(`{"property":"fencing","faults":"none","verdict":"holds","because":"why"}`):                      `unknown field "faults" did you mean fault?`,
-		`{"lockbench_claims":1,"lock":"x","params":{"a":1},"claims":[` + goodClaim + `]}`:                           "claims.json:1:48: params.a: this is of the kind number, want string",
-		`{"lockbench_claims":1,"lock":"x","params":{"anything":"goes"},"claims":[` + goodClaim + `,` + "{\"a\":}]}": "",
-	} {
-		t.Chdir(t.TempDir())
-		if err := os.WriteFile("claims.json", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var said strings.Builder
-		_, err := readClaims("claims.json")
-		if code := report(&said, err); code != exitUsage {
-			t.Errorf("%s: exit code %d", text, code)
-		}
-		got := strings.ReplaceAll(said.String(), "\nhint:", "")
-		if !strings.Contains(got, want) || !strings.Contains(got, "claims.json:") {
-			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
-		}
-	}
-}
-
-func TestClaims(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "claims.json")
-	text := `{"lockbench_claims":1,"lock":"x","params":{"a":"b"},"claims":[` + goodClaim + `,
-		{"property":"owner-release","verdict":"breaks","because":"why"}, {"property":"reentrancy","workload":"counter","verdict":"open","because":"why"}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := readClaims(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []claim{{"fencing", "process-pause", "counter", "holds", "why"}, {"owner-release", "none", "misuse", "breaks", "why"}, {"reentrancy", "none", "counter", "open", "why"}}
-	for i := range want {
-		if c.Claims[i] != want[i] {
-			t.Errorf("%+v, want %+v", c.Claims[i], want[i])
-		}
-	}
-	cells, err := c.cells(impls.Impl{Name: "x", Store: "redis", Deployment: "single"})
-	if err != nil || len(cells) != 3 || cells[0].Fault.Name != "process-pause" || c.Params["a"] != "b" {
-		t.Errorf("%v, %v", cells, err)
-	}
-	c.Claims[0].Workload = "reentrant"
-	if _, err := c.cells(impls.Impl{Name: "x", Store: "redis"}); err == nil || !strings.Contains(err.Error(), "does not apply") {
-		t.Errorf("a workload that does not apply: %v", err)
-	}
-}
-
-// TestWorkerThatCannotBeMeant: what a worker says of itself is held to the tables.
-func TestWorkerThatCannotBeMeant(t *testing.T) {
-	for want, r := range map[string]worker.Ready{
-		"has that name already":       {Name: "none"},
-		"did you mean fencing?":       {Name: "x", Expect: []worker.Expect{{Property: "fencin"}}},
-		"did you mean process-pause?": {Name: "x", Expect: []worker.Expect{{Property: "fencing", Fault: "proces-pause"}}},
-		"did you mean counter?":       {Name: "x", Expect: []worker.Expect{{Property: "fencing", Workload: "count"}}},
-	} {
-		if err := checkReady(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", r, err, want)
-		}
-	}
-	if err := checkReady(worker.Ready{Name: "x", Expect: []worker.Expect{{Property: "fencing"}}}); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestClaimsSchema: the published shape takes the example, and the names in it are those that there are.
-func TestClaimsSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/claims.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const example = "../../examples/ci/claims.json"
-	if _, err := readClaims(example); err != nil {
-		t.Error(err)
-	}
-	good, err := os.ReadFile(example)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{
-		string(good):          true,
-		claimsText(goodClaim): true,
-		claimsText(``):        false,
-		claimsText(`{"property":"fencing","verdict":"maybe","because":"why"}`): false,
-		claimsText(`{"property":"fencing","verdict":"holds"}`):                 false,
-		`{"lockbench_claims":2,"lock":"x","claims":[` + goodClaim + `]}`:       false,
-	} {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(v); (err == nil) != want {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
 }
 
 // TestExampleOfCI: the recipe for a library's CI passes with the worker and the claims that it names.
@@ -172,7 +42,7 @@ func TestExampleOfCI(t *testing.T) {
 	}
 	t.Chdir("../..")
 	var stdout, stderr strings.Builder
-	code := lockbench(t.Context(), &stdout, &stderr, []string{"verify", "--worker", python + " examples/redis-py/worker.py",
+	code := cli.Run(t.Context(), &stdout, &stderr, []string{"verify", "--worker", python + " examples/redis-py/worker.py",
 		"--claims", "examples/ci/claims.json", "--servers", "embedded", "--out", filepath.Join(t.TempDir(), "run")})
 	if code != 0 {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)

@@ -70,8 +70,7 @@ func (l Lanes) SVG(h Head) template.HTML {
 	c := &canvas{width: wide, height: l.height()}
 	p := l.plot()
 	p.Add(&laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
-	// The bold names of some browsers are wider than those that are measured.
-	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 18, -8, 2, -2))
+	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
 	h.Class = "lanes"
 	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
 		template.HTMLEscapeString(h.ID)))

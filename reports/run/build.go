@@ -17,7 +17,7 @@ func Build(dir string) (*Results, error) {
 		return nil, err
 	}
 	r := &Results{
-		Version: ResultsVersion, Run: m,
+		Version: resultsVersion, Run: m,
 		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
 		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
 	}

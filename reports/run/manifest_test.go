@@ -24,7 +24,7 @@ func TestManifestComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Version = ManifestVersion
+	want.Version = manifestVersion
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

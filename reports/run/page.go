@@ -1,18 +1,22 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	texttemplate "text/template"
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/oracle"
 	"lockbench/histories"
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -85,6 +89,25 @@ func (p *page) html() ([]byte, error) {
 	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
 }
 
+// markdown renders report/report.md: the page without its drawings.
+func (p *page) markdown() ([]byte, error) {
+	funcs := texttemplate.FuncMap{
+		"md":    format.Escaped,
+		"code":  format.InCode,
+		"fence": func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
+		"all":   func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
+	}
+	maps.Copy(funcs, texttemplate.FuncMap(html.Funcs()))
+	maps.Copy(funcs, texttemplate.FuncMap(p.funcs()))
+	t, err := texttemplate.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.ExecuteTemplate(&b, "markdown", p)
+	return format.Tidy(b.Bytes()), err
+}
+
 func (r *Results) tiles() []html.Tile {
 	t := r.Tally
 	var tiles []html.Tile
@@ -127,7 +150,7 @@ func (r *Results) witnesses() ([]witness, error) {
 	for i := range all { // what was expected is folded away; but one drawing is always in sight
 		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
 		o := all[i].Observed
-		page, ok, err := checker.Viewer(o.Property, o.shown, o.slack)
+		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/keyed"
+	"lockbench/reports/selection"
 )
 
 // answers are values by the path of their need.
@@ -17,11 +17,11 @@ type answers map[string]*yaml.Node
 const inFile = "answers"
 
 // needs are what the answers come to, or all that is wrong with them.
-func (a answers) needs(known Known) (decision.Needs, []string) {
+func (a answers) needs(known Known) (selection.Needs, []string) {
 	root := mappingOf(a, "", keys(known))
 	f := keyed.Check(inFile, root, keys(known))
 	if wrong := f.Texts(); len(wrong) > 0 {
-		return decision.Needs{}, wrong
+		return selection.Needs{}, wrong
 	}
 	n, _ := complete(f)
 	return n, f.Texts()

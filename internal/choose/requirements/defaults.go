@@ -8,6 +8,7 @@ import (
 
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/keyed"
+	"lockbench/reports/selection"
 )
 
 // stated tells what a file says, as opposed to what is assumed.
@@ -20,13 +21,13 @@ func (s stated) has(path string) bool {
 
 // fill has the default of each need that was not stated. A default follows what was stated beside it, so that it makes
 // sense there: who holds a lock for minutes does not mean 50 ms at p99.
-func (s stated) fill(n *decision.Needs) {
-	normally(s, "checks_fence", &n.Fence, decision.NoCheck)
+func (s stated) fill(n *selection.Needs) {
+	normally(s, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(s, "recovery_within", &n.Recovery, 30*time.Second)
 	normally(s, "clients", &n.Clients, 16)
 	normally(s, "stores", &n.Stores, []string{"redis"})
-	if n.TwoHold == decision.Corruption {
-		normally(s, "survives_store", &n.Survives, []decision.Trouble{decision.Restart})
+	if n.TwoHold == selection.Corruption {
+		normally(s, "survives_store", &n.Survives, []selection.Trouble{selection.Restart})
 	}
 	s.quantiles(longestHold, quantile{"hold.p50", &n.Hold.P50, 5 * time.Millisecond}, quantile{"hold.p99", &n.Hold.P99, 50 * time.Millisecond},
 		quantile{"hold.max", &n.Hold.Max, 500 * time.Millisecond})

@@ -6,8 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/keyed"
+	"lockbench/reports/selection"
 )
 
 // Shorter times are nobody's needs: less than it takes to ask a store anything.
@@ -22,11 +22,11 @@ func keys(k Known) []keyed.Key {
 	return []keyed.Key{
 		{Name: "name", Form: keyed.Name, Required: true, Doc: "what the decision is called"},
 		{Name: "guards", Form: keyed.Text, Doc: "what is guarded, for people"},
-		{Name: "if_two_hold", Form: keyed.Choice, Required: true, Values: []string{string(decision.Corruption), string(decision.WastedWork)},
+		{Name: "if_two_hold", Form: keyed.Choice, Required: true, Values: []string{string(selection.Corruption), string(selection.WastedWork)},
 			Doc: "what becomes of it if two hold at once: `corruption` (wrong data, money, stock) must not happen, `wasted-work` costs time and nothing else"},
-		{Name: "instead", Form: keyed.Choice, List: true, Empty: true, Values: []string{string(decision.Idempotent), string(decision.Compare), string(decision.Row)},
+		{Name: "instead", Form: keyed.Choice, List: true, Empty: true, Values: []string{string(selection.Idempotent), string(selection.Compare), string(selection.Row)},
 			Doc: "what could decide it without a lock: `idempotent` (done twice, the second changes nothing), `compare-and-set` (a unique constraint, a version, a conditional write), `database-row` (all that is guarded is changed in one transaction of one database)"},
-		{Name: "checks_fence", Form: keyed.Choice, Values: []string{string(decision.NoCheck), string(decision.OnWrites), string(decision.OnAll)}, Normally: "nothing",
+		{Name: "checks_fence", Form: keyed.Choice, Values: []string{string(selection.NoCheck), string(selection.OnWrites), string(selection.OnAll)}, Normally: "nothing",
 			Doc: "which operations what is guarded refuses, if they come with a fencing token that is lower than one it has seen"},
 		{Name: "hold", Form: keyed.Mapping, Of: holdKeys(), Normally: "see below", Doc: "how long the work under the lock takes"},
 		{Name: "pauses", Form: keyed.Mapping, Of: pauseKeys(), Normally: "see below", Doc: "how a process stands still: collections, a busy host, a machine that is moved"},
@@ -40,7 +40,7 @@ func keys(k Known) []keyed.Key {
 		languages(k),
 		stores(k),
 		{Name: "survives_store", Form: keyed.Choice, List: true, Empty: true, Normally: "restart, if two must not hold",
-			Values: []string{string(decision.Restart), string(decision.Failover), string(decision.Clock), string(decision.Eviction)},
+			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
 			Doc:    "what befalls a store and may not let two in: `restart` (with what it has on disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys for want of memory); `[]`: nothing of it has to be survived"},
 		{Name: "weights", Form: keyed.Mapping, Of: weightKeys(), Normally: "see below", Doc: "of what is compared, once all that is needed is met"},
 	}

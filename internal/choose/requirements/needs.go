@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/keyed"
+	"lockbench/reports/selection"
 )
 
 // Known are the names that the caller knows, so that one which is misspelt is found where it stands. What is nil is not
@@ -18,21 +18,21 @@ type Known struct {
 }
 
 // Parse reads needs. The error has a line for each mistake, with the place where it stands.
-func Parse(file string, whole []byte, known Known) (decision.Needs, error) {
+func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	f, err := keyed.Read(file, "list of needs", whole, keys(known))
 	if err != nil {
-		return decision.Needs{}, err
+		return selection.Needs{}, err
 	}
 	n, err := complete(f)
 	if err != nil {
-		return decision.Needs{}, err
+		return selection.Needs{}, err
 	}
 	return n, nil
 }
 
 // complete makes needs of what was read: with defaults, and as far as they make sense together.
-func complete(f *keyed.File) (decision.Needs, error) {
-	var n decision.Needs
+func complete(f *keyed.File) (selection.Needs, error) {
+	var n selection.Needs
 	if err := f.Root.Decode(&n); err != nil {
 		f.Wrong(f.Root, "%v", err)
 		return n, f.Err()

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockbench/checker"
+	"lockbench/checker/properties"
 	"lockbench/impls"
 	"lockbench/workloads"
 )
@@ -149,19 +149,19 @@ func fieldNames(t reflect.Type) []string {
 
 // check holds names to the tables, and what the plan speaks of to what there is.
 func (f File) check() error {
-	var locks, loads, properties []string
+	var locks, loads, judged []string
 	for _, l := range impls.All() {
 		locks = append(locks, l.Name)
 	}
 	for _, w := range workloads.All() {
 		loads = append(loads, w.Name)
 	}
-	for _, p := range checker.Properties() {
-		properties = append(properties, p.Name)
+	for _, p := range properties.All() {
+		judged = append(judged, p.Name)
 	}
-	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, properties))
+	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, judged))
 	for _, p := range f.Violated {
-		err = cmp.Or(err, known("property", p, properties))
+		err = cmp.Or(err, known("property", p, judged))
 	}
 	if err != nil {
 		return err

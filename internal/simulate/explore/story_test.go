@@ -49,8 +49,9 @@ func TestStories(t *testing.T) {
 		name := c.lock + "." + c.fault + "." + c.property
 		t.Run(name, func(t *testing.T) {
 			r := acted(t, c.lock, c.fault)
-			got := r.Picture(c.property, 100) + "\n"
-			for i, line := range r.Story(c.property) {
+			example := r.Example(c.property)
+			got := example.Timeline(100) + "\n"
+			for i, line := range example.Events() {
 				got += fmt.Sprintf("%2d. %s\n", i+1, line)
 			}
 			file := filepath.Join("testdata", name+".txt")
@@ -140,9 +141,10 @@ func TestEveryStory(t *testing.T) {
 // checkStory holds a story to what is true of all of them.
 func checkStory(t *testing.T, r *Run, property string) {
 	t.Helper()
-	lines := r.Story(property)
+	example := r.Example(property)
+	lines := example.Events()
 	whole := strings.Join(lines, "\n")
-	if len(lines) == 0 || len(lines) > counterexample.Most+2 {
+	if len(lines) == 0 || len(lines) > counterexample.MostEvents+2 {
 		t.Errorf("%s: %d sentences:\n%s", property, len(lines), whole)
 	}
 	last := -1.0
@@ -164,10 +166,10 @@ func checkStory(t *testing.T, r *Run, property string) {
 		t.Errorf("%s: what the judge said is not the end:\n%s", property, whole)
 	}
 	for _, width := range []int{1, 80, 120} {
-		picture := r.Picture(property, width)
+		picture := example.Timeline(width)
 		for _, line := range strings.Split(picture, "\n") {
-			if n := utf8.RuneCountInString(line); n > max(width, counterexample.Narrowest) {
-				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, counterexample.Narrowest), picture)
+			if n := utf8.RuneCountInString(line); n > max(width, counterexample.MinWidth) {
+				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, counterexample.MinWidth), picture)
 			}
 		}
 	}
@@ -176,7 +178,7 @@ func checkStory(t *testing.T, r *Run, property string) {
 // TestGrantsAreTold: each grant of the witness is told, at its time.
 func TestGrantsAreTold(t *testing.T) {
 	r := acted(t, "set-px", "holder-stall")
-	story := strings.Join(r.Story("lease-exclusion"), "\n")
+	story := strings.Join(r.Example("lease-exclusion").Events(), "\n")
 	witness := r.Verdict.Finding("lease-exclusion").Witness
 	for _, op := range witness.Ops {
 		when := op.Return

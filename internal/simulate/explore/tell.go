@@ -150,11 +150,11 @@ func (t *telling) add(s Story) {
 }
 
 func story(found *Run, small *Shrunk, seed uint64, strategy string) Story {
-	f := small.Verdict.Finding(small.Property)
+	f, shown := small.Verdict.Finding(small.Property), small.Example(small.Property)
 	return Story{Case: small.Case, Seed: seed, Strategy: strategy, Property: small.Property, Violated: small.Violated(),
 		Broken: small.Header.Claim(small.Property).Expected == histories.Holds, Digest: small.Digest,
 		From: found.size(), To: small.size(), Trials: small.Trials, CutOff: small.CutOff,
-		Told: small.Story(small.Property), Picture: small.Picture(small.Property, pictureWidth), Witness: *f.Witness, Faults: small.Verdict.Faults}
+		Told: shown.Events(), Picture: shown.Timeline(pictureWidth), Witness: *f.Witness, Faults: small.Verdict.Faults}
 }
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }

@@ -1,0 +1,265 @@
+// Package bench has the verbs that measure: bench, and compare and gate for what it left.
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure"
+	"lockbench/internal/measure/suites"
+	"lockbench/internal/world/servers"
+	benchreport "lockbench/reports/bench"
+	"lockbench/reports/run"
+)
+
+// flags holds what bench was asked to do.
+type flags struct {
+	suite, resume, out string
+	shape              shape
+	servers            choice.Servers
+	forget             bool
+	asJSON             bool
+}
+
+const hint = "see lockbench bench --help"
+
+// Command returns the verb bench.
+func Command() *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure how fast and how fair locks are, and at what cost",
+		Long: `bench measures locks side by side: in each block every lock once at every point, in an order of its own, on the same
+servers, after a warm-up until its rate is steady. Every trial is recorded and judged as those of run are; a figure from a
+trial in which two held at once is struck out. It ends early when the intervals are narrow enough, and goes on when they
+are not, within its budget.
+
+With no flags it measures the suite quick. --suite names another one, or a file of your own (docs/benchmarks.md), and the
+other flags make up one. Every bench carries its own controls, and where one of them fails no figure is shown.
+
+A bench that was cut short goes on with --resume DIR, and loses no trial that had ended.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := f.prepare(cmd)
+			if err != nil {
+				return err
+			}
+			return b.run(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.suite, "suite", "", "suite to measure: "+shipped()+", or a file (quick)")
+	f.shape.define(fl)
+	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
+	fl.StringVar(&f.resume, "resume", "", "folder of a bench that was cut short, to go on with")
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
+	fl.BoolVar(&f.forget, "no-histories", false, "remove each history once it was judged, unless it shows what nobody expected; its checksum stays")
+	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
+	return cmd
+}
+
+// benching is a bench about to start.
+type benching struct {
+	*flags
+	bench          *measure.Bench
+	show           *progress
+	stdout, stderr io.Writer
+}
+
+// prepare finds out what is wrong before anything starts, and makes the folder, or finds it.
+func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
+	suite, earlier, err := f.chooseSuite(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.servers.Settle(cmd); err != nil {
+		return nil, err
+	}
+	plan, notes, absent, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
+	if err != nil {
+		return nil, console.Usage(err, hint)
+	}
+	if err := choice.Required(absent); err != nil {
+		return nil, err
+	}
+	if len(plan.Pairs) == 0 {
+		err := errors.New("none of these locks can be measured here")
+		if len(notes) > 0 {
+			err = errors.New(notes[0])
+		}
+		if len(absent) > 0 {
+			return nil, console.Environment(err, servers.Provide(absent[0]))
+		}
+		return nil, console.Usage(err, "lockbench list locks")
+	}
+	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
+	dir := f.resume
+	if earlier != nil {
+		err = sameBench(earlier, &plan.Plan)
+		plan.Command, plan.Started = earlier.Command, earlier.Started
+	} else {
+		dir, err = console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return begin(cmd, f, plan, dir)
+}
+
+// begin returns a bench of a plan, about to start in its folder.
+func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
+	own, err := trial.OwnWorker()
+	if err != nil {
+		return nil, console.Environment(err, "clients in processes of their own need to find this program")
+	}
+	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	b.show = newProgress(b.stderr)
+	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
+		Setting: trial.Setting{Run: choice.RunID(), Servers: f.servers.How, Remote: f.servers.Remote, Worker: own, Self: own[0]}}
+	return b, nil
+}
+
+// Measure carries out a plan in a folder, and makes its report.
+func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []string, dir string) error {
+	if _, err := console.Folder(dir, "", ""); err != nil {
+		return err
+	}
+	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
+	b, err := begin(cmd, &flags{servers: on}, plan, dir)
+	if err != nil {
+		return err
+	}
+	_, err = b.measure(cmd.Context())
+	return err
+}
+
+// chooseSuite is the suite that was named, or made up of flags, or the one of the bench that is to go on.
+func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
+	var earlier *benchreport.Plan
+	if f.resume != "" {
+		if f.out != "" {
+			return nil, nil, console.Usage(errors.New("--resume goes on in the folder of the bench, so that --out has no meaning"), "leave out --out")
+		}
+		var err error
+		if earlier, err = benchreport.ReadPlan(f.resume); err != nil {
+			return nil, nil, console.Usage(err, "a bench's folder has a bench.json in it: lockbench bench leaves it in runs/")
+		}
+	}
+	s, err := f.suiteOf(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case earlier != nil && !cmd.Flags().Changed("seed"):
+		s.Seed = earlier.Seed
+	case s.Seed == 0:
+		s.Seed = 1 + rand.Uint64N(1<<32)
+	}
+	f.shape.seed = s.Seed // so that the line that reproduces it has the one that was drawn
+	return s, earlier, nil
+}
+
+func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
+	if f.suite != "" && f.shape.given(cmd) {
+		return nil, console.Usage(errors.New("--suite says what is measured: the flags that make up a suite are for benches without one"),
+			"leave out either; --trials, --budget, --narrow and --seed go with both")
+	}
+	if f.suite == "" && f.shape.given(cmd) {
+		s, err = f.shape.suite()
+	} else {
+		s, err = readSuite(cmp.Or(f.suite, "quick"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.shape.over(cmd, s)
+}
+
+// sameBench refuses to mix trials that were made otherwise.
+func sameBench(earlier, now *benchreport.Plan) error {
+	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
+	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
+	if !same {
+		return console.Usage(errors.New("this is not the bench that was cut short: it measures something else"), "the line that goes on with it, and --resume: "+earlier.Command)
+	}
+	return nil
+}
+
+// run measures, reports, and returns the exit code as an error.
+func (b *benching) run(ctx context.Context) error {
+	for _, note := range b.bench.Notes {
+		fmt.Fprintln(b.stderr, "note:", note)
+	}
+	r, failed := b.measure(ctx)
+	if r == nil {
+		return failed
+	}
+	if err := b.print(r); err != nil {
+		return err
+	}
+	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
+	for _, t := range r.Trials {
+		found[console.ExitInternal] = found[console.ExitInternal] || t.Judged != nil && t.Judged.Disagree
+	}
+	for _, row := range r.Rows {
+		found[console.ExitBroken] = found[console.ExitBroken] || row.Unsafe != nil && !row.Unsafe.Expected
+	}
+	found[console.ExitUndecided] = len(r.Withheld) > 0
+	if failed != nil {
+		return failed
+	}
+	return found.Err()
+}
+
+// measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says
+// why.
+func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
+	plan := &b.bench.Plan.Plan
+	err := b.bench.Run(ctx)
+	b.show.Close()
+	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
+	if err != nil && ctx.Err() == nil {
+		plan.Warnings = append(plan.Warnings, "it ended early: "+console.Scrub(err.Error()))
+	}
+	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
+		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")
+	}
+	r, e := benchreport.Build(b.bench.Dir)
+	if e != nil {
+		return nil, console.Environment(errors.Join(err, e), "the trials are kept; when the cause is mended: lockbench report "+b.bench.Dir)
+	}
+	if err != nil && ctx.Err() == nil {
+		return r, console.Environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
+	}
+	return r, nil
+}
+
+func (b *benching) print(r *benchreport.Results) error {
+	if b.asJSON {
+		return console.JSON(b.stdout, r)
+	}
+	fmt.Fprintln(b.stdout)
+	return Print(b.stdout, b.bench.Dir, r)
+}
+
+// Print prints what a bench comes to.
+func Print(w io.Writer, dir string, r *benchreport.Results) error {
+	if err := benchreport.Text(w, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\npage: %s\n", filepath.Join(dir, "report", "index.html"))
+	return err
+}

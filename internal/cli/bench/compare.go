@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/reports/bench"
+	"lockbench/reports/format"
+)
+
+// latestBench is where two locks are looked for if no folder is named.
+var latestBench = filepath.Join("runs", "latest-bench")
+
+// compareFlags are what compare was asked to do.
+type compareFlags struct {
+	in, format string
+	metrics    []string
+	all        bool
+}
+
+func compareFormats() []string { return []string{"text", "markdown", "json", "benchfmt"} }
+
+// CompareCommand returns the verb compare.
+func CompareCommand() *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare A B | compare DIR LOCK LOCK",
+		Short: "Compare two locks of a bench, or two benches, and say what is no noise",
+		Long: `compare shows B against A, row by row: how much more or less, with a 95 % interval, and whether that
+is better or worse. A row that may be noise shows ~. All rows shown are corrected together (Holm), so that
+one in twenty tables, and not one in twenty rows, names a difference where there is none.
+
+  lockbench compare runs/a runs/b           each lock, wherever both benches measured it
+  lockbench compare fenced redsync          two locks of the latest bench, block by block
+  lockbench compare runs/a fenced redsync   two locks of that bench; --in runs/a says the same
+
+With --format benchfmt it prints one line per trial instead, for benchstat: -col run compares two benches,
+-col /lock two locks.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			metrics, err := f.chosen()
+			if err != nil {
+				return err
+			}
+			if err := choice.OneOf("format", f.format, compareFormats()); err != nil {
+				return err
+			}
+			c, err := f.compare(args, metrics)
+			if err != nil {
+				return err
+			}
+			if err := f.print(cmd.OutOrStdout(), c, metrics); err != nil {
+				return err
+			}
+			return withheld(cmd.ErrOrStderr(), c)
+		},
+	}
+	cmd.Flags().StringVar(&f.in, "in", "", "the bench folder that two locks are looked for in (default "+filepath.ToSlash(latestBench)+")")
+	usual := metrics
+	usual.All = bench.DefaultMetrics
+	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "the metrics to compare")
+	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(compareFormats(), ", "))
+	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and of two benches floors and controls too")
+	cmd.MarkFlagsMutuallyExclusive("metric", "all")
+	return cmd
+}
+
+// chosen are the metrics to compare.
+func (f compareFlags) chosen() ([]bench.Metric, error) {
+	if f.all {
+		return bench.Metrics(), nil
+	}
+	return metrics.Choose(f.metrics...)
+}
+
+var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
+
+// compare finds out which of the forms was meant: what has a bench.json in it is a bench folder, the rest are locks.
+func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
+	var folders, locks []string
+	for _, arg := range args {
+		if _, err := os.Stat(filepath.Join(arg, bench.PlanName)); err == nil {
+			folders = append(folders, arg)
+		} else {
+			locks = append(locks, arg)
+		}
+	}
+	switch {
+	case len(folders) == 2 && len(locks) == 0 && f.in != "":
+		return nil, console.Usage(errors.New("--in names the bench of two locks, and these are two benches"), "leave out --in")
+	case len(folders) == 2 && len(locks) == 0:
+		return f.compareRuns(folders[0], folders[1], metrics)
+	case len(folders) == 1 && len(locks) == 2 && args[0] == folders[0] && f.in == "":
+		return compareLocks(folders[0], locks, metrics)
+	case len(folders) == 0 && len(locks) == 2:
+		return compareLocks(cmp.Or(f.in, latestBench), locks, metrics)
+	case len(folders) == 1 && len(locks) == 1:
+		return nil, console.Usage(fmt.Errorf("%s is a bench folder and %s is none: there is no %s in it", folders[0], locks[0], bench.PlanName),
+			"compare two benches, or two locks: lockbench compare DIR LOCK LOCK")
+	}
+	return nil, console.Usage(fmt.Errorf("compare needs two benches, or two locks of one, got %s", format.Plural(len(args), "argument")),
+		"lockbench compare fenced redsync --in runs/latest-bench")
+}
+
+func (f compareFlags) compareRuns(base, new string, metrics []bench.Metric) (*bench.Comparisons, error) {
+	b, err := readBench(base)
+	if err != nil {
+		return nil, err
+	}
+	n, err := readBench(new)
+	if err != nil {
+		return nil, err
+	}
+	return compared(bench.CompareRuns(b, n, metrics, f.all), "the two benches measured no lock under the same conditions", "compare two runs of one suite")
+}
+
+func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Comparisons, error) {
+	r, err := readBench(dir)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, s := range r.Plan.Subjects {
+		known = append(known, s.Name)
+	}
+	if err := cmp.Or(choice.OneOf("lock", locks[0], known), choice.OneOf("lock", locks[1], known)); err != nil {
+		return nil, err
+	}
+	if locks[0] == locks[1] {
+		return nil, console.Usage(fmt.Errorf("%s would be compared with itself", locks[0]), "name two locks of "+dir)
+	}
+	return compared(bench.CompareSubjects(r, locks[0], locks[1], metrics), fmt.Sprintf("%s and %s were measured at no point together", locks[0], locks[1]),
+		"lockbench report "+dir+" shows what was measured where")
+}
+
+// compared refuses a comparison that has nothing to show.
+func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error) {
+	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
+		return nil, console.Usage(errors.New(why), hint)
+	}
+	return c, nil
+}
+
+// readBench reads a bench folder.
+func readBench(dir string) (*bench.Results, error) {
+	r, err := bench.Read(dir)
+	if err != nil {
+		return nil, console.Usage(err, "a bench folder is what lockbench bench left, with a "+bench.PlanName+" in it")
+	}
+	return r, nil
+}
+
+func (f compareFlags) print(w io.Writer, c *bench.Comparisons, metrics []bench.Metric) error {
+	switch f.format {
+	case "json":
+		return console.JSON(w, c)
+	case "benchfmt":
+		return c.WriteBenchfmt(w, metrics)
+	case "markdown":
+		return c.WriteMarkdown(w, metrics)
+	}
+	return c.WriteText(w, metrics)
+}
+
+// withheld says why no figures were shown: nothing can be concluded from them.
+func withheld(stderr io.Writer, c *bench.Comparisons) error {
+	if len(c.Withheld) == 0 {
+		return nil
+	}
+	for _, why := range c.Withheld {
+		fmt.Fprintf(stderr, "withheld: %s\n", format.Clean(why))
+	}
+	return &console.Exit{Code: console.ExitUndecided, Err: errors.New("the figures are withheld, as the bench's own controls failed"), Hint: "run the bench again, with eight trials or more, on a quieter machine"}
+}

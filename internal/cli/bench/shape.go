@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"lockbench/impls"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure/suites"
+	"lockbench/reports/bench"
+	"lockbench/workloads"
+)
+
+// shape is a suite of one section, made up of flags; and what goes with any suite.
+type shape struct {
+	locks    []string
+	clients  []int
+	keys     []string
+	hold     []time.Duration
+	rate     []float64
+	arrivals string
+	workload string
+	fault    string
+	wait     time.Duration
+	ttl      time.Duration
+	duration time.Duration
+	params   map[string]string
+	trials   int
+	most     int
+	narrow   float64
+	budget   time.Duration
+	seed     uint64
+}
+
+// shaping are the flags that make up a suite.
+var shaping = []string{"locks", "clients", "keys", "hold", "rate", "arrivals", "workload", "fault", "wait", "ttl", "duration", "param"}
+
+func (s *shape) define(fl *pflag.FlagSet) {
+	fl.StringSliceVar(&s.locks, "locks", nil, "locks to measure (set-px-lua, redisson, fenced)")
+	fl.IntSliceVar(&s.clients, "clients", []int{1, 4, 16, 64}, "concurrent clients, one point for each")
+	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "different locks: client c asks for c modulo keys; clients or N is one each")
+	fl.DurationSliceVar(&s.hold, "hold", []time.Duration{time.Millisecond}, "time inside the critical section")
+	fl.Float64SliceVar(&s.rate, "rate", nil, "iterations begun per second, all clients together, whether or not one is free (closed: each begins when it is)")
+	fl.StringVar(&s.arrivals, "arrivals", "", "how they begin with --rate: constant, poisson or burst (poisson)")
+	fl.StringVar(&s.workload, "workload", "contend", "what clients do")
+	fl.StringVar(&s.fault, "fault", "none", "what goes wrong meanwhile")
+	fl.DurationVar(&s.wait, "wait", 0, "how long a waiting client waits (0: until granted)")
+	fl.DurationVar(&s.ttl, "ttl", 10*time.Second, "lease to ask for")
+	fl.DurationVar(&s.duration, "duration", 500*time.Millisecond, "the measured window of each trial")
+	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
+	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer where the intervals are narrow before")
+	fl.IntVar(&s.most, "max-trials", 0, "as many where they are still wide (three times --trials)")
+	fl.Float64Var(&s.narrow, "narrow", 0.05, "half width of an interval, relative to its median, that is narrow enough")
+	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "the time for all of it")
+	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness, and of the order (0: drawn)")
+}
+
+// given reports whether any flag makes up a suite.
+func (s *shape) given(cmd *cobra.Command) bool {
+	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
+}
+
+// suite is what the flags make up, checked as if it stood in a file.
+func (s *shape) suite() (*suites.Suite, error) {
+	section := suites.Section{Name: "asked", Clients: s.clients, Hold: s.hold, Rate: s.rate, Workload: s.workload, Fault: s.fault,
+		Wait: s.wait, TTL: s.ttl, Duration: s.duration, Floors: []string{"none", "bare"}}
+	switch {
+	case s.arrivals != "":
+		section.Arrivals = bench.Arrivals(s.arrivals)
+	case len(s.rate) > 0:
+		section.Arrivals = bench.Poisson
+	}
+	locks := s.locks
+	if len(locks) == 0 {
+		locks = []string{"set-px-lua", "redisson", "fenced"}
+	}
+	for _, name := range locks {
+		lock, on, _ := strings.Cut(name, "@")
+		section.Locks = append(section.Locks, suites.Lock{Name: lock, Deployment: on, Params: s.params})
+	}
+	for _, k := range s.keys {
+		n := suites.OneEach
+		if k != "clients" && k != "N" {
+			if _, err := fmt.Sscan(k, &n); err != nil || n < 1 {
+				return nil, console.Usage(fmt.Errorf("--keys %s: want a number, or clients for one key each", k), hint)
+			}
+		}
+		section.Keys = append(section.Keys, n)
+	}
+	text, err := yaml.Marshal(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
+	if err != nil {
+		return nil, err
+	}
+	made, err := suites.Parse("flags", text, known())
+	if err != nil {
+		return nil, console.Usage(errors.New(ofFlags.ReplaceAllString(err.Error(), "")), hint)
+	}
+	return made, nil
+}
+
+// ofFlags is the place of a mistake in a file that nobody wrote.
+var ofFlags = regexp.MustCompile(`(?m)^flags:\d+:\d+: `)
+
+// over changes what was asked for by flags that go with any suite.
+func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, error) {
+	made := s.given(cmd)
+	changed := func(name string) bool { return made || cmd.Flags().Changed(name) }
+	if changed("trials") {
+		suite.Trials, suite.MaxTrials = s.trials, 3*s.trials
+	}
+	if changed("max-trials") && s.most > 0 {
+		suite.MaxTrials = s.most
+	}
+	if changed("narrow") {
+		suite.Narrow = s.narrow
+	}
+	if changed("budget") {
+		suite.Budget = s.budget
+	}
+	if changed("seed") {
+		suite.Seed = s.seed
+	}
+	switch {
+	case suite.Trials < 1 || suite.Trials > 1000 || suite.MaxTrials < suite.Trials || suite.MaxTrials > 3000:
+		return nil, console.Usage(fmt.Errorf("%d to %d trials: want 1 to 1000, and no fewer at the most", suite.Trials, suite.MaxTrials), hint)
+	case suite.Budget < 0 || suite.Narrow < 0 || suite.Narrow > 1:
+		return nil, console.Usage(errors.New("--budget and --narrow: want more than 0, and at most 1 for --narrow"), hint)
+	}
+	return suite, nil
+}
+
+// known returns the names that a suite may have in it.
+func known() suites.Known {
+	k := suites.Known{Locks: choice.Locks.Names(), Faults: choice.Faults.Names()}
+	for _, w := range workloads.All() {
+		if !w.Served {
+			k.Workloads = append(k.Workloads, w.Name)
+		}
+	}
+	k.Lock = func(l suites.Lock) error {
+		if err := impls.CheckParams(l.Params); err != nil || l.Deployment == "" {
+			return err
+		}
+		lock, err := choice.Locks.One(l.Name)
+		if err != nil {
+			return nil // Locks says so
+		}
+		return trial.Deployed(lock, l.Deployment)
+	}
+	return k
+}
+
+// readSuite reads a shipped suite, or a file.
+func readSuite(name string) (*suites.Suite, error) {
+	file := name + ".yaml"
+	text, ok := suites.Source(name)
+	if !ok {
+		var err error
+		if text, err = os.ReadFile(name); err != nil {
+			return nil, console.Usage(fmt.Errorf("suite %s: there is none of that name, and no such file", name), "shipped are "+shipped()+"; docs/benchmarks.md tells how to write one")
+		}
+		file = name
+	}
+	s, err := suites.Parse(file, text, known())
+	if err != nil {
+		return nil, console.Usage(err, "docs/benchmarks.md has the format, docs/suite.schema.json its schema")
+	}
+	return s, nil
+}
+
+func shipped() string { return strings.Join(choice.Suites.Names(), ", ") }

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/checker"
+	"lockbench/checker/judge"
+	"lockbench/histories"
+	"lockbench/histories/edn"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/reports/format"
+)
+
+// checkFlags are what check was asked to do.
+type checkFlags struct {
+	all, asJSON    bool
+	oracle, export string
+}
+
+func checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check HISTORY...",
+		Short: "Judge recorded histories again, also ones written by hand",
+		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and holds each to the expectations in its header:
+what was expected to hold must hold, what was expected to break must be seen to break. A history that
+names no lock, and every history with --all, is held to everything it can show.
+
+With --export edn one history is printed as Jepsen writes them, and not judged.
+
+docs/history-format.md says how to write a history by hand, and how Jepsen's are read.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return console.Usage(errors.New("check needs a history"), "lockbench check runs/latest/*/*/*/history.jsonl.zst")
+			}
+			if cmd.Flags().Changed("export") {
+				return exportHistory(cmd, files, f.export)
+			}
+			if err := choice.OneOf("oracle", f.oracle, []string{"sample", "full"}); err != nil {
+				return err
+			}
+			return f.check(cmd.OutOrStdout(), files)
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "hold every history to everything it can show")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array with one object per history")
+	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "what Porcupine searches of a history over 100,000 operations: sample or full")
+	cmd.Flags().StringVar(&f.export, "export", "", "print one history in another format instead of judging it: edn")
+	cmd.MarkFlagsMutuallyExclusive("export", "all")
+	cmd.MarkFlagsMutuallyExclusive("export", "json")
+	return cmd
+}
+
+// checked is what is said of one file.
+type checked struct {
+	File    string           `json:"file"`
+	Header  histories.Header `json:"header"`
+	Results []scored         `json:"results"`
+	Verdict *checker.Verdict `json:"verdict"`
+}
+
+// scored is a finding held to what was expected of it.
+type scored struct {
+	Property string                `json:"property"`
+	Expected histories.Expectation `json:"expected"`
+	Observed checker.Observed      `json:"observed"`
+	Score    checker.Score         `json:"score"`
+}
+
+func (f checkFlags) check(w io.Writer, files []string) error {
+	out := []checked{}
+	found := console.Codes{}
+	for _, file := range files {
+		v, header, err := judge.File(file, judge.Options{FullOracle: f.oracle == "full"})
+		if err != nil {
+			return unreadable(err)
+		}
+		c := checked{file, header, score(v, header, f.all), v}
+		for _, s := range c.Results {
+			found[console.CodeOf(s.Score)] = true
+		}
+		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
+		if !f.asJSON {
+			c.print(w)
+		}
+		out = append(out, c)
+	}
+	if f.asJSON {
+		if err := console.JSON(w, out); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// unreadable returns the error of a history that cannot be read.
+func unreadable(err error) error {
+	hint := "docs/history-format.md describes the file"
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
+	}
+	return console.Usage(err, hint)
+}
+
+// exportHistory prints a history in another format; nothing else goes to the standard output.
+func exportHistory(cmd *cobra.Command, files []string, to string) error {
+	switch {
+	case to != "edn":
+		return console.Unknown("format", to, []string{"edn"})
+	case len(files) != 1:
+		return console.Usage(fmt.Errorf("--export takes one history, got %d", len(files)), "lockbench check --export edn history.jsonl.zst >history.edn")
+	}
+	warnings, err := edn.Export(cmd.OutOrStdout(), files[0])
+	if err != nil {
+		return unreadable(err)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
+	return nil
+}
+
+// score holds findings to the header's claims, or to everything.
+func score(v *checker.Verdict, h histories.Header, all bool) []scored {
+	var out []scored
+	for _, f := range v.Findings {
+		expected := h.Claim(f.Property).Expected
+		if all || h.Lock == "" {
+			expected = histories.Holds
+		}
+		out = append(out, scored{f.Property, expected, f.Observed, checker.ScoreOf(expected, f.Observed)})
+	}
+	return out
+}
+
+func (c checked) print(w io.Writer) {
+	fmt.Fprintf(w, "%s\n", c.File)
+	if c.Header.Lock != "" {
+		fmt.Fprintf(w, "  %s, workload %s, fault %s, %d clients in %d processes\n", c.Header.Lock, c.Header.Workload, c.Header.Fault, c.Header.Clients, c.Header.Processes)
+	}
+	n := c.Verdict.Counts
+	fmt.Fprintf(w, "  %d operations in %v: %d grants, %d refused, %d unknown, %d contended hand-offs\n",
+		n.Operations, c.Verdict.Until.Round(1000), n.Grants, n.Refused, n.Unknown, n.HandOffs)
+	o := c.Verdict.Oracle
+	fmt.Fprintf(w, "  Porcupine searched the same %s", format.Plural(o.Pairs, "hold"))
+	if o.Windows > 0 {
+		fmt.Fprintf(w, " in %s", format.Plural(o.Windows, "window"))
+	}
+	if o.Skipped > 0 {
+		fmt.Fprintf(w, " and skipped %d (--oracle full)", o.Skipped)
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, s := range c.Results {
+		f := c.Verdict.Findings[i]
+		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Score, cmp.Or(f.Why, f.Evidence))
+	}
+	tw.Flush()
+	for _, f := range c.Verdict.Findings {
+		if f.Witness != nil {
+			fmt.Fprintf(w, "  %s (%d times): %s\n", f.Property, f.Violations, f.Witness.Story)
+		}
+	}
+	for _, d := range c.Verdict.Oracle.Disagreements {
+		fmt.Fprintf(w, "  INTERNAL ERROR, please report it with this file: %s\n", d)
+	}
+	for _, warning := range c.Verdict.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,190 @@
+package choice
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lockbench/internal/cli/console"
+	"lockbench/internal/world/servers"
+)
+
+// HintOwn says how servers of a user's own are named.
+const HintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in " + servers.PasswordVariable +
+	", and in " + "LOCKBENCH_MYSQL_PASSWORD and its like for the others"
+
+// Servers holds the flags that say where locks run, and what they come to.
+type Servers struct {
+	Own
+	How    string // servers.Ways
+	Remote servers.Remote
+}
+
+// Five is how many servers a lock of the deployment five needs.
+const Five = 5
+
+// Define defines --servers and the flags of Own. what says what runs there, howMany how many servers --redis takes.
+func (s *Servers) Define(fl *pflag.FlagSet, what, howMany string) {
+	fl.StringVar(&s.How, "servers", servers.Auto, what+": "+strings.Join(servers.Ways(), ", "))
+	s.Own.Define(fl, howMany)
+}
+
+// Settle settles where the locks run: to name servers means those, for the stores of which some are named.
+func (s *Servers) Settle(cmd *cobra.Command) (err error) {
+	if s.Remote, err = s.Own.Remote(); err != nil {
+		return err
+	}
+	named := s.Remote.Named()
+	switch {
+	case !slices.Contains(servers.Ways(), s.How):
+		return console.Unknown("kind of servers", s.How, servers.Ways())
+	case named && !cmd.Flags().Changed("servers"):
+		s.How = servers.External
+	case named && s.How != servers.External:
+		return console.Usage(fmt.Errorf("%s names servers of your own, and --servers %s does not use them", strings.Join(s.given(), " and "), s.How), "leave out one of the two")
+	case !named && s.How == servers.External:
+		stores, _ := servers.Targets()
+		return console.Usage(fmt.Errorf("--servers external needs --redis, or one of --%s", strings.Join(stores, ", --")), HintOwn)
+	}
+	if given := len(s.Remote.Addresses); given != 0 && given != 1 && given != Five {
+		return console.Usage(fmt.Errorf("--redis names %d servers: want 1, or %d for the locks that need %d", given, Five, Five), HintOwn)
+	}
+	return nil
+}
+
+// Required returns an error if a missing store is one that the environment calls required: a test that cannot run where it
+// must run must not pass.
+func Required(missing []string) error {
+	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
+	for _, store := range missing {
+		if slices.Contains(asked, store) || slices.Contains(asked, servers.Product(store)) {
+			return console.Environment(fmt.Errorf("%s is missing, and LOCKBENCH_REQUIRE asks for it", store), servers.Provide(store))
+		}
+	}
+	return nil
+}
+
+// RunID returns a new name of a run. Servers may be shared, so no other run has it.
+func RunID() string {
+	random := make([]byte, 8)
+	rand.Read(random) // it never fails: the runtime ends the process instead
+	return fmt.Sprintf("%s-%d-%s", time.Now().UTC().Format("20060102150405"), os.Getpid(), hex.EncodeToString(random))
+}
+
+// Own holds the flags that name servers of the user's own.
+type Own struct {
+	caFile string
+	flags  []*addressFlag // Redis first, then one for each other store
+}
+
+// Define defines the flags.
+func (o *Own) Define(fl *pflag.FlagSet, howMany string) {
+	redis := &addressFlag{store: servers.Redis}
+	o.flags = []*addressFlag{redis}
+	fl.Var(redis, redis.store, "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
+		howMany+". Give the password in "+servers.PasswordVariable+"\n(and "+servers.UserVariable+
+		"), not here: other users of this machine can read command lines")
+	fl.StringVar(&o.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")
+	stores, like := servers.Targets()
+	for i, store := range stores {
+		f := &addressFlag{store: store}
+		o.flags = append(o.flags, f)
+		text := "the same for " + store + ": " + like[i]
+		if variable := servers.PasswordOf(store); variable != "" {
+			text += ";\nits password is given in " + variable
+		}
+		fl.Var(f, store, text)
+	}
+}
+
+// Remote returns the servers that the flags name.
+func (o *Own) Remote() (servers.Remote, error) {
+	var all servers.Remote
+	if o.caFile != "" && !slices.Contains(o.given(), "--"+servers.Redis) {
+		return all, console.Usage(errors.New("--redis-ca without --redis"), HintOwn)
+	}
+	for _, f := range o.flags {
+		if f.text == "" {
+			continue
+		}
+		r, err := f.parse(o.caFile, os.Getenv)
+		if err != nil {
+			return all, console.Usage(fmt.Errorf("--%s: %w", f.store, err), HintOwn)
+		}
+		if f.store == servers.Redis {
+			all = r
+		} else {
+			all.Targets = append(all.Targets, r.Targets...)
+		}
+	}
+	return all, nil
+}
+
+// given returns the flags that were given.
+func (o *Own) given() []string {
+	var given []string
+	for _, f := range o.flags {
+		if f.text != "" {
+			given = append(given, "--"+f.store)
+		}
+	}
+	return given
+}
+
+// Named reports whether any was given.
+func (o *Own) Named() bool { return len(o.given()) > 0 }
+
+// addressFlag is a flag that never tells its secrets. It takes whatever it is given, because the flag library quotes what a
+// flag refuses.
+type addressFlag struct{ store, text string }
+
+var _ pflag.Value = (*addressFlag)(nil)
+
+func (f *addressFlag) Set(text string) error { f.text = text; return nil }
+
+func (f *addressFlag) Type() string {
+	if f.store == servers.Redis {
+		return "URL[,URL...]"
+	}
+	return "URL"
+}
+
+// String is for help texts and the line that reproduces a run.
+func (f *addressFlag) String() string {
+	if f.text == "" {
+		return ""
+	}
+	r, err := f.parse("", func(string) string { return "" })
+	if err != nil {
+		return "***"
+	}
+	return Shown(r)
+}
+
+func (f *addressFlag) parse(caFile string, getenv func(string) string) (servers.Remote, error) {
+	if f.store == servers.Redis {
+		return servers.NewRemote(f.text, caFile, getenv)
+	}
+	t, err := servers.ParseTarget(f.store, f.text, getenv)
+	return servers.Remote{Targets: []servers.Target{t}}, err
+}
+
+// Shown returns addresses without their secrets.
+func Shown(r servers.Remote) string {
+	var texts []string
+	for _, a := range r.Addresses {
+		texts = append(texts, a.String())
+	}
+	for _, t := range r.Targets {
+		texts = append(texts, t.String())
+	}
+	return strings.Join(texts, ",")
+}

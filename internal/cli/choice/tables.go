@@ -1,0 +1,86 @@
+// Package choice turns names and addresses that a user gives into locks, workloads, faults and servers.
+package choice
+
+import (
+	"slices"
+
+	"lockbench/checker/properties"
+	"lockbench/impls"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/scenarios"
+	"lockbench/internal/measure/suites"
+	"lockbench/workloads"
+)
+
+// Table is a table of things that have names.
+type Table[T any] struct {
+	What     string // one of them
+	All      func() []T
+	Describe func(T) (name, doc string)
+}
+
+// The tables.
+var (
+	Locks      = Table[impls.Impl]{"lock", impls.All, describeLock}
+	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
+	Faults     = Table[faults.Fault]{"fault", faults.All, func(f faults.Fault) (string, string) { return f.Name, f.Doc }}
+	Properties = Table[properties.Property]{"property", properties.All, func(p properties.Property) (string, string) { return p.Name, p.Doc }}
+	Scenarios  = Table[scenarios.Scenario]{"scenario", scenarios.All, func(s scenarios.Scenario) (string, string) { return s.Name, s.Doc }}
+	Suites     = Table[suites.Suite]{"suite", suites.Shipped, func(s suites.Suite) (string, string) { return s.Name, s.Doc }}
+)
+
+func describeLock(l impls.Impl) (name, doc string) {
+	if l.Peer {
+		return l.Name, "peer: " + l.Doc
+	}
+	return l.Name, l.Doc
+}
+
+// Names returns the names, in the table's order.
+func (t Table[T]) Names() []string {
+	var names []string
+	t.Each(func(name, _ string) { names = append(names, name) })
+	return names
+}
+
+// Each calls visit for each entry.
+func (t Table[T]) Each(visit func(name, doc string)) {
+	for _, one := range t.All() {
+		visit(t.Describe(one))
+	}
+}
+
+// Choose returns the named entries, in the table's order; all of them if no name is given.
+func (t Table[T]) Choose(wanted ...string) ([]T, error) {
+	known := t.Names()
+	for _, w := range wanted {
+		if err := OneOf(t.What, w, known); err != nil {
+			return nil, err
+		}
+	}
+	var chosen []T
+	for i, one := range t.All() {
+		if len(wanted) == 0 || slices.Contains(wanted, known[i]) {
+			chosen = append(chosen, one)
+		}
+	}
+	return chosen, nil
+}
+
+// One returns the entry of a name.
+func (t Table[T]) One(name string) (one T, err error) {
+	chosen, err := t.Choose(name)
+	if err != nil {
+		return one, err
+	}
+	return chosen[0], nil
+}
+
+// OneOf returns an error if a name is not among those that are known.
+func OneOf(what, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return console.Unknown(what, name, known)
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/format"
+)
+
+// cleaner removes what runs left that were killed.
+type cleaner struct {
+	own       choice.Own
+	run       string
+	olderThan time.Duration
+	dryRun    bool
+
+	w     io.Writer
+	now   time.Time
+	found bool
+}
+
+func cleanCommand() *cobra.Command {
+	c := &cleaner{}
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove what killed runs left behind",
+		Long: `clean removes what a run could not remove because it was killed: with --redis and its like its keys on
+servers of your own, and on this machine temporary folders and containers whose process is gone.
+
+Every key of a run begins with lockbench:<run>: and nothing else is touched. A run that is younger than
+--older-than may still be going and is left, unless --run names it. A run still going that is older loses its
+keys: give a longer time where runs take that long.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.w, c.now = cmd.OutOrStdout(), time.Now()
+			return c.clean(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	c.own.Define(fl, "as many as there are")
+	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
+	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave what is younger")
+	fl.BoolVar(&c.dryRun, "dry-run", false, "only say what would be removed")
+	return cmd
+}
+
+func (c *cleaner) clean(ctx context.Context) error {
+	remote, err := c.own.Remote()
+	if err != nil {
+		return err
+	}
+	if err := c.check(remote); err != nil {
+		return err
+	}
+	errs := reachAll(ctx, remote)
+	for i, a := range remote.Addresses {
+		if errs[i] == nil {
+			runs, err := remote.Runs(ctx, a)
+			errs[i] = errors.Join(err, c.runs(a, runs, func(run string) error { _, err := remote.Remove(ctx, a, run); return err }))
+		}
+	}
+	for _, t := range remote.Targets {
+		var runs map[string]int
+		err := t.Reach(ctx)
+		if err == nil {
+			runs, err = t.Runs(ctx)
+		}
+		errs = append(errs, err, c.runs(t, runs, func(run string) error { return t.Remove(ctx, run) }))
+	}
+	if c.run == "" {
+		errs = append(errs, c.folders(), c.containers(ctx))
+	}
+	if ctx.Err() != nil {
+		return &console.Exit{Code: console.ExitInterrupted}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return console.Environment(err, "what stands above was done; clean may be called again")
+	}
+	if !c.found {
+		fmt.Fprintln(c.w, "nothing was left behind")
+	}
+	return nil
+}
+
+func (c *cleaner) check(remote servers.Remote) error {
+	_, isRun := servers.RunBegan(c.run)
+	switch {
+	case c.olderThan < 0:
+		return console.Usage(fmt.Errorf("--older-than %v: want no negative time", c.olderThan), "see lockbench clean --help")
+	case c.run != "" && !remote.Named():
+		return console.Usage(errors.New("--run needs --redis, or servers of another store: a run is known by its keys"), choice.HintOwn)
+	case c.run != "" && !isRun:
+		return console.Usage(fmt.Errorf("--run %q is not the id of a run", c.run), "lockbench clean --dry-run lists them")
+	}
+	return nil
+}
+
+// reachAll asks all servers at once, so that those that are not there are found out soon.
+func reachAll(ctx context.Context, remote servers.Remote) []error {
+	errs := make([]error, len(remote.Addresses))
+	var all sync.WaitGroup
+	for i, a := range remote.Addresses {
+		all.Go(func() { errs[i] = remote.Reach(ctx, a) })
+	}
+	all.Wait()
+	return errs
+}
+
+// runs cleans what runs left in one place.
+func (c *cleaner) runs(where fmt.Stringer, runs map[string]int, remove func(run string) error) error {
+	for _, run := range slices.Sorted(maps.Keys(runs)) {
+		if c.run != "" && run != c.run {
+			continue
+		}
+		began, _ := servers.RunBegan(run)
+		what := fmt.Sprintf("%s  run %s  %s", where, run, format.Plural(runs[run], "key"))
+		if err := c.remove(what, began, func() error { return remove(run) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders cleans this machine.
+func (c *cleaner) folders() error {
+	all, err := children.Leftovers()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range all {
+		errs = append(errs, c.remove(fmt.Sprintf("%s  of process %d, which is gone", l.Dir, l.Owner), l.Since, l.Remove))
+	}
+	return errors.Join(errs...)
+}
+
+// containers removes those whose process is gone.
+func (c *cleaner) containers(ctx context.Context) error {
+	all, err := servers.Containers(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range all {
+		if children.Gone(l.Owner) {
+			what := fmt.Sprintf("container %.12s  of process %d, which is gone", l.ID, l.Owner)
+			errs = append(errs, c.remove(what, l.Since, func() error { return l.Remove(ctx) }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes one thing, unless it is young or this is a rehearsal, and prints what it did. Of a run that was named all
+// goes.
+func (c *cleaner) remove(what string, since time.Time, act func() error) error {
+	c.found = true
+	age := c.now.Sub(since)
+	did := "removed"
+	switch {
+	case age < c.olderThan && c.run == "":
+		did = fmt.Sprintf("left: younger than %v", c.olderThan)
+	case c.dryRun:
+		did = "would be removed"
+	default:
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(c.w, "%s  %s old  %s\n", what, age.Round(time.Second), did)
+	return err
+}

@@ -1,0 +1,58 @@
+package console
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// TestNewFolder: runs that begin at the same moment have folders of their own.
+func TestNewFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var all sync.WaitGroup
+	dirs := make([]string, 20)
+	for i := range dirs {
+		all.Go(func() {
+			var err error
+			if dirs[i], err = newFolder("now"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(dirs)
+	if len(slices.Compact(dirs)) != 20 {
+		t.Errorf("two runs share a folder: %v", dirs)
+	}
+}
+
+func TestGravestCodeWins(t *testing.T) {
+	for _, c := range []struct {
+		found Codes
+		want  int
+	}{
+		{Codes{ExitBroken: true, ExitMissed: true}, ExitBroken}, {Codes{ExitUndecided: true, ExitMissed: true}, ExitMissed},
+		{Codes{ExitInterrupted: true, ExitInternal: true}, ExitInterrupted}, {Codes{ExitInternal: true, ExitBroken: true}, ExitInternal},
+	} {
+		var e *Exit
+		if err := c.found.Err(); !errors.As(err, &e) || e.Code != c.want {
+			t.Errorf("%v: %v, want %d", c.found, err, c.want)
+		}
+	}
+	if err := (Codes{0: true}).Err(); err != nil {
+		t.Errorf("nothing found: %v", err)
+	}
+}
+
+func TestScrub(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":                         "plain",
+		"dial redis://u:p@ss w@h:1: no": "dial redis://***@h:1: no",
+		"see https://example.com":       "see https://example.com",
+	} {
+		if got := Scrub(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

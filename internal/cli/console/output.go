@@ -1,0 +1,94 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// JSON prints a value, indented.
+func JSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Reproduce returns the line that does the same again: every flag that was set, and the seed.
+func Reproduce(cmd *cobra.Command) string {
+	line := "go run ./cmd/lockbench " + cmd.Name()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && f.Name != "out" && f.Name != "json" && f.Name != "help" || f.Name == "seed" {
+			line += fmt.Sprintf(" --%s=%s", f.Name, strings.Trim(f.Value.String(), "[]"))
+		}
+	})
+	return line
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Live shows progress: on a terminal a line that changes, and lines that stay above it.
+type Live struct {
+	Terminal bool
+
+	w     io.Writer
+	mu    sync.Mutex // guards w
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+const clearLine = "\r\x1b[K"
+
+// NewLive begins to show what line returns, if w is a terminal. It must be closed.
+func NewLive(w io.Writer, line func() string) *Live {
+	l := &Live{Terminal: IsTerminal(w), w: w, stop: make(chan struct{})}
+	if l.Terminal {
+		l.ended.Go(func() { l.show(line) })
+	}
+	return l
+}
+
+func (l *Live) show(line func() string) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text := line()
+		l.mu.Lock()
+		fmt.Fprint(l.w, clearLine+text)
+		l.mu.Unlock()
+		select {
+		case <-tick.C:
+		case <-l.stop:
+			fmt.Fprint(l.w, clearLine)
+			return
+		}
+	}
+}
+
+// Print prints a line that stays.
+func (l *Live) Print(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Terminal {
+		line = clearLine + line
+	}
+	fmt.Fprintln(l.w, line)
+}
+
+// Close ends the line that changes.
+func (l *Live) Close() {
+	close(l.stop)
+	l.ended.Wait()
+}

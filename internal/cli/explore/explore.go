@@ -1,0 +1,211 @@
+// Package explore has the verbs of virtual time: explore, which searches for what breaks a lock, and replay, which runs a case
+// again.
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/impls"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/simulate/sim"
+)
+
+// flags holds what explore was asked to do.
+type flags struct {
+	locks, faults []string
+	seeds, seed   uint64
+	time          time.Duration
+	jobs, stories int
+	out           string
+	asJSON        bool
+
+	emitTest, emitHistory string
+}
+
+// Command returns the verb explore.
+func Command() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "explore",
+		Short: "Search for what breaks a lock, in virtual time, and tell it as a story",
+		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, and tries plans of
+faults by the thousand: one for each seed. What violates a property is made as small as it can be, told as a story with
+a picture, and kept as a file that lockbench replay runs again, in simulation or on real servers.
+
+What is found is found in simulation. It depends on the seeds alone: the same seed gives the same, on as many cores
+as there are. With no flags it takes about half a minute.
+
+A lock is explored on its usual deployment, and on the others that it is at home on; lock@deployment names one.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			x, err := f.plan(cmd)
+			if err != nil {
+				return err
+			}
+			return x.run(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringSliceVar(&f.locks, "locks", nil, "locks to explore (all that can be), such as redlock or redlock@five-delayed")
+	fl.StringSliceVar(&f.faults, "faults", nil, "what may go wrong (anything): "+strings.Join(explore.StepNames(), ", "))
+	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as there is time for)")
+	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, if --seeds does not say how much")
+	fl.Uint64Var(&f.seed, "seed", 0, "try this seed alone; with --seeds, the first of them")
+	fl.IntVar(&f.stories, "stories", 0, "stories to tell of each lock at most (1; 4 of up to four locks)")
+	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
+	fl.StringVar(&f.out, "out", "", "folder for the stories (runs/<time>-explore)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each story")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each story, as a file of the corpus")
+	fl.BoolVar(&f.asJSON, "json", false, "print what was found as JSON; it is the same for the same seeds")
+	return cmd
+}
+
+// exploration is about to start.
+type exploration struct {
+	*flags
+	stdout, stderr io.Writer
+	campaign       explore.Campaign
+	refused        []string // locks that cannot be explored, and why
+	dir            string
+}
+
+func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
+	seeded := cmd.Flags().Changed("seed")
+	what, hint := "", "see lockbench explore --help"
+	switch {
+	case f.jobs < 0 || f.jobs > 64:
+		what = "--jobs: want 1 to 64, or 0 for one per core"
+	case f.stories < 0 || f.stories > 16:
+		what = "--stories: want 1 to 16"
+	case f.seeds > 10_000_000:
+		what = fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)
+	case f.time < time.Second:
+		what = fmt.Sprintf("--for %v: want at least 1s", f.time)
+	case cmd.Flags().Changed("for") && (f.seeds > 0 || seeded):
+		what, hint = "--for is for where neither --seeds nor --seed says how much", "leave out one of them"
+	}
+	if what != "" {
+		return nil, console.Usage(errors.New(what), hint)
+	}
+	if seeded && f.seeds == 0 {
+		f.seeds = 1
+	}
+	for _, name := range f.faults {
+		if err := choice.OneOf("fault of exploring", name, explore.StepNames()); err != nil {
+			return nil, err
+		}
+	}
+	x := &exploration{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	subjects, err := x.subjects()
+	if err != nil {
+		return nil, err
+	}
+	if f.stories == 0 {
+		if f.stories = 4; len(subjects) > 4 {
+			f.stories = 1
+		}
+	}
+	if f.jobs == 0 {
+		f.jobs = runtime.NumCPU()
+	}
+	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Stories: f.stories}
+	return x, nil
+}
+
+// subjects are the locks that were named, or all that can be explored.
+func (x *exploration) subjects() ([]explore.Subject, error) {
+	names := x.locks
+	if len(names) == 0 {
+		for _, l := range impls.OnRedis() {
+			if l.Store != "" && !l.Peer {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	var all []explore.Subject
+	for _, name := range names {
+		lock, deployment, _ := strings.Cut(name, "@")
+		if _, err := choice.Locks.One(lock); err != nil {
+			return nil, err
+		}
+		s := explore.Subject{Lock: lock, Deployment: deployment, Faults: x.faults}
+		switch err := s.Refused(); {
+		case err == nil:
+			all = append(all, s)
+		case len(x.locks) > 0:
+			return nil, console.Usage(err, "lockbench run --faults shows it on real servers")
+		default:
+			x.refused = append(x.refused, fmt.Sprintf("%s is left out: %v", lock, err))
+		}
+	}
+	return all, nil
+}
+
+// run explores, prints what was found, and returns the exit code as an error.
+func (x *exploration) run(ctx context.Context) error {
+	if err := sim.Supported(); err != nil {
+		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
+	}
+	var err error
+	if x.dir, err = console.Folder(x.out, "explore", ""); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	var pool *explore.Pool
+	if err == nil {
+		pool, err = explore.NewPool([]string{self, "explorer"}, x.jobs)
+	}
+	if err != nil {
+		return console.Environment(err, "exploring processes are this program again")
+	}
+	defer pool.Close()
+	for _, why := range x.refused {
+		fmt.Fprintln(x.stderr, "note:", why)
+	}
+	show := newProgress(x.stderr)
+	x.campaign.Progress = show.take
+	result, err := x.campaign.Run(ctx, pool)
+	show.Close()
+	if err != nil && ctx.Err() == nil {
+		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "what it was asked is above; lockbench explore --locks L --seed N tries one seed alone"}
+	}
+	return x.report(ctx, result)
+}
+
+// report writes the folder and prints.
+func (x *exploration) report(ctx context.Context, result *explore.Result) error {
+	err := x.keep(result)
+	if err != nil {
+		return console.Environment(err, "choose another folder with --out")
+	}
+	if x.asJSON {
+		err = json.NewEncoder(x.stdout).Encode(result)
+	} else {
+		err = printExplored(x.stdout, result, x.dir)
+	}
+	if err != nil {
+		return console.Environment(err, "standard output cannot be written to")
+	}
+	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
+	for _, l := range result.Locks {
+		for _, p := range l.Properties {
+			found[console.ExitBroken] = found[console.ExitBroken] || p.Broken > 0
+		}
+		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
+		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not told
+	}
+	return found.Err()
+}

@@ -1,0 +1,274 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"lockbench/internal/cli/console"
+	"lockbench/internal/simulate/explore"
+	"lockbench/reports/format"
+	"lockbench/reports/run"
+)
+
+// progress shows how far an exploration is: a line that changes on a terminal, a line now and then elsewhere.
+type progress struct {
+	*console.Live
+	start time.Time
+
+	mu    sync.Mutex
+	now   string
+	shown time.Time
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{start: time.Now(), shown: time.Now()}
+	p.Live = console.NewLive(w, p.line)
+	return p
+}
+
+func (p *progress) line() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+func (p *progress) take(n explore.Progress) {
+	const between = 5 * time.Second // two lines that stay
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(), format.Count(n.Violating), time.Since(p.start).Seconds())
+	if n.Telling != "" {
+		p.now += "; making small what was found of " + n.Telling
+	}
+	if !p.Terminal && time.Since(p.shown) >= between {
+		p.shown = time.Now()
+		p.Print(p.now)
+	}
+}
+
+// keep writes the folder: a case and a picture for each story, and all that was found.
+func (x *exploration) keep(result *explore.Result) error {
+	for _, l := range result.Locks {
+		for i := range l.Stories {
+			if err := x.keepStory(storyFile(x.dir, l, i), &l.Stories[i]); err != nil {
+				return err
+			}
+		}
+	}
+	var told strings.Builder
+	if err := printExplored(&told, result, x.dir); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(result, "", " ")
+	if err != nil {
+		return err
+	}
+	return cmp.Or(os.WriteFile(filepath.Join(x.dir, "explored.json"), append(text, '\n'), 0o644),
+		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
+}
+
+// storyFile returns what the nth story of a lock is kept as, without the ending.
+func storyFile(dir string, l *explore.LockResult, n int) string {
+	name := l.Stories[n].Case.Lock + "-" + l.Stories[n].Property
+	if slices.ContainsFunc(l.Stories[:n], func(before explore.Story) bool { return before.Property == l.Stories[n].Property }) {
+		name += fmt.Sprintf("-%d", n+1)
+	}
+	return filepath.Join(dir, name)
+}
+
+// keepStory writes a story as a case and a picture; and as a test and a history, if that was asked for.
+func (x *exploration) keepStory(path string, s *explore.Story) error {
+	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
+		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
+	if err := explore.WriteFile(path+".json", file); err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if err := run.WriteLanes(&svg, s.Property, &s.Witness, s.Faults); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".svg", svg.Bytes(), 0o644); err != nil {
+		return err
+	}
+	if x.emitTest != "" {
+		path := filepath.Join(x.emitTest, strings.ReplaceAll(filepath.Base(path), "-", "_")+"_test.go")
+		if err := emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) }); err != nil {
+			return err
+		}
+	}
+	if x.emitHistory != "" && s.History != nil {
+		text := s.History.Text
+		path := filepath.Join(x.emitHistory, s.History.Name)
+		if err := emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			return err
+		}
+	}
+	s.History = nil // it was kept, if it was asked for
+	return nil
+}
+
+// printExplored prints what was found: the stories first, then the counts.
+func printExplored(w io.Writer, result *explore.Result, dir string) error {
+	out := bufio.NewWriter(w)
+	for _, l := range result.Locks {
+		for i, s := range l.Stories {
+			printStory(out, s, storyFile(dir, l, i)+".json")
+		}
+	}
+	printRates(out, result)
+	printStrategies(out, result)
+	printMet(out, result)
+	printTotals(out, result)
+	return out.Flush()
+}
+
+func printStory(w io.Writer, s explore.Story, file string) {
+	claim := ""
+	if s.Broken {
+		claim = "  BROKEN: the lock claims that it does not"
+	}
+	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, claim)
+	size := func(s explore.Size) string {
+		return format.Plural(s.Faults, "fault") + " and " + format.Plural(s.Operations, "operation")
+	}
+	fmt.Fprintf(w, "  seed %d, %s: %s, made small from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
+	if s.CutOff {
+		fmt.Fprintln(w, "  time was up: it may be smaller still")
+	}
+	for i, sentence := range s.Told {
+		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
+	}
+	picture := strings.ReplaceAll(strings.TrimRight(s.Picture, "\n"), "\n", "\n  ")
+	fmt.Fprintf(w, "\n  %s\n\n  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", picture, file, file)
+}
+
+// table prints rows, and a blank line below them.
+func table(w io.Writer, align uint, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', align)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	t.Flush()
+	fmt.Fprintln(w)
+}
+
+// printRates prints a line for each lock and property that was violated, or claimed.
+func printRates(w io.Writer, result *explore.Result) {
+	rows := [][]string{{"lock", "property", "violated, of seeds judged", "first seed", "under what the lock claims to survive"}}
+	for _, l := range result.Locks {
+		for _, p := range l.Properties {
+			if p.Violated == 0 && p.Claimed == 0 {
+				continue
+			}
+			first, claimed := format.None, format.None
+			if p.Violated > 0 {
+				first = fmt.Sprint(p.First)
+			}
+			if p.Claimed > 0 {
+				claimed = run.Rate(p.Broken, p.Claimed)
+			}
+			if p.Broken > 0 {
+				claimed += fmt.Sprintf("  BROKEN, first in seed %d", p.FirstBroken)
+			}
+			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, claimed})
+		}
+	}
+	table(w, 0, rows)
+}
+
+func subjectName(l *explore.LockResult) string {
+	if l.Deployment != "" {
+		return l.Lock + "@" + l.Deployment
+	}
+	return l.Lock
+}
+
+// printStrategies prints which strategy found what after how many of its seeds.
+func printStrategies(w io.Writer, result *explore.Result) {
+	rows := [][]string{{"violations found by"}}
+	for _, s := range explore.Strategies() {
+		rows[0] = append(rows[0], s.Name)
+	}
+	for _, l := range result.Locks {
+		row := []string{subjectName(l)}
+		for _, name := range rows[0][1:] {
+			i := slices.IndexFunc(l.Strategies, func(r *explore.StrategyResult) bool { return r.Strategy == name })
+			cell := format.None
+			if i >= 0 {
+				cell = fmt.Sprintf("%d of %d", l.Strategies[i].Violating, l.Strategies[i].Seeds)
+				if l.Strategies[i].Violating > 0 {
+					cell += fmt.Sprintf(", first after %d", l.Strategies[i].After)
+				}
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	table(w, 0, rows)
+}
+
+// printMet prints how often each fault met what: of one lock, or of all together.
+func printMet(w io.Writer, result *explore.Result) {
+	met := map[string]map[string]int{}
+	for _, l := range result.Locks {
+		for fault, states := range l.Met {
+			if met[fault] == nil {
+				met[fault] = map[string]int{}
+			}
+			for state, n := range states {
+				met[fault][state] += n
+			}
+		}
+	}
+	if len(met) == 0 {
+		return
+	}
+	rows := [][]string{append(append([]string{"what faults met"}, explore.States()...), "")}
+	for _, fault := range slices.Sorted(maps.Keys(met)) {
+		row := []string{fault}
+		for _, state := range explore.States() {
+			row = append(row, format.Count(met[fault][state]))
+		}
+		rows = append(rows, append(row, ""))
+	}
+	table(w, tabwriter.AlignRight, rows)
+}
+
+// printTotals is what it all weighs, and what could not be told.
+func printTotals(w io.Writer, result *explore.Result) {
+	seeds, stories, broken := 0, 0, 0
+	var virtual, clients time.Duration
+	for _, l := range result.Locks {
+		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Stories), virtual+l.Virtual, clients+l.ClientTime
+		for _, p := range l.Properties {
+			broken += p.Broken
+		}
+		for _, f := range l.Failed {
+			fmt.Fprintf(w, "NO VERDICT: %s, seed %d: %s\n", subjectName(l), f.Seed, f.Failed)
+		}
+		for _, d := range l.Disagreements {
+			fmt.Fprintf(w, "MONITOR AND ORACLE DIFFER: %s: %s\n", subjectName(l), d)
+		}
+		for _, seed := range l.Nondeterministic {
+			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; nothing is told of it\n", subjectName(l), seed)
+		}
+	}
+	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s told, all of them seen in simulation", format.Plural(seeds, "seed"),
+		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(stories, "violation"))
+	if broken == 0 {
+		fmt.Fprint(w, "; no claim was broken")
+	}
+	fmt.Fprintln(w, ".")
+}

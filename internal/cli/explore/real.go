@@ -1,0 +1,133 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/checker"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/format"
+)
+
+// onServers is what came of a case on real processes and servers.
+type onServers struct {
+	Server  string `json:"server,omitempty"` // product, version and how
+	Shows   bool   `json:"shows"`
+	Trials  int    `json:"trials"`            // that counted; the last is the one in which it showed
+	Of      int    `json:"of"`                // how many there were to be
+	Missed  int    `json:"missed,omitempty"`  // of those that counted: not all of the plan came about
+	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, where it did not show
+	Story   string `json:"story,omitempty"`   // of the trial in which it showed
+	History string `json:"history,omitempty"` // of that trial
+	Folder  string `json:"folder,omitempty"`  // of all trials
+
+	disagree bool // the judge and its oracle, in one of them
+}
+
+const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
+
+// realCell is a case as a cell of real processes and servers.
+func realCell(c explore.Case) (trial.Cell, error) {
+	lock, err := choice.Locks.One(c.Lock)
+	if err != nil {
+		return trial.Cell{}, err
+	}
+	load, err := choice.Workloads.One(c.Workload)
+	if err != nil {
+		return trial.Cell{}, err
+	}
+	cell, err := trial.Planned(explore.Fault, lock, c.Deployment, load, c.Params, c.Plan)
+	if err != nil {
+		return cell, console.Usage(err, "leave out --servers to run it in simulation only")
+	}
+	if _, left := trial.Fitting([]trial.Cell{cell}, servers.Local, servers.Remote{}); len(left) > 0 {
+		return cell, console.Environment(errors.New(left[0]), hintServers)
+	}
+	return cell, nil
+}
+
+// onServers tries a case until it shows. What is said is true of what was tried, whatever else went wrong.
+func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore.File) (*onServers, error) {
+	onAllProcessors()
+	said := &onServers{Of: f.attempts}
+	dir, err := console.Folder(f.out, "replay", "")
+	if err != nil {
+		return said, err
+	}
+	own, err := trial.OwnWorker()
+	if err != nil {
+		return said, console.Environment(err, "clients in processes of their own need to find this program")
+	}
+	setting := trial.Setting{Run: choice.RunID(), Servers: servers.Local, Params: kept.Params, LockParams: kept.LockParams, Worker: own, Trials: f.attempts}
+	said.Folder = filepath.Join(dir, filepath.FromSlash(cell.Dir()))
+	stderr := cmd.ErrOrStderr()
+	for n := range f.attempts {
+		fmt.Fprintf(stderr, "trial %d of %d on real servers\n", n+1, f.attempts)
+		out, err := setting.Try(cmd.Context(), cell, said.Folder, n, new(atomic.Int64))
+		switch {
+		case cmd.Context().Err() != nil:
+			said.GaveUp = "it was interrupted"
+			return said, nil
+		case errors.Is(err, trial.ErrVoid):
+			said.GaveUp = console.Scrub(err.Error())
+			return said, nil
+		case err != nil:
+			said.GaveUp = console.Scrub(err.Error())
+			return said, console.Environment(err, hintServers)
+		}
+		said.take(stderr, out, kept.Property)
+		if said.Shows {
+			break
+		}
+	}
+	return said, nil
+}
+
+// take takes in a trial that counts.
+func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
+	s.Trials++
+	s.Server = out.Server
+	if out.Missed != "" {
+		s.Missed++
+		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", console.Scrub(out.Missed))
+	}
+	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
+	i := slices.IndexFunc(out.Verdict.Findings, func(f checker.Finding) bool { return f.Property == property && f.Observed == checker.Violated })
+	if i < 0 {
+		fmt.Fprintf(stderr, "  %s is not violated in %s\n", property, format.Plural(out.Verdict.Counts.Grants, "grant"))
+		return
+	}
+	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
+	if w := out.Verdict.Findings[i].Witness; w != nil {
+		s.Story = w.Story
+	}
+}
+
+func (s *onServers) print(w io.Writer, property string) {
+	on := "on real servers"
+	if s.Server != "" {
+		on = "on " + s.Server
+	}
+	switch {
+	case s.Shows:
+		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Story, s.History)
+	case s.GaveUp != "":
+		fmt.Fprintf(w, "%s: %s not seen to be violated in %s, and no more were made: %s\n", on, property, format.Plural(s.Trials, "trial"), s.GaveUp)
+	default:
+		fmt.Fprintf(w, "%s: %s not seen to be violated in %s\n", on, property, format.Plural(s.Trials, "trial"))
+		if s.Missed > 0 {
+			fmt.Fprintf(w, "  in %d of them not all of the plan came about\n", s.Missed)
+		}
+		fmt.Fprintf(w, "  histories: %s\n", s.Folder)
+	}
+}

@@ -1,0 +1,283 @@
+package explore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/suggest"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/format"
+)
+
+// replayFlags are what replay was asked to do.
+type replayFlags struct {
+	servers, out          string
+	attempts              int
+	scale                 float64
+	asJSON                bool
+	emitTest, emitHistory string
+}
+
+// ReplayCommand returns the verb replay.
+func ReplayCommand() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a case again, in simulation and on real servers",
+		Long: `replay runs a case, a file that says which lock, what its clients do and what goes wrong meanwhile, again in virtual
+time, tells what happened, and says whether the property is violated as the file has it.
+
+With --servers local the same is then done with real processes and Redis servers, in real time, until it shows: only
+what was seen there is a fact about the lock. The histories are kept.
+
+Exit codes: 0 it showed, everywhere it was asked to; 1 it did not show in simulation; 2 usage, or a file that is no
+case; 3 it was not seen on real servers; 4 there are none, or they failed; 130 interrupted.
+
+docs/case.schema.json has the shape of the file.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return console.Usage(fmt.Errorf("replay needs one case, got %s", format.Plural(len(args), "argument")), "lockbench replay case.json")
+			}
+			return f.replay(cmd, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.servers, "servers", "", "where it is run besides in simulation: local, for real Redis servers")
+	fl.IntVar(&f.attempts, "attempts", 5, "trials on real servers, each with a seed of its own, until it shows")
+	fl.Float64Var(&f.scale, "scale", 1, "how much longer every time is on real servers")
+	fl.StringVar(&f.out, "out", "", "folder for the histories of real trials (runs/<time>-replay)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "file for a Go test of this module that runs the case")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "file or folder for the history recorded in simulation")
+	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// check finds out what is wrong with the flags.
+func (f replayFlags) check(cmd *cobra.Command) error {
+	const hint = "see lockbench replay --help"
+	switch {
+	case f.servers != "" && f.servers != servers.Local:
+		return console.Unknown("kind of servers", f.servers, []string{servers.Local})
+	case f.attempts < 1 || f.attempts > 1000:
+		return console.Usage(errors.New("--attempts: want 1 to 1000"), hint)
+	case f.scale < 0.1 || f.scale > 100:
+		return console.Usage(errors.New("--scale: want 0.1 to 100"), hint)
+	}
+	for _, name := range []string{"attempts", "scale", "out"} {
+		if f.servers == "" && cmd.Flags().Changed(name) {
+			return console.Usage(fmt.Errorf("--%s is for real servers", name), "add --servers local")
+		}
+	}
+	return nil
+}
+
+// replayed is what is said of a case.
+type replayed struct {
+	File       string     `json:"file"`
+	Lock       string     `json:"lock"`
+	Deployment string     `json:"deployment"`
+	Workload   string     `json:"workload"`
+	Property   string     `json:"property"`
+	Simulation simulated  `json:"simulation"`
+	Servers    *onServers `json:"servers,omitempty"`
+
+	picture string
+}
+
+// simulated is what came of a case in virtual time.
+type simulated struct {
+	Shows    bool     `json:"shows"`
+	Violated []string `json:"violated"`
+	Digest   string   `json:"digest"`
+	AsFound  bool     `json:"digest_as_found"`
+	Story    []string `json:"story,omitempty"`
+	Void     string   `json:"void,omitempty"` // what did not come about
+
+	disagree bool // the judge and its oracle
+}
+
+func (f replayFlags) replay(cmd *cobra.Command, path string) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	kept, err := explore.ReadFile(path)
+	if err != nil {
+		return badCase(err)
+	}
+	var cell trial.Cell
+	if f.servers != "" {
+		if cell, err = realCell(kept.Case.Scaled(f.scale)); err != nil {
+			return err
+		}
+	}
+	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if done, err := onOneProcessor(cmd.Context(), stdout, stderr); done {
+		return err
+	}
+	run, err := kept.Run()
+	if err != nil {
+		return console.Environment(fmt.Errorf("%s cannot be run in virtual time: %w", path, err), "it may be of another build of lockbench")
+	}
+	again, err := run.Rejudge()
+	if err != nil {
+		return console.Environment(fmt.Errorf("what %s records cannot be judged: %w", path, err), "it may be of another build of lockbench")
+	}
+	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
+		Simulation: simulate(run, kept)}
+	said.Simulation.disagree = len(again.Oracle.Disagreements) > 0
+	said.picture = run.Example(kept.Property).Timeline(width(stdout))
+	if !f.asJSON {
+		said.print(stdout, kept)
+	}
+	if err := f.emit(stderr, run, kept, said.Simulation.Shows); err != nil {
+		return err
+	}
+	var failed error
+	if f.servers != "" && cmd.Context().Err() == nil {
+		said.Servers, failed = f.onServers(cmd, cell, kept)
+		if !f.asJSON {
+			said.Servers.print(stdout, kept.Property)
+		}
+	}
+	if f.asJSON {
+		if err := console.JSON(stdout, said); err != nil {
+			return err
+		}
+	}
+	found := said.codes()
+	found[console.ExitInterrupted] = cmd.Context().Err() != nil
+	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
+		return failed
+	}
+	return found.Err()
+}
+
+// codes are the exit codes that apply to what was seen.
+func (r replayed) codes() console.Codes {
+	c := console.Codes{console.ExitBroken: !r.Simulation.Shows, console.ExitInternal: r.Simulation.disagree}
+	if s := r.Servers; s != nil {
+		c[console.ExitUndecided] = !s.Shows
+		c[console.ExitInternal] = c[console.ExitInternal] || s.disagree
+	}
+	return c
+}
+
+// simulate is what came of a run, against what its file says.
+func simulate(run *explore.Run, kept explore.File) simulated {
+	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
+		AsFound: run.Digest == kept.Digest, Story: run.Example(kept.Property).Events(), Void: run.Void}
+}
+
+// badCase is the error of a file that cannot be used.
+func badCase(err error) error {
+	hint := "docs/case.schema.json has the shape of a case"
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "a case is what lockbench explore keeps of what it found"
+	}
+	var u *explore.Unknown
+	if errors.As(err, &u) {
+		if near, ok := suggest.Nearest(u.Name, u.Known); ok {
+			hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+		}
+	}
+	return console.Usage(err, hint)
+}
+
+// emit writes what was asked for. What does not show is not worth keeping.
+func (f replayFlags) emit(stderr io.Writer, run *explore.Run, kept explore.File, shows bool) error {
+	if f.emitTest == "" && f.emitHistory == "" {
+		return nil
+	}
+	if !shows {
+		fmt.Fprintln(stderr, "nothing is emitted: the case did not show again")
+		return nil
+	}
+	if f.emitTest != "" {
+		if err := emitTo(stderr, f.emitTest, func(w io.Writer) error { return explore.EmitTest(w, kept) }); err != nil {
+			return err
+		}
+	}
+	if f.emitHistory == "" {
+		return nil
+	}
+	path := f.emitHistory
+	if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
+		path = filepath.Join(path, explore.HistoryName(run))
+	}
+	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitHistory(w, run) })
+}
+
+func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		var file *os.File
+		if file, err = os.Create(path); err == nil {
+			err = errors.Join(write(file), file.Close())
+		}
+	}
+	if err != nil {
+		return console.Environment(err, "what is emitted needs a place that can be written to")
+	}
+	fmt.Fprintf(stderr, "written: %s\n", path)
+	return nil
+}
+
+// print tells what happened in virtual time.
+func (r replayed) print(w io.Writer, kept explore.File) {
+	fmt.Fprintf(w, "%s: %s on %s, workload %s, about %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
+	if kept.Found != "" {
+		fmt.Fprintf(w, "%s\n", kept.Found)
+	}
+	s := r.Simulation
+	if len(s.Story) > 0 {
+		fmt.Fprint(w, "\nin simulation:\n")
+		for _, line := range s.Story {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	if r.picture != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimRight(r.picture, "\n"))
+	}
+	fmt.Fprintf(w, "\nin simulation: %s\n", s.outcome(r.Property, kept.Digest))
+	if s.Void != "" {
+		fmt.Fprintf(w, "  not all of the plan came about: %s\n", s.Void)
+	}
+}
+
+func (s simulated) outcome(property, digest string) string {
+	switch {
+	case !s.Shows:
+		return fmt.Sprintf("does not show again: %s is not violated (violated: %s)", property, cmp.Or(strings.Join(s.Violated, ", "), "nothing"))
+	case digest == "":
+		return fmt.Sprintf("shows: %s violated, digest %s", property, s.Digest)
+	case s.AsFound:
+		return fmt.Sprintf("shows again: %s violated, digest as found", property)
+	}
+	return fmt.Sprintf("shows again: %s violated, and the digest is %s where it was %s: another build found it, or something in it is left to chance", property, s.Digest, digest)
+}
+
+// width is how wide a picture may be.
+func width(w io.Writer) int {
+	const usual = 100
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return usual
+}

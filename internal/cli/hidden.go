@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/impls"
+	"lockbench/impls/worker"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/shop"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/servers"
+)
+
+// Some verbs are a process that lockbench starts: it reads from standard input what it is to do.
+
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Be one process of clients, for another lockbench: JSON lines on standard input and output",
+		Long: `worker runs a lock of the table as a program that speaks the worker protocol, so that something can happen
+to its process. lockbench run starts it where a fault needs one; docs/worker-protocol.md describes the lines.`,
+		Args: console.NoArguments,
+		RunE: serving("a worker is started by lockbench", "see docs/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
+			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
+		}),
+	}
+}
+
+func shopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "shop",
+		Short:  "Be one process of a shop, for another lockbench",
+		Long:   "shop is an order service over HTTP, as the workload flash-sale has several of. lockbench run starts it; docs/flash-sale.md describes what it does.",
+		Hidden: true,
+		Args:   console.NoArguments,
+		RunE: serving("a shop is started by lockbench", "try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error {
+			return shop.Serve(in, out, openLock)
+		}),
+	}
+}
+
+func explorerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "explorer",
+		Short:  "Be one process of an exploration",
+		Hidden: true,
+		Args:   console.NoArguments,
+		RunE: serving("an explorer is started by lockbench explore", "try lockbench explore", func(in io.Reader, out io.Writer) error {
+			debug.SetGCPercent(400) // it makes little, and drops all of it soon
+			return explore.Serve(in, out, func() { os.Exit(0) })
+		}),
+	}
+}
+
+// serving returns what runs a process that serves, unless a person sits at its standard input.
+func serving(what, hint string, serve func(io.Reader, io.Writer) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if console.IsTerminal(cmd.InOrStdin()) {
+			return console.Usage(errors.New(what+", which writes to its standard input"), hint)
+		}
+		signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it
+		if err := serve(cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
+			return console.Environment(err, "what it was told is on its standard input")
+		}
+		return nil
+	}
+}
+
+// storeCommand is a server that is a Go module, in a process of its own.
+func storeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                servers.StoreVerb,
+		Hidden:             true,
+		DisableFlagParsing: true, // the arguments are the store's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it
+			if err := builtin.Serve(cmd.Context(), args, cmd.ErrOrStderr()); err != nil {
+				return console.Environment(err, "lockbench starts such servers by itself")
+			}
+			return nil
+		},
+	}
+}
+
+func lockNamed(name string) (impls.Impl, error) {
+	for _, l := range impls.All() {
+		if l.Name == name {
+			return l, nil
+		}
+	}
+	return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+}
+
+func openLock(name string, env impls.Env) (impls.Lock, error) {
+	l, err := lockNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.Open(env)
+}
+
+// aboutLock returns what the table says of a lock.
+func aboutLock(o worker.Open) (worker.About, error) {
+	l, err := lockNamed(o.Lock)
+	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
+	for _, e := range l.Expect {
+		if e.Deployment == "" {
+			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict, Because: e.Because})
+		}
+	}
+	return about, err
+}

@@ -1,0 +1,88 @@
+// Package cli is the command lockbench. Arguments go in; out come text and an exit code: 0 every claim kept and every control
+// caught; 1 a claim broken; 2 usage; 3 a claimed property undecided, or figures too noisy to tell; 4 environment; 5 a limit of
+// gate breached; 6 a control not caught; 70 internal; 130 interrupted. Results go to stdout, everything else to stderr.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/advise"
+	"lockbench/internal/cli/bench"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/cli/explore"
+	"lockbench/internal/cli/run"
+)
+
+// Run runs the command and returns its exit code.
+func Run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	root := rootCommand()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(args)
+	return execute(ctx, root)
+}
+
+// execute turns what becomes of a command into an exit code.
+func execute(ctx context.Context, root *cobra.Command) (code int) {
+	stderr := root.ErrOrStderr()
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "lockbench: internal error: %s\n%s", console.Scrub(fmt.Sprint(p)), debug.Stack())
+			code = console.ExitInternal
+		}
+	}()
+	return console.Report(stderr, root.ExecuteContext(ctx))
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockbench",
+		Short: "Drive distributed locks, record what happens, judge the record, report.",
+		Long: `lockbench drives distributed locks with concurrent clients, records every operation, judges the
+record, and reports: which locks keep what they promise, and what they cost.
+
+  lockbench run          the whole quick comparison
+  lockbench bench        how fast and how fair they are, and at what cost
+  lockbench check FILE   judge a recorded history again, or one written by hand
+  lockbench report DIR   make the page of a run again
+  lockbench list         the locks, workloads, faults, properties, scenarios and suites there are
+  lockbench verify       hold a lock of your own to what it claims
+  lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
+  lockbench replay FILE  run a case that was found again, in simulation and on real servers
+  lockbench compare A B  two locks of one bench, or two benches, row by row
+  lockbench advise       say which lock to choose, if any, and what speaks for and against it
+  lockbench verify-report FILE   work such advice out again, down to the histories
+  lockbench gate         hold a bench to limits, for build servers
+  lockbench serve        show the folders of runs and benches in a browser
+  lockbench clean        remove what killed runs left behind`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return console.Usage(err, "see "+cmd.CommandPath()+" --help")
+	})
+	root.AddCommand(run.Command(), bench.Command(), advise.Command(), advise.VerifyReportCommand(), bench.CompareCommand(), bench.GateCommand(),
+		serveCommand(), checkCommand(), reportCommand(), listCommand(), cleanCommand(), explore.Command(), explore.ReplayCommand(),
+		workerCommand(), run.VerifyCommand(), explorerCommand(), storeCommand(), shopCommand())
+	return root
+}
+
+// knownVerb refuses what is no verb.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		verbs = append(verbs, c.Name())
+	}
+	return console.Unknown("command", args[0], verbs)
+}

@@ -1,0 +1,170 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"lockbench/impls"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/scenarios"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
+)
+
+// cells returns what was chosen to be tried.
+func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
+	if len(f.scenarios) > 0 {
+		return f.scenarioCells()
+	}
+	locks, err := f.chosenLocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	broken := f.faults
+	if len(broken) == 0 {
+		broken = []string{"none"}
+	}
+	breaks, err := choice.Faults.Choose(broken...)
+	if err != nil {
+		return nil, err
+	}
+	wanted := f.workloads
+	faulty := slices.ContainsFunc(breaks, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
+	if faulty && len(wanted) == 0 {
+		wanted = []string{"counter"} // it shows a violation as promised, as lived, and in its effect
+	}
+	loads, err := choice.Workloads.Choose(wanted...)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere, err := f.elsewhere()
+	if err != nil {
+		return nil, err
+	}
+	var plan []trial.Cell
+	for _, p := range append([]placed{{locks: locks}}, elsewhere...) {
+		of := trial.Plan(p.locks, loads, breaks)
+		if len(f.locks) == 0 || len(f.workloads) == 0 {
+			of = trial.Usual(of)
+		}
+		if len(f.workloads)+len(f.faults) == 0 {
+			of = append(of, trial.Kills(p.locks)...)
+		}
+		plan = append(plan, trial.On(p.on, of)...)
+	}
+	if len(plan) == 0 {
+		return nil, console.Usage(errors.New("nothing to do: none of the workloads and faults applies to any of the locks"),
+			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
+	}
+	return plan, nil
+}
+
+// missingStores returns the stores that locks of a plan talk to and that are not here.
+func missingStores(plan []trial.Cell, on choice.Servers) []string {
+	var missing []string
+	for _, c := range plan {
+		of := c.Lock.Store
+		err := servers.Spec{How: on.How, Store: of, Remote: on.Remote}.Supported()
+		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
+			missing = append(missing, of)
+		}
+	}
+	return missing
+}
+
+// chosenLocks returns the locks on their usual deployments, with the control and the user's own.
+func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
+	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
+	switch {
+	case f.worker != "":
+		wanted = []string{"none"}
+	case len(f.locks) > 0 && !f.noControls:
+		wanted = append(wanted, "none")
+	case len(f.locks) > 0 && len(wanted) == 0:
+		return nil, nil
+	}
+	if len(wanted) == 0 {
+		locks = impls.Own()
+	} else if locks, err = choice.Locks.Choose(wanted...); err != nil {
+		return nil, err
+	}
+	if f.noControls && len(f.locks) == 0 {
+		locks = slices.DeleteFunc(locks, func(l impls.Impl) bool { return l.Name == "none" })
+	}
+	if f.worker == "" {
+		return locks, nil
+	}
+	own, err := f.describeWorker(ctx)
+	return append(locks, own), err
+}
+
+// placed is locks and what they are deployed on; "": each on its usual one.
+type placed struct {
+	locks []impls.Impl
+	on    string
+}
+
+// isPlaced reports whether a name is of a lock on a deployment: lock@deployment. A URL in the wrong place is not: what
+// stands before its @ may be a password, and is only known for one while it is whole.
+func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
+
+// elsewhere returns the locks that were named with a deployment.
+func (f *flags) elsewhere() ([]placed, error) {
+	var all []placed
+	for _, name := range f.locks {
+		if !isPlaced(name) {
+			continue
+		}
+		name, on, _ := strings.Cut(name, "@")
+		lock, err := choice.Locks.One(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := trial.Deployed(lock, on); err != nil {
+			return nil, console.Usage(err, "without @ a lock is tried on its usual deployment")
+		}
+		all = append(all, placed{[]impls.Impl{lock}, on})
+	}
+	return all, nil
+}
+
+func (f *flags) scenarioCells() ([]trial.Cell, error) {
+	chosen, err := chosenScenarios(f.scenarios)
+	if err != nil {
+		return nil, err
+	}
+	var cells []trial.Cell
+	for _, s := range chosen {
+		of, err := s.Cells()
+		if err != nil {
+			return nil, err
+		}
+		cells = append(cells, of...)
+	}
+	return cells, nil
+}
+
+func chosenScenarios(names []string) ([]scenarios.Scenario, error) {
+	if slices.Contains(names, "all") {
+		return scenarios.All(), nil
+	}
+	return choice.Scenarios.Choose(names...)
+}
+
+// scenarioDocs returns what a report says of scenarios.
+func scenarioDocs(names []string) []run.Scenario {
+	if len(names) == 0 {
+		return nil
+	}
+	chosen, _ := chosenScenarios(names) // cells has checked them
+	var docs []run.Scenario
+	for _, s := range chosen {
+		docs = append(docs, run.Scenario{Name: s.Name, Warning: s.Warning, Doc: s.Doc})
+	}
+	return docs
+}

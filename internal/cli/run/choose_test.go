@@ -1,0 +1,49 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/trial"
+)
+
+// TestPeersAreChosenByName: who names no lock compares the locks of the table, and not the libraries of others.
+func TestPeersAreChosenByName(t *testing.T) {
+	for _, c := range []struct {
+		named []string
+		want  []string // of the peers
+	}{
+		{nil, nil},
+		{[]string{"set-px-lua", "redislock"}, []string{"redislock"}},
+		{[]string{"zk-lock"}, []string{"zk-lock"}},
+	} {
+		f := &flags{}
+		f.locks = c.named
+		locks, err := f.chosenLocks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range locks {
+			if l.Peer {
+				got = append(got, l.Name)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of %q: %q, want %q", c.named, got, c.want)
+		}
+		if c.named == nil && len(locks) != len(impls.Own()) {
+			t.Errorf("%d locks without a name, want %d", len(locks), len(impls.Own()))
+		}
+	}
+}
+
+// TestOnlyTheControlIsLeft: where the servers given fit none of the locks, nothing is run.
+func TestOnlyTheControlIsLeft(t *testing.T) {
+	r := Runner{flags: &flags{}, cells: []trial.Cell{{Lock: impls.Impl{Name: "none"}}}, notes: []string{"redlock is left out"}}
+	if err := r.checkServers(t.Context()); err == nil || !strings.Contains(err.Error(), "redlock is left out") {
+		t.Errorf("got %v", err)
+	}
+}

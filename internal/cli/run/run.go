@@ -1,0 +1,212 @@
+// Package run has the verbs that drive locks: run, and verify for a lock of the user's own. Flags become cells, cells become
+// trials in a folder, and a report is made of them.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/impls"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// flags holds what run was asked to do.
+type flags struct {
+	name                     string // of the run
+	locks, workloads, faults []string
+	scenarios                []string
+	worker, deployment       string
+	trials, jobs             int
+	noControls               bool
+	servers                  choice.Servers
+	out                      string
+	asJSON                   bool
+	lockParams               map[string]string
+	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
+	shop                     trial.Asked   // buyers and work that were asked for
+	params                   workloads.Params
+}
+
+// Command returns the verb run.
+func Command() *cobra.Command {
+	f := flags{params: workloads.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Drive locks, record, judge and report",
+		Long: `run drives locks with workloads, records every operation, judges the record and writes a page.
+
+With no flags it does the whole quick comparison: every lock with every workload that applies, in less
+than a minute and a half. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+
+With --faults something goes wrong on purpose: clients live in processes of their own, a proxy stands between
+each and its servers, and what is injected is seen to take effect, or the trial does not count. With --scenarios
+the warnings of the articles are acted out: lockbench list scenarios tells them.
+
+With --worker the lock is a program of your own, in any language: see docs/worker-protocol.md.
+
+With --redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd the locks of those stores run on servers of your
+own, and the others are left out. Every key there begins with lockbench:<run>: and is removed after its trial, nothing
+else is touched, and no password is written anywhere.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := f.plan(cmd)
+			if err != nil {
+				return err
+			}
+			return r.run(cmd.Context())
+		},
+	}
+	f.define(cmd)
+	return cmd
+}
+
+func (f *flags) define(cmd *cobra.Command) {
+	fl, p := cmd.Flags(), &f.params
+	fl.SortFlags = false
+	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all); lock@deployment is one elsewhere than usual, such as set-px-lua@cluster")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
+	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
+	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
+	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
+	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
+	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
+	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
+	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")
+	fl.DurationVar(&p.Duration, "duration", p.Duration, "how long each trial drives")
+	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease to ask for")
+	fl.DurationVar(&p.Wait, "wait", p.Wait, "how long a waiting client waits (0: until granted)")
+	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
+	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
+	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
+	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
+	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
+	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
+	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
+}
+
+// plan turns flags into cells, and finds out what is wrong with them before anything starts.
+func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
+	plan, err := f.cells(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(f.scenarios) > 0:
+		f.name = "scenarios"
+	case len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
+		f.name = "chosen"
+	default:
+		f.name = "quick"
+	}
+	r := &Runner{flags: f, missing: missingStores(plan, f.servers)}
+	r.cells, r.notes = trial.Fitting(plan, f.servers.How, f.servers.Remote)
+	return r, r.begin(cmd)
+}
+
+const hintRun = "see lockbench run --help"
+
+// check finds out what is wrong with the flags that are no names, and settles what follows from them.
+func (f *flags) check(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	if f.params.Keys > 1 && !changed("distribution") {
+		f.params.Spread = workloads.Uniform
+	}
+	err := f.params.Check()
+	if err == nil && f.worker == "" { // a program of the user's own knows its parameters itself
+		err = impls.CheckParams(f.lockParams)
+	}
+	if err != nil {
+		return console.Usage(err, hintRun)
+	}
+	if err := f.checkChoice(cmd); err != nil {
+		return err
+	}
+	if changed("ttl") {
+		f.faultTTL = f.params.TTL
+	}
+	if changed("clients") {
+		f.shop.Buyers = &f.params.Clients
+	}
+	if changed("hold") {
+		f.shop.Hold = &f.params.Hold
+	}
+	return f.servers.Settle(cmd)
+}
+
+// checkChoice finds out what is wrong with how the cells were chosen.
+func (f *flags) checkChoice(cmd *cobra.Command) error {
+	what, hint := "", hintRun
+	switch {
+	case f.trials < 1 || f.trials > 10_000:
+		what = "--trials: want 1 to 10000"
+	case f.jobs < 0 || f.jobs > 64:
+		what = "--jobs: want 1 to 64, or 0 to have it chosen"
+	case f.jobs > 1 && f.servers.Named():
+		what, hint = "--jobs: on servers of your own trials run one after the other, since they have the same keys", "leave out --jobs"
+	case len(f.scenarios) > 0 && len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
+		what, hint = "--scenarios brings its own locks, workloads and faults", "leave out the others, or name locks and faults instead"
+	case f.worker != "" && len(f.locks) > 0:
+		what, hint = "--worker takes the place of --locks", "leave out one of the two"
+	case f.worker == "" && cmd.Flags().Changed("deployment"):
+		what = "--deployment is of the lock of --worker; each other has its own"
+	default:
+		return nil
+	}
+	return console.Usage(errors.New(what), hint)
+}
+
+// run drives every cell, reports, and returns the exit code as an error.
+func (r *Runner) run(ctx context.Context) error {
+	r.sayServers()
+	for _, note := range r.notes {
+		fmt.Fprintln(r.stderr, "note:", note)
+	}
+	failed, err := r.measure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.print(); err != nil {
+		return err
+	}
+	found := console.Codes{}
+	for _, o := range r.results.Cells {
+		found[console.CodeOf(o.Score)] = true
+	}
+	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
+		failed = fmt.Errorf("%d parts of the run could not be reported", n)
+	}
+	found[console.ExitInternal] = r.results.Tally.Disagreements > 0
+	found[console.ExitInterrupted] = ctx.Err() != nil
+	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
+		return console.Environment(failed, "what was recorded until then is judged and reported above")
+	}
+	return found.Err()
+}
+
+func (r *Runner) print() error {
+	if r.asJSON {
+		return console.JSON(r.stdout, r.results)
+	}
+	fmt.Fprintln(r.stdout)
+	r.results.Text(r.stdout, console.IsTerminal(r.stdout))
+	_, err := fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
+	return err
+}

@@ -1,0 +1,179 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/run"
+	"lockbench/workloads"
+)
+
+// Runner is a run: cells, the folder that their trials are kept in, and what a report says of how they were tried.
+type Runner struct {
+	*flags
+	stdout, stderr io.Writer
+	cells          []trial.Cell
+	notes          []string // on what was left out, and why
+	missing        []string // stores that were asked for and are not here
+	dir            string
+	setting        trial.Setting
+	manifest       run.Manifest
+	results        *run.Results
+}
+
+// New returns a run with the usual parameters, whose cells are yet to be added, and makes its folder.
+func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
+	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
+	if err := r.begin(cmd); err != nil {
+		return nil, err
+	}
+	r.sayServers()
+	return r, nil
+}
+
+// Dir returns the folder.
+func (r *Runner) Dir() string { return r.dir }
+
+// Try tries more cells, so many trials of each and so many at once. Scenarios are the parts of the report that they belong
+// to. The results are those of all cells so far. failed says why a trial was given up.
+func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
+	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
+	m := &r.manifest
+	for _, n := range notes {
+		if !slices.Contains(m.Notes, n) {
+			m.Notes = append(m.Notes, n)
+		}
+	}
+	for _, s := range scenarios {
+		if !slices.ContainsFunc(m.Scenarios, func(known run.Scenario) bool { return known.Name == s.Name }) {
+			m.Scenarios = append(m.Scenarios, s)
+		}
+	}
+	failed, err = r.measure(ctx)
+	return r.results, failed, err
+}
+
+// begin checks that there are servers for the cells, and makes the folder.
+func (r *Runner) begin(cmd *cobra.Command) error {
+	r.stdout, r.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	err := r.checkServers(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if r.dir, err = console.Folder(r.out, r.name, "latest"); err != nil {
+		return err
+	}
+	own, err := trial.OwnWorker()
+	if err != nil {
+		return console.Environment(err, "clients in processes of their own need to find this program")
+	}
+	r.setting = trial.Setting{Run: choice.RunID(), Servers: r.servers.How, Remote: r.servers.Remote, Params: r.params, FaultTTL: r.faultTTL,
+		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
+	r.manifest = run.Manifest{Name: r.name, Started: time.Now().UTC(), Command: console.Reproduce(cmd), Seed: r.params.Seed,
+		Servers: servers.Resolve(r.servers.How, servers.Redis), Environment: run.Collect(), Parameters: parameters(r.params),
+		Notes: append(r.notes, r.conditions()...), Scenarios: scenarioDocs(r.scenarios)}
+	return nil
+}
+
+// measure drives every cell and makes the report. failed says why the run ended early or a trial was given up; there are
+// results all the same. What is known before the first trial is written before it, so that a run that is killed can still be
+// reported.
+func (r *Runner) measure(ctx context.Context) (failed, err error) {
+	m := &r.manifest
+	for _, c := range r.cells {
+		if !slices.ContainsFunc(m.Locks, func(l run.LockDoc) bool { return l.Name == c.Lock.Name }) {
+			m.Locks = append(m.Locks, run.LockDoc{Name: c.Lock.Name, Doc: c.Lock.Doc, Deployment: c.Lock.Deployment, Control: c.Lock.Control})
+		}
+		m.Plan = append(m.Plan, run.Cell{Dir: c.Dir(), Lock: c.Lock.Name, Deployment: c.On(),
+			Workload: c.Workload.Name, Fault: c.Fault.Name, Scenario: c.Scenario})
+	}
+	if err := r.writeManifest(); err != nil {
+		return nil, err
+	}
+	failed = r.drive(ctx)
+	m.Ended, m.Interrupted = time.Now().UTC(), ctx.Err() != nil
+	if failed != nil {
+		what := "the run ended early: "
+		if errors.Is(failed, trial.ErrVoid) {
+			what = "a trial was given up: "
+		}
+		m.Warnings = append(m.Warnings, what+console.Scrub(failed.Error()))
+	}
+	if err := r.writeManifest(); err != nil {
+		return failed, err
+	}
+	if r.results, err = run.Build(r.dir); err != nil {
+		return failed, console.Environment(err, "the histories are kept; when the cause is mended: lockbench report "+r.dir)
+	}
+	return failed, nil
+}
+
+func (r *Runner) writeManifest() error {
+	if err := run.WriteManifest(r.dir, r.manifest); err != nil {
+		return console.Environment(err, "the folder of the run must be writable: choose another with --out")
+	}
+	return nil
+}
+
+// conditions are what a reader must know of how the clients lived.
+func (r *Runner) conditions() []string {
+	here, apart, served := false, false, false
+	for _, c := range r.cells {
+		switch {
+		case c.Workload.Served:
+			served = true
+		case c.InProcesses():
+			apart = true
+		default:
+			here = true
+		}
+	}
+	var notes []string
+	if here {
+		what := ""
+		switch {
+		case apart:
+			what = "without a fault "
+		case served:
+			what = "but for the shop's "
+		}
+		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each is a lock of its own, and all run in one process", what, r.params.Processes))
+	}
+	if apart {
+		notes = append(notes, "under faults clients live in processes of their own, behind a proxy for each: latencies there compare with nothing")
+	}
+	if served {
+		notes = append(notes, fmt.Sprintf("a shop's services are processes of their own; unless --clients and --hold say otherwise it has %d buyers, and the work under the lock takes %s",
+			trial.UsualBuyers, trial.UsualHold))
+	}
+	return notes
+}
+
+// parameters are the settings of a run, for people.
+func parameters(p workloads.Params) []run.Parameter {
+	wait := "until granted"
+	if p.Wait > 0 {
+		wait = p.Wait.String()
+	}
+	return []run.Parameter{
+		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, asks, works, releases"},
+		{Name: "processes", Value: fmt.Sprint(p.Processes), Text: "locks that the clients are spread over"},
+		{Name: "duration", Value: p.Duration.String(), Text: "of each trial; what is under way then is finished"},
+		{Name: "ttl", Value: p.TTL.String(), Text: "the lease each client asks for, where the lock has leases"},
+		{Name: "wait", Value: wait, Text: "how long a client waits; in the workload try not at all"},
+		{Name: "hold", Value: p.Hold.String(), Text: "time asked for inside the critical section; what it came to was measured"},
+		{Name: "think", Value: p.Think.String(), Text: "mean time between two iterations, uniform from 0 to twice that"},
+		{Name: "keys", Value: fmt.Sprintf("%d, %s", p.Keys, p.Spread), Text: "different locks, and how clients choose among them"},
+		{Name: "seed", Value: fmt.Sprint(p.Seed), Text: "of all randomness but the machine's own timing"},
+	}
+}

@@ -1,0 +1,136 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/workloads"
+)
+
+// VerifyCommand returns the verb verify.
+func VerifyCommand() *cobra.Command {
+	f := flags{params: workloads.Defaults()}
+	var file string
+	cmd := &cobra.Command{
+		Use:   "verify --worker COMMAND --claims FILE",
+		Short: "Hold a lock of your own to what it claims: for a library's own CI",
+		Long: `verify runs a lock of your own, a program in any language (docs/worker-protocol.md), in the workloads and under the
+faults that its file of claims names, and in no others, and holds what is observed to the claims. It exits as run
+does: 0 every claim kept, and what was to break seen to; 1 a claim broken; 3 one that could not be settled, or to
+which nothing observed applies; 4 the worker or its servers do not work; 6 what was to break was not seen to.
+
+docs/claims.schema.json has the shape of the file. examples/ci has one, and a job for a CI that uses it.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := f.verify(cmd, file)
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.run(cmd.Context()), r.unsettled())
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.worker, "worker", "", "command of the lock")
+	fl.StringVar(&file, "claims", "", "file of what it claims")
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock is deployed on: "+strings.Join(servers.Deployments(servers.Redis), ", "))
+	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault")
+	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
+	f.servers.Define(fl, "where the lock runs", "one, or five for a lock on five")
+	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
+	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
+	return cmd
+}
+
+// verify plans what is claimed, and finds out what is wrong with it before anything is measured.
+func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
+	if f.worker == "" || file == "" {
+		return nil, console.Usage(errors.New("verify needs --worker and --claims"), "lockbench verify --worker 'python3 worker.py' --claims claims.json")
+	}
+	said, err := readClaims(file)
+	if err != nil {
+		return nil, err
+	}
+	f.lockParams = said.Params
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
+	own, err := f.describeWorker(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	if own.Name != said.Lock {
+		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
+	}
+	own.Expect = said.expectations()
+	f.name = "chosen"
+	r := &Runner{flags: f}
+	plan, err := said.cells(own)
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 {
+		return nil, console.Environment(fmt.Errorf("not everything that is claimed can be tried here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
+	}
+	return r, r.begin(cmd)
+}
+
+// expectations are the claims, as the table has them of its locks.
+func (c claims) expectations() []impls.Expectation {
+	var out []impls.Expectation
+	for _, one := range c.Claims {
+		out = append(out, impls.Expectation{Property: one.Property, Workload: one.Workload, Fault: one.Fault, Verdict: one.Verdict, Because: one.Because})
+	}
+	return out
+}
+
+// cells are the workloads and faults that are claimed, each pair once.
+func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
+	var cells []trial.Cell
+	seen := map[[2]string]bool{}
+	for _, one := range c.Claims {
+		pair := [2]string{one.Workload, one.Fault}
+		if seen[pair] {
+			continue
+		}
+		seen[pair] = true
+		loads, err1 := choice.Workloads.Choose(one.Workload)
+		breaks, err2 := choice.Faults.Choose(one.Fault)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		plan := trial.Plan([]impls.Impl{of}, loads, breaks)
+		if len(plan) == 0 {
+			return nil, console.Usage(fmt.Errorf("%s is claimed in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault),
+				"its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults")
+		}
+		cells = append(cells, plan...)
+	}
+	return cells, nil
+}
+
+// unsettled finds claims to which nothing that was observed applies: they were not shown to be kept.
+func (r *Runner) unsettled() error {
+	found := console.Codes{}
+	if r.results == nil { // run has said why
+		return nil
+	}
+	for _, o := range r.results.Cells {
+		if o.Expected != histories.MeasuredOnly && o.Observed == checker.NotApplicable {
+			found[console.ExitUndecided] = true
+			fmt.Fprintf(r.stderr, "unsettled: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
+		}
+	}
+	return found.Err()
+}
