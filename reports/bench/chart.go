@@ -86,14 +86,6 @@ func chartTable(names []string, columns []column) (head []string, rows [][]strin
 	return head, rows
 }
 
-// figureOr writes a figure, if there is one.
-func figureOr(v float64, ok bool) string {
-	if !ok {
-		return format.None
-	}
-	return format.Significant(v)
-}
-
 // withSpan writes an estimate and its interval.
 func withSpan(e stats.Estimate) string {
 	return strings.TrimSpace(format.Significant(e.Median) + " " + format.Span(e.Low, e.High))

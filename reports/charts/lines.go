@@ -10,8 +10,6 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"lockbench/reports/format"
 )
 
 // Lines is a chart of lines, each named at its end. The first line is drawn on top.
@@ -225,27 +223,4 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 		side, by = text.XRight, -8
 	}
 	c.FillText(words("soft", side, text.YCenter), vg.Point{X: at + by, Y: c.Max.Y - 8}, r.Text)
-}
-
-// Percentiles returns the chart of latency distributions. The X of a point is a rank below 1, drawn at 1/(1-rank); Y is in
-// nanoseconds. Both axes are logarithmic.
-func Percentiles(all []Line) Lines {
-	far := 10.0
-	all = slices.Clone(all)
-	for i := range all {
-		all[i].Points = slices.Clone(all[i].Points)
-		for j, p := range all[i].Points {
-			q := Point{X: 1 / (1 - p.X), Y: max(p.Y, 1) / 1e6}
-			if p.interval() {
-				q.Low, q.High = max(p.Low, 1)/1e6, max(p.High, 1)/1e6
-			}
-			all[i].Points[j] = q
-			far = max(far, q.X)
-		}
-	}
-	x := Axis{Low: 2, High: far, Log: true, Ticks: []Tick{{2, "50 %"}}}
-	for v := 10.0; v <= far*1.0001; v *= 10 {
-		x.Ticks = append(x.Ticks, Tick{v, format.RankName(1 - 1/v)})
-	}
-	return Lines{X: x, Y: Axis{Log: true, Unit: " ms"}, Lines: all}
 }

@@ -138,7 +138,7 @@ func TestChartLeavesOutWhatIsNoLock(t *testing.T) {
 	if svg := string(got.SVG); strings.Contains(svg, ">floor") || !strings.Contains(svg, ">quick</text>") {
 		t.Error("the drawing has what it should leave out, or lacks what it should have")
 	}
-	if len(got.Rows) != 2 || strings.Join(got.Head, ", ") != "lock, 50 %, 90 %" || got.Rows[1][2] != "400" {
+	if len(got.Rows) != 2 || strings.Join(got.Head, ", ") != "lock, 50 %, ms, 90 %, ms" || got.Rows[1][2] != "400" {
 		t.Errorf("table %v %+v", got.Head, got.Rows)
 	}
 	if empty := latencyChart("c", "counter", []Measurement{of("rare", "", 7)}, label); empty.SVG != "" || empty.Note == "" {

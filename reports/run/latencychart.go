@@ -69,35 +69,9 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	c.ID, c.Takeaway = id+"-latency", takeaway(kind, all, label)
 	c.SVG = charts.Percentiles(lines).SVG(charts.Head{ID: id, Desc: c.Takeaway,
 		Title: fmt.Sprintf("Acquire latency by percentile, %s, %s", workload, c.Name)})
-	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that came within that time; each line ends where ten samples remain. The table is in milliseconds. %s", c.Name, c.Note)
-	c.Head, c.Rows = latencyTable(lines)
+	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that came within that time; each line ends where ten samples remain. %s", c.Name, c.Note)
+	c.Head, c.Rows = charts.RankTable(lines)
 	return c
-}
-
-// latencyTable has the milliseconds of each line at the ranks of the axis that any of them reaches.
-func latencyTable(lines []charts.Line) (head []string, rows [][]string) {
-	at := func(line charts.Line, rank float64) int {
-		return slices.IndexFunc(line.Points, func(p charts.Point) bool { return p.X == rank })
-	}
-	ranks := slices.DeleteFunc([]float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}, func(rank float64) bool {
-		return !slices.ContainsFunc(lines, func(line charts.Line) bool { return at(line, rank) >= 0 })
-	})
-	head = []string{"lock"}
-	for _, rank := range ranks {
-		head = append(head, format.RankName(rank))
-	}
-	for _, line := range lines {
-		row := []string{line.Name}
-		for _, rank := range ranks {
-			text := format.None
-			if i := at(line, rank); i >= 0 {
-				text = format.Milliseconds(int64(line.Points[i].Y))
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	return head, rows
 }
 
 // enoughTrials is how many each of two locks needs before a rank test can tell them apart.
