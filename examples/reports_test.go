@@ -2,6 +2,8 @@ package examples
 
 import (
 	"bytes"
+	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,8 @@ import (
 	"lockbench/internal/choose/requirements"
 	"lockbench/reports/selection"
 )
+
+var update = flag.Bool("update", false, "write the reports anew, from the evidence in them")
 
 // TestReports: the report beside each file of needs is of these needs, and is what its evidence makes.
 func TestReports(t *testing.T) {
@@ -22,22 +26,32 @@ func TestReports(t *testing.T) {
 			}
 			return text
 		}
-		r, err := selection.ReadData(read(name + "/" + selection.DataName))
-		if err != nil {
-			t.Fatal(err)
-		}
 		n, err := requirements.Parse(name+".yaml", read(name+".yaml"), requirements.Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(n, r.Needs) {
-			t.Errorf("%s: the report is of other needs:\n%+v\n%+v", name, r.Needs, n)
+		var from struct { // what a report is decided from, which is the same in all versions
+			Needs   selection.Needs    `json:"needs"`
+			Options []selection.Option `json:"options"`
+			selection.Evidence
 		}
-		forms, err := selection.Forms(decision.Decide(r.Needs, r.Options, r.Evidence))
+		if err := json.Unmarshal(read(name+"/"+selection.DataName), &from); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(n, from.Needs) {
+			t.Errorf("%s: the report is of other needs:\n%+v\n%+v", name, from.Needs, n)
+		}
+		forms, err := selection.Forms(decision.Decide(from.Needs, from.Options, from.Evidence))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for file, want := range forms {
+			if *update {
+				if err := os.WriteFile(filepath.Join(name, file), want, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
 			if !bytes.Equal(read(name+"/"+file), want) {
 				t.Errorf("%s/%s is not what its evidence makes: lockbench verify-report --data-only says where", name, file)
 			}

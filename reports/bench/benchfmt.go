@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchunit"
+
+	"lockbench/reports/format"
 )
 
 // WriteBenchfmt writes the trials behind the rows in the format of Go's benchmarks, one line per trial, for benchstat:
@@ -17,9 +19,9 @@ import (
 // nothing.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var err error
-	comment := func(format string, args ...any) {
+	comment := func(text string, args ...any) {
 		if err == nil {
-			_, err = fmt.Fprintln(w, "# "+oneLine(fmt.Sprintf(format, args...)))
+			_, err = fmt.Fprintln(w, "# "+format.Clean(fmt.Sprintf(text, args...)))
 		}
 	}
 	for _, why := range c.Withheld {
@@ -73,7 +75,7 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, p)), Iters: 1}
 	for _, c := range [][2]string{{"run", run}, {"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
 		if c[1] != "" {
-			line.Config = append(line.Config, benchfmt.Config{Key: c[0], Value: []byte(oneLine(c[1])), File: true})
+			line.Config = append(line.Config, benchfmt.Config{Key: c[0], Value: []byte(format.Clean(c[1])), File: true})
 		}
 	}
 	for _, m := range metrics {
@@ -130,14 +132,4 @@ func unitMetadata(m Metric) (*benchfmt.UnitMetadata, bool) {
 		better = "lower"
 	}
 	return &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: tidied, Key: "better"}, OrigUnit: unit, Value: better}, true
-}
-
-// oneLine keeps what a file says from being read as lines of its own, or by a terminal as commands.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

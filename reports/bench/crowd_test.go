@@ -14,18 +14,7 @@ import (
 // crowd is a bench of more locks than a chart has colours.
 func crowd(t *testing.T) *bench.Results {
 	t.Helper()
-	dir := t.TempDir()
-	if err := benchtest.Folder(dir, benchtest.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := bench.ReadPlan(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := bench.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := read(t, benchtest.Options{})
 	for _, like := range []struct {
 		name, of string
 		factor   float64
@@ -34,20 +23,14 @@ func crowd(t *testing.T) *bench.Results {
 		{"rueidislock", "redsync", 1.15}, {"rueidislock-tuned", "redsync-tuned", 1.13},
 		{"redisson", "set-px-lua", 0.93}, {"postgres-advisory-with-a-long-name", "fenced", 0.4},
 	} {
-		imitate(t, dir, p, r, like.name, like.of, like.factor)
+		imitate(r, like.name, like.of, like.factor)
 	}
-	if err := bench.WritePlan(dir, p); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = bench.Read(dir); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return bench.ResultsOf(r.Plan, r.Trials)
 }
 
-// imitate adds a lock to a folder that is like another, but faster or slower.
-func imitate(t *testing.T, dir string, p *bench.Plan, r *bench.Results, name, of string, factor float64) {
-	t.Helper()
+// imitate adds a lock that is like another, but faster or slower.
+func imitate(r *bench.Results, name, of string, factor float64) {
+	p := r.Plan
 	s, _ := p.Subject(of)
 	s.Name, s.Lock = name, name
 	p.Subjects = append(p.Subjects, s)
@@ -68,9 +51,7 @@ func imitate(t *testing.T, dir string, p *bench.Plan, r *bench.Results, name, of
 			}
 			its.Figures[metric] = v
 		}
-		if err := bench.WriteTrial(dir, &its); err != nil {
-			t.Fatal(err)
-		}
+		r.Trials = append(r.Trials, &its)
 	}
 }
 

@@ -38,18 +38,6 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func TestRanks(t *testing.T) {
-	for n, want := range map[int64]float64{19: 0, 20: 0.5, 100: 0.9, 1000: 0.99, 10_000: 0.999} {
-		last := 0.0
-		if all := ranks(n); len(all) > 0 {
-			last = all[len(all)-1]
-		}
-		if last != want {
-			t.Errorf("of %d samples the last rank is %v, want %v: ten lie beyond it", n, last, want)
-		}
-	}
-}
-
 func TestShares(t *testing.T) {
 	got := shares([]*Trial{{Shares: []int{3, 1, 2, 2}}, {Shares: []int{0, 4, 2, 2}}, {Shares: []int{0, 0, 0, 0}}, {}})
 	if d := cmp.Diff([]float64{0.25, 1, 1, 1.75}, got); d != "" {
@@ -64,14 +52,14 @@ func TestShares(t *testing.T) {
 func TestHeat(t *testing.T) {
 	line := &Timeline{SliceNS: 1e6, Edges: []int64{0, 1000, 2000}, Counts: [][]int{{0, 3, 1}, {0, 0, 0}, {0, 2, 0}}, Faults: []Episode{{"pause", 1e6, 2e6}}}
 	h, ok := cropped(line)
-	if !ok || h.low != 1 || h.high != 3 || h.most != 3 {
+	if !ok || h.low != 1 || h.high != 3 {
 		t.Fatalf("%+v", h)
 	}
 	want := "The slowest of 6 acquires with x took 2 µs or more; the longest time without a grant was 1.00 ms, from 1.00 ms on, under pause."
 	if got := h.takeaway("x"); got != want {
 		t.Errorf("%q", got)
 	}
-	if svg := string(h.draw().SVG("a", "heat", "t", "d")); strings.Count(svg, `<rect class="h`) < 3 || !strings.Contains(svg, ">more</text>") {
+	if svg := string(h.draw().SVG(charts.Head{ID: "a"})); strings.Count(svg, `<rect class="h`) < 3 || !strings.Contains(svg, ">more</text>") {
 		t.Error(svg)
 	}
 	long := &Timeline{SliceNS: 1e6, Edges: line.Edges}

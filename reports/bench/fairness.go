@@ -11,8 +11,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// share is how the critical sections of a trial fell to its clients: from the one with the fewest to the one with the
-// most, each as a multiple of an even share; the median over the trials, place by place.
+// shares returns the clients' parts of the critical sections in rising order, each as a multiple of an even share: the
+// median over the trials, place by place.
 func shares(trials []*Trial) []float64 {
 	var sorted [][]float64
 	for _, t := range trials {
@@ -20,7 +20,7 @@ func shares(trials []*Trial) []float64 {
 		for _, n := range t.Shares {
 			sum += n
 		}
-		if sum == 0 {
+		if sum == 0 || len(sorted) > 0 && len(t.Shares) != len(sorted[0]) {
 			continue
 		}
 		var part []float64
@@ -28,9 +28,7 @@ func shares(trials []*Trial) []float64 {
 			part = append(part, float64(n)*float64(len(t.Shares))/float64(sum))
 		}
 		slices.Sort(part)
-		if len(sorted) == 0 || len(part) == len(sorted[0]) {
-			sorted = append(sorted, part)
-		}
+		sorted = append(sorted, part)
 	}
 	if len(sorted) == 0 {
 		return nil
@@ -46,124 +44,76 @@ func shares(trials []*Trial) []float64 {
 	return all
 }
 
-func (v *view) fairnessCharts() []charts.Chart {
-	var all []charts.Chart
-	for _, p := range v.compared() {
-		if !p.Contended() {
-			continue
-		}
-		if c, ok := v.fairnessChart(p); ok {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
-// panel is one lock's small drawing among others of the same scale.
-type panel struct {
-	subject string
-	shares  []float64
-	words   string
-}
-
+// fairnessChart has a small drawing for each lock, all of the same scale.
 func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
-	var panels []panel
+	parts := map[string][]float64{}
 	for _, name := range names {
-		s := shares(v.trials[place{name, p.ID}])
-		if len(s) < 2 {
-			continue
-		}
-		words := fmt.Sprintf("%s to %s", format.TrimZeros(format.Significant(s[0])), format.Times(s[len(s)-1]))
-		panels = append(panels, panel{name, s, words})
+		parts[name] = shares(v.counted(name, p.ID))
 	}
-	if len(panels) == 0 {
+	names = slices.DeleteFunc(names, func(name string) bool { return len(parts[name]) < 2 })
+	if len(names) == 0 || !p.Contended() {
 		return charts.Chart{}, false
 	}
-	c := charts.Chart{Open: true, ID: charts.Slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, panels)}
-	c.Head, c.Rows = v.fairnessTable(p, panels)
-	title := "Critical sections by client, " + describe(p)
-	c.SVG = v.drawShares(panels).SVG(c.ID, "shares", title, c.Takeaway)
+	c := charts.Chart{Open: true, ID: charts.Slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, names, parts)}
+	columns := []column{
+		{"fewest × even", func(i int) string { return format.Significant(parts[names[i]][0]) }},
+		{"most × even", func(i int) string { return format.Significant(slices.Max(parts[names[i]])) }},
+	}
+	for _, m := range Metrics() {
+		if m.Group == "fairness" {
+			columns = append(columns, column{heading(m), func(i int) string {
+				if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
+					return metricText(m, e.Median)
+				}
+				return format.None
+			}})
+		}
+	}
+	c.Head, c.Rows = chartTable(names, columns)
+	c.Draw(v.drawShares(names, parts), "Critical sections by client, "+describe(p))
 	return c, true
 }
 
-const (
-	panelsAbreast = 4
-	panelWidth    = charts.ChartWidth / panelsAbreast
-	panelHeight   = 122
-)
-
-func (v *view) drawShares(panels []panel) *charts.Canvas {
+func (v *view) drawShares(names []string, parts map[string][]float64) charts.Grid {
 	high := 2.0
-	for _, p := range panels {
-		high = max(high, p.shares[len(p.shares)-1])
+	for _, name := range names {
+		high = max(high, slices.Max(parts[name]))
 	}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: float64((len(panels)+panelsAbreast-1)/panelsAbreast) * panelHeight}
-	for i, p := range panels {
-		left, top := float64(i%panelsAbreast)*panelWidth, float64(i/panelsAbreast)*panelHeight
-		x := charts.Scale{High: float64(len(p.shares) - 1), From: left + 30, To: left + panelWidth - 16}
-		y := charts.Scale{High: high * 1.04, From: top + panelHeight - 18, To: top + 24}
-		s := v.styles[p.subject]
-		c.Marker(s, left+8, top+10)
-		c.Text("name", "start", left+18, top+14, charts.Short(p.subject, panelWidth-30, charts.BoldGlyph))
-		for _, t := range []float64{0, 1, math.Floor(high)} {
-			c.Text("axis", "end", x.From-6, y.At(t)+4, charts.TickText(t))
-		}
-		c.Line("rule", x.From, y.At(0), x.To, y.At(0))
-		c.Line("ideal", x.From, y.At(1), x.To, y.At(1))
-		var dots, ground []charts.Dot
-		for j, v := range p.shares {
-			dots = append(dots, charts.Dot{X: x.At(float64(j)), Y: y.At(v)})
-			ground = append(ground, charts.Dot{X: x.At(float64(j)), Y: y.At(0)})
-		}
-		c.Band(s, ground, dots)
-		s.Dash = "" // small: its marker and its name tell it
-		c.Track(s, dots)
-		c.Text("axis", "end", x.To, top+panelHeight-4, p.words)
+	y := charts.Axis{High: high * 1.04}
+	for _, at := range []float64{0, 1, math.Floor(high)} {
+		y.Ticks = append(y.Ticks, charts.Tick{At: at, Text: format.Short(at)})
 	}
-	return c
+	g := charts.Grid{Columns: 4}
+	for _, name := range names {
+		s, style := parts[name], v.styles[name]
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // small: its marker and its name tell it apart
+		for i, share := range s {
+			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
+		}
+		words := fmt.Sprintf("%s to %s", format.Short(s[0]), format.Times(s[len(s)-1]))
+		g.Panels = append(g.Panels, charts.Lines{
+			Title: name, Marker: &style, Height: 140, Lines: []charts.Line{line}, Rules: []charts.Rule{{At: 1}},
+			X: charts.Axis{Label: words, Ticks: []charts.Tick{}}, Y: y,
+		})
+	}
+	return g
 }
 
-func (v *view) fairnessTable(p Point, panels []panel) (head []string, rows [][]string) {
-	head = []string{"lock", "fewest × even", "most × even"}
-	var shown []Metric
-	for _, m := range Metrics() {
-		if m.Group == "fairness" {
-			shown, head = append(shown, m), append(head, heading(m))
-		}
+func (v *view) fairnessTakeaway(p Point, names []string, parts map[string][]float64) string {
+	ratio := func(i int) (float64, bool) {
+		s := parts[names[i]]
+		return s[0] / max(s[len(s)-1], 1e-9), true
 	}
-	for _, q := range panels {
-		name := q.subject
-		row := []string{name, format.Significant(q.shares[0]), format.Significant(q.shares[len(q.shares)-1])}
-		for _, m := range shown {
-			text := format.None
-			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				text = metricText(m, e.Median)
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
+	uneven, even, _ := extremes(len(names), ratio)
+	least, _ := ratio(uneven)
+	most, _ := ratio(even)
+	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does", names[even], percent(most))
+	if uneven != even {
+		text += fmt.Sprintf("; with %s it gets %s", names[uneven], percent(least))
 	}
-	return head, rows
-}
-
-func (v *view) fairnessTakeaway(p Point, panels []panel) string {
-	even, uneven := panels[0], panels[0]
-	spread := func(p panel) float64 { return p.shares[0] / max(p.shares[len(p.shares)-1], 1e-9) }
-	for _, p := range panels[1:] {
-		if spread(p) > spread(even) {
-			even = p
-		}
-		if spread(p) < spread(uneven) {
-			uneven = p
-		}
-	}
-	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does", even.subject, percent(spread(even)))
-	if uneven.subject != even.subject {
-		text += fmt.Sprintf("; with %s it gets %s", uneven.subject, percent(spread(uneven)))
-	}
-	if e, ok := v.estimate(uneven.subject, p.ID, "starved"); ok && e.Median > 0 {
-		text += fmt.Sprintf(", and %s of %d clients get nothing", format.TrimZeros(format.Significant(e.Median)), p.Clients)
+	if e, ok := v.estimate(names[uneven], p.ID, "starved"); ok && e.Median > 0 {
+		text += fmt.Sprintf(", and %s of %d clients get nothing", format.Short(e.Median), p.Clients)
 	}
 	return text + "."
 }

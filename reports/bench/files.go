@@ -3,10 +3,13 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"lockbench/reports/run"
 )
@@ -18,48 +21,25 @@ const (
 )
 
 // WritePlan writes bench.json, at once or not at all.
-func WritePlan(dir string, p *Plan) error {
-	if err := p.validate(); err != nil {
-		return fmt.Errorf("%s: %w", PlanName, err)
-	}
-	return run.WriteJSON(filepath.Join(dir, PlanName), p)
-}
+func WritePlan(dir string, p *Plan) error { return write(dir, PlanName, p) }
 
 // ReadPlan reads bench.json.
 func ReadPlan(dir string) (*Plan, error) {
-	file := filepath.Join(dir, PlanName)
 	p := &Plan{}
-	if err := readJSON(file, "lockbench_bench", p); err != nil {
-		return nil, err
-	}
-	if err := p.validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return p, nil
+	return p, read(filepath.Join(dir, PlanName), "lockbench_bench", p)
 }
 
 // WriteTrial writes trial.json into the folder that the trial names.
-func WriteTrial(dir string, t *Trial) error {
-	if err := t.validate(); err != nil {
-		return fmt.Errorf("%s: %w", path.Join(t.Dir, TrialName), err)
-	}
-	return run.WriteJSON(filepath.Join(dir, filepath.FromSlash(t.Dir), TrialName), t)
-}
+func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir, TrialName), t) }
 
 // ReadTrial reads the trial.json of the trial whose folder in the bench folder is name, with slashes.
 func ReadTrial(dir, name string) (*Trial, error) {
-	file := filepath.Join(dir, filepath.FromSlash(name), TrialName)
-	t := &Trial{}
-	if err := readJSON(file, "lockbench_trial", t); err != nil {
-		return nil, err
+	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
+	err := read(file, "lockbench_trial", t)
+	if err == nil && t.Dir != name { // a folder that was moved or copied: its figures may be of something else
+		err = fmt.Errorf("%s: says that it belongs in %s", file, t.Dir)
 	}
-	if err := t.validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if t.Dir != name { // a folder that was moved or copied: its figures may be of something else
-		return nil, fmt.Errorf("%s: says that it belongs in %s", file, t.Dir)
-	}
-	return t, nil
+	return t, err
 }
 
 // WriteResults writes results.json: the same results always give the same bytes.
@@ -67,19 +47,30 @@ func WriteResults(dir string, r *Results) error {
 	return run.WriteJSON(filepath.Join(dir, ResultsName), r)
 }
 
-// readJSON reads a file of ours. The version is looked at first, so that a newer file is called newer, whatever else it
-// holds.
-func readJSON(file, versionField string, into any) error {
+type validator interface{ validate() error }
+
+func write(dir, name string, v validator) error {
+	if err := v.validate(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return run.WriteJSON(filepath.Join(dir, filepath.FromSlash(name)), v)
+}
+
+// read reads a file of ours. The version is looked at first, so that a newer file is called newer, whatever else it holds.
+func read(file, versionField string, into validator) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if err := checkVersion(text, versionField); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err = checkVersion(text, versionField); err == nil {
+		err = d.Decode(into)
+	}
+	if err == nil {
+		err = into.validate()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
@@ -98,4 +89,74 @@ func checkVersion(text []byte, field string) error {
 		return fmt.Errorf("is of version %d and this lockbench reads up to %d: use the newer one that wrote it", version, Version)
 	}
 	return nil
+}
+
+// validate refuses a plan that names what is not there, or what cannot be a folder.
+func (p *Plan) validate() error {
+	if p.Version < 1 || p.Version > Version {
+		return fmt.Errorf("version %d, want 1 to %d", p.Version, Version)
+	}
+	subjects, points, pairs := map[string]bool{}, map[string]bool{}, map[Pair]bool{}
+	for _, s := range p.Subjects {
+		if err := folderName("subject", s.Name, subjects); err != nil {
+			return err
+		}
+		if !slices.Contains([]Role{Lock, Control, Floor, Again, Delayed, Stalled}, s.Role) {
+			return fmt.Errorf("subject %s: unknown role %q", s.Name, s.Role)
+		}
+	}
+	for _, pt := range p.Points {
+		if err := folderName("point", pt.ID, points); err != nil {
+			return err
+		}
+	}
+	for _, pair := range p.Pairs {
+		if pair.Subject < 0 || pair.Subject >= len(p.Subjects) || pair.Point < 0 || pair.Point >= len(p.Points) {
+			return fmt.Errorf("pair {subject %d, point %d}: there are %d subjects and %d points", pair.Subject, pair.Point, len(p.Subjects), len(p.Points))
+		}
+		if pairs[pair] {
+			return fmt.Errorf("pair {subject %d, point %d} is there twice", pair.Subject, pair.Point)
+		}
+		pairs[pair] = true
+	}
+	return nil
+}
+
+// folderName refuses a name that was given before, or that would lead out of the bench folder.
+func folderName(what, name string, seen map[string]bool) error {
+	if name == "." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
+		return fmt.Errorf("%s %q: the name is no folder's", what, name)
+	}
+	if seen[name] {
+		return fmt.Errorf("%s %s is there twice", what, name)
+	}
+	seen[name] = true
+	return nil
+}
+
+func (t *Trial) validate() error {
+	switch {
+	case t.Version < 1 || t.Version > Version:
+		return fmt.Errorf("version %d, want 1 to %d", t.Version, Version)
+	case !localDir(t.Dir):
+		return fmt.Errorf("dir %q: want <point>/<subject>/<block>", t.Dir)
+	case t.Dir != path.Join(t.Point, t.Subject, path.Base(t.Dir)):
+		return fmt.Errorf("dir %s: it is not that of %s at %s", t.Dir, t.Subject, t.Point)
+	case t.Block < 0 || t.Order < 0:
+		return errors.New("block and order begin at 0")
+	}
+	for name := range t.Figures {
+		if _, ok := FindMetric(name); !ok {
+			return fmt.Errorf("figure %q: this lockbench knows no such metric", name)
+		}
+	}
+	if t.Judged != nil && t.Judged.History != "" && !localDir(t.Judged.History) {
+		return fmt.Errorf("history %q: it leads out of the folder", t.Judged.History)
+	}
+	return nil
+}
+
+// localDir reports whether a path with slashes stays in its folder, and is written as it would be cleaned.
+func localDir(dir string) bool {
+	return dir == path.Clean(dir) && !strings.Contains(dir, `\`) && filepath.IsLocal(filepath.FromSlash(dir))
 }

@@ -22,19 +22,13 @@ func (o Outcome) String() string {
 	return [...]string{"not measured", "too noisy to tell", "pass", "breach"}[o]
 }
 
-// worse is the outcome of two together: a breach anywhere is one, and a pass takes both.
+// worse returns the outcome of two together: a breach anywhere is one, and a pass takes both.
 func (o Outcome) worse(p Outcome) Outcome {
-	switch {
-	case o == Breach || p == Breach:
-		return Breach
-	case o == Pass && p == Pass:
-		return Pass
-	case o == Pass:
+	severity := [...]int{Pass: 0, Noisy: 1, Unknown: 2, Breach: 3}
+	if severity[p] > severity[o] {
 		return p
-	case p == Pass:
-		return o
 	}
-	return min(o, p)
+	return o
 }
 
 // Gated is a threshold, held to a run.
@@ -170,30 +164,27 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// other is the row that a ratio is to; why says that there is none.
+// other returns the row that a ratio is to; why says that there is none.
 func (t Threshold) other(run, baseline *Results, row *Row) (other *Row, why string) {
-	ok := false
-	what := t.To
+	in, subject, what := run, t.To, t.To
 	if t.ToBaseline {
-		what = t.Subject + " in the baseline"
 		if baseline == nil {
 			return nil, "there is no baseline to compare with"
 		}
-		if other, ok = baseline.Row(t.Subject, row.Point); ok {
-			if why := unlike(baseline.Plan, run.Plan, row); why != "" {
-				return nil, why
-			}
-		}
-	} else {
-		other, ok = run.Row(t.To, row.Point)
+		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
+	}
+	other, ok := in.Row(subject, row.Point)
+	if ok && t.ToBaseline {
+		why = unlike(baseline.Plan, run.Plan, row)
 	}
 	switch {
+	case why != "":
 	case !ok || other.Estimates[t.Metric].N == 0:
-		return nil, fmt.Sprintf("%s of %s was not measured there", t.Metric, what)
+		why = fmt.Sprintf("%s of %s was not measured there", t.Metric, what)
 	case other.Unsafe != nil:
-		return nil, fmt.Sprintf("%s violated %s, so that its figures mean nothing", what, other.Unsafe.Property)
+		why = fmt.Sprintf("%s violated %s, so that its figures mean nothing", what, other.Unsafe.Property)
 	}
-	return other, ""
+	return other, why
 }
 
 // hold holds an interval to the limits: it must be on one side of a limit as a whole, or it is too noisy to tell.

@@ -11,17 +11,21 @@ import (
 	"lockbench/reports/format"
 )
 
-// heats are the maps that are drawn: of each point with a fault every lock, and of the others the best lock at the one
-// with the most clients.
+// heatCharts draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
 func (v *view) heatCharts() []charts.Chart {
 	var all []charts.Chart
+	add := func(name string, p Point) {
+		if c, ok := v.heatChart(name, p); ok {
+			all = append(all, c)
+		}
+	}
 	for _, section := range v.sections() {
 		var most *Point
 		for _, p := range v.pointsOf(section) {
 			if faulty(p) {
 				names, _ := v.charted(p.ID)
 				for _, name := range names {
-					all = v.addHeat(all, name, p)
+					add(name, p)
 				}
 			} else if most == nil || p.Clients > most.Clients {
 				most = &p
@@ -31,27 +35,28 @@ func (v *view) heatCharts() []charts.Chart {
 			continue
 		}
 		if best := v.ranked(most.ID); len(best) > 0 {
-			all = v.addHeat(all, best[0].Subject, *most)
+			add(best[0].Subject, *most)
 		}
 	}
 	return all
 }
 
-func (v *view) addHeat(all []charts.Chart, name string, p Point) []charts.Chart {
+func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
 	t := v.typical(name, p.ID)
-	if t == nil || t.Timeline == nil {
-		return all
+	if t == nil {
+		return c, false
 	}
 	h, ok := cropped(t.Timeline)
 	if !ok {
-		return all
+		return c, false
 	}
-	c := charts.Chart{ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p)}
-	c.Takeaway = h.takeaway(name)
-	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(float64(h.SliceNS)), t.Block+1, format.Duration(float64(t.MeasuredNS)))
-	c.Head, c.Rows = h.table()
-	c.SVG = h.draw().SVG(c.ID, "heat", "Acquire latency over time, "+name+", "+describe(p), c.Takeaway)
-	return append(all, c)
+	c = charts.Chart{
+		ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p), Takeaway: h.takeaway(name),
+		Note: fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS)),
+		Head: []string{"from, s", "acquires", "half within", "all within", "fault"}, Rows: h.rows(),
+	}
+	c.Draw(h.draw(), "Acquire latency over time, "+name+", "+describe(p))
+	return c, true
 }
 
 // typical is the trial whose goodput is nearest to the median.
@@ -62,7 +67,7 @@ func (v *view) typical(subject, point string) *Trial {
 	}
 	var best *Trial
 	far := func(t *Trial) float64 { return math.Abs(t.Figures["goodput"] - e.Median) }
-	for _, t := range v.trials[place{subject, point}] {
+	for _, t := range v.counted(subject, point) {
 		if t.Timeline != nil && (best == nil || far(t) < far(best)) {
 			best = t
 		}
@@ -74,7 +79,6 @@ func (v *view) typical(subject, point string) *Trial {
 type heat struct {
 	*Timeline
 	low, high int // rows, the second one excluded
-	most      int // in one cell
 }
 
 // mostSlices is as many as a drawing has room for.
@@ -86,11 +90,11 @@ func cropped(t *Timeline) (heat, bool) {
 	for _, slice := range h.Counts {
 		for r, n := range slice {
 			if n > 0 && r < len(t.Edges) {
-				h.low, h.high, h.most = min(h.low, r), max(h.high, r+1), max(h.most, n)
+				h.low, h.high = min(h.low, r), max(h.high, r+1)
 			}
 		}
 	}
-	return h, t.SliceNS > 0 && h.most > 0
+	return h, t.SliceNS > 0 && h.high > 0
 }
 
 func coarser(t *Timeline) *Timeline {
@@ -124,136 +128,50 @@ func (h heat) edge(r int) string {
 	return edgeText(h.Edges[r])
 }
 
-// heatLevels are the colours of cividis that the page's style has.
-const heatLevels = 6
-
-// level is from 1 to heatLevels, by the logarithm of the count.
-func (h heat) level(n int) int {
-	if h.most == 1 {
-		return heatLevels
+func (h heat) draw() charts.Heat {
+	c := charts.Heat{X: charts.Axis{High: seconds(int64(len(h.Counts)) * h.SliceNS), Unit: " s"}, Of: "acquires"}
+	for r := h.low; r <= h.high; r++ {
+		c.Edges = append(c.Edges, h.edge(r))
 	}
-	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(h.most))))
-}
-
-const (
-	heatTop    = 34 // below the names of the faults
-	heatBottom = 62 // for the axis and the legend
-)
-
-// rowHeight makes a map with few rows no thin stripe.
-func (h heat) rowHeight() float64 { return min(26, max(11, 180/float64(h.high-h.low))) }
-
-func (h heat) draw() *charts.Canvas {
-	row := h.rowHeight()
-	ground := heatTop + row*float64(h.high-h.low)
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: ground + heatBottom}
-	total := float64(len(h.Counts)) * float64(h.SliceNS)
-	x := charts.Scale{High: total / 1e9, From: charts.ChartLeft, To: charts.ChartWidth - 16}
-	for s, slice := range h.Counts {
-		left := x.At(float64(s) * float64(h.SliceNS) / 1e9)
-		right := x.At(float64(s+1) * float64(h.SliceNS) / 1e9)
-		for r := h.low; r < h.high && r < len(slice); r++ {
-			if slice[r] > 0 {
-				c.Rect("h"+strconv.Itoa(h.level(slice[r])), left, ground-row*float64(r-h.low+1), right-left+.15, row+.15)
-			}
-		}
+	for _, slice := range h.Counts {
+		c.Counts = append(c.Counts, slice[min(h.low, len(slice)):min(h.high, len(slice))])
 	}
-	h.axes(c, x, ground)
-	h.episodes(c, x, ground)
-	h.legend(c, ground+50)
+	for _, e := range h.Faults {
+		c.Spans = append(c.Spans, charts.Span{From: seconds(e.FromNS), To: seconds(e.ToNS), Name: e.Name})
+	}
 	return c
 }
 
-func (h heat) axes(c *charts.Canvas, x charts.Scale, ground float64) {
-	every := max(1, (h.high-h.low+7)/8)
-	for r := h.low; r <= h.high; r += every {
-		y := ground - h.rowHeight()*float64(r-h.low)
-		c.Line("tick", x.From-4, y, x.From, y)
-		c.Text("axis", "end", x.From-7, y+4, h.edge(r))
-	}
-	c.Line("rule", x.From, ground, x.To, ground)
-	for _, t := range charts.TicksOf(x, "s") {
-		c.Line("tick", x.At(t.At), ground, x.At(t.At), ground+4)
-		c.Text("axis", "middle", x.At(t.At), ground+18, t.Text)
-	}
-}
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// episodes names the faults above the map, one beside the other where there is room.
-func (h heat) episodes(c *charts.Canvas, x charts.Scale, ground float64) {
-	free := 0.0
-	for _, e := range h.Faults {
-		from, to := x.At(clampTime(e.FromNS, x)), x.At(clampTime(e.ToNS, x))
-		c.Rect("fault", from, heatTop-6, max(2, to-from), ground-heatTop+6)
-		c.Line("fault-edge", from, heatTop-6, from, ground)
-		c.Line("fault-edge", to, heatTop-6, to, ground)
-		wide := float64(len(e.Name)) * charts.Glyph
-		if at := min(from, x.To-wide); at >= free {
-			c.Text("fault-name", "start", at, heatTop-12, e.Name)
-			free = at + wide + 8
-		}
-	}
-}
-
-func clampTime(ns int64, x charts.Scale) float64 { return min(max(float64(ns)/1e9, 0), x.High) }
-
-// legend says how many acquires a colour stands for.
-func (h heat) legend(c *charts.Canvas, y float64) {
-	c.Text("axis", "start", charts.ChartLeft, y, "acquires in a cell:")
-	x := float64(charts.ChartLeft + 128)
-	for level := 1; level <= heatLevels; level++ {
-		low, high := 0, 0
-		for n := 1; n <= h.most; n++ {
-			if h.level(n) == level {
-				if low == 0 {
-					low = n
-				}
-				high = n
-			}
-		}
-		if low == 0 {
-			continue
-		}
-		text := format.Count(low)
-		if high > low {
-			text += " to " + format.Count(high)
-		}
-		c.Rect("h"+strconv.Itoa(level), x, y-10, 14, 12)
-		c.Text("axis", "start", x+19, y, text)
-		x += 19 + float64(len(text))*charts.Glyph + 16
-	}
-}
-
-// table has a line for each slice of time, or for several where there are many.
-func (h heat) table() (head []string, rows [][]string) {
-	head = []string{"from, s", "acquires", "half within", "all within", "fault"}
+// rows are those of the chart's table: one for each slice of time, or for several slices if there are many.
+func (h heat) rows() [][]string {
+	var rows [][]string
 	every := (len(h.Counts) + 39) / 40
 	for s := 0; s < len(h.Counts); s += every {
-		sum := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
-		n, half, all := h.within(sum)
+		counts := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
 		from, to := int64(s)*h.SliceNS, int64(s+every)*h.SliceNS
-		rows = append(rows, []string{format.Significant(float64(from) / 1e9), format.Count(n), half, all, h.wrong(from, to)})
+		n, half, all := total(counts), format.None, format.None
+		sum := 0
+		for r, k := range counts {
+			if sum*2 < n && (sum+k)*2 >= n {
+				half = h.edge(r + 1)
+			}
+			if k > 0 {
+				all = h.edge(r + 1)
+			}
+			sum += k
+		}
+		rows = append(rows, []string{format.Significant(seconds(from)), format.Count(n), half, all, h.wrong(from, to)})
 	}
-	return head, rows
+	return rows
 }
 
-func (h heat) within(counts []int) (n int, half, all string) {
+func total(counts []int) (n int) {
 	for _, k := range counts {
 		n += k
 	}
-	half, all = format.None, format.None
-	sum := 0
-	for r, k := range counts {
-		before := sum
-		sum += k
-		edge := h.edge(r + 1)
-		if before*2 < n && sum*2 >= n {
-			half = edge
-		}
-		if k > 0 {
-			all = edge
-		}
-	}
-	return n, half, all
+	return n
 }
 
 // wrong names the faults of a time.
@@ -267,40 +185,33 @@ func (h heat) wrong(from, to int64) string {
 	return strings.Join(names, ", ")
 }
 
-// takeaway says how slow it got, and how long nobody was granted anything.
+// takeaway says how slow acquires got, and how long no client was granted anything.
 func (h heat) takeaway(name string) string {
 	n, from, longest, gap := 0, 0, 0, 0
 	for s, slice := range h.Counts {
-		sum := 0
-		for _, k := range slice {
-			sum += k
-		}
-		n += sum
-		if gap++; sum > 0 {
+		granted := total(slice)
+		n += granted
+		if gap++; granted > 0 {
 			gap = 0
 		}
 		if gap > longest {
 			longest, from = gap, s+1-gap
 		}
 	}
-	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", format.Count(n), name, h.slowest())
+	slowest := h.edge(h.high-1) + " to " + h.edge(h.high)
+	if h.high >= len(h.Edges) {
+		slowest = h.edge(h.high-1) + " or more"
+	}
+	text := fmt.Sprintf("The slowest of %s acquires with %s took %s", format.Count(n), name, slowest)
 	if longest == 0 {
-		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, format.Duration(float64(h.SliceNS)))
+		return fmt.Sprintf("%s; no slice of %s went by without a grant.", text, format.Duration(h.SliceNS))
 	}
 	start, end := int64(from)*h.SliceNS, int64(from+longest)*h.SliceNS
-	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", format.Duration(float64(end-start)), format.Duration(float64(start)))
+	text += fmt.Sprintf("; the longest time without a grant was %s, from %s on", format.Duration(end-start), format.Duration(start))
 	if fault := h.wrong(start, end); fault != "" {
 		text += ", under " + fault
 	}
 	return text + "."
-}
-
-// slowest is the row of the slowest acquires.
-func (h heat) slowest() string {
-	if h.high >= len(h.Edges) {
-		return h.edge(h.high-1) + " or more"
-	}
-	return h.edge(h.high-1) + " to " + h.edge(h.high)
 }
 
 // edgeText writes a limit of latency, to two digits.

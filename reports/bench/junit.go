@@ -3,8 +3,11 @@ package bench
 import (
 	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 	"time"
+
+	"lockbench/reports/format"
 )
 
 // The elements of a JUnit file that build servers agree on.
@@ -45,9 +48,8 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	}
 	for _, g := range gated {
 		c := junitCase{Class: "lockbench.gate." + g.Threshold.Subject, Name: g.Threshold.Name()}
-		text := sentences(g.Points, func(GatedPoint) bool { return true })
-		why := &junitMessage{Type: g.Outcome.String(), Text: text,
-			Message: sentences(g.Points, func(p GatedPoint) bool { return p.Outcome == g.Outcome })}
+		text := g.sentences()
+		why := &junitMessage{Type: g.Outcome.String(), Text: text, Message: g.sentences(g.Outcome)}
 		switch g.Outcome {
 		case Breach:
 			c.Failure = why
@@ -72,11 +74,12 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	return err
 }
 
-func sentences(points []GatedPoint, which func(GatedPoint) bool) string {
+// sentences joins the texts of the points with an outcome, or of all points.
+func (g Gated) sentences(outcomes ...Outcome) string {
 	var all []string
-	for _, p := range points {
-		if which(p) {
-			all = append(all, oneLine(p.Text))
+	for _, p := range g.Points {
+		if len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) {
+			all = append(all, format.Clean(p.Text))
 		}
 	}
 	return strings.Join(all, "; ")

@@ -1,6 +1,10 @@
 package bench
 
-import "slices"
+import (
+	"slices"
+
+	"lockbench/reports/format"
+)
 
 // Metric is one figure of a trial: its name in files and flags, and how it is read.
 type Metric struct {
@@ -82,4 +86,25 @@ func FindMetric(name string) (Metric, bool) {
 		return Metric{}, false
 	}
 	return Metrics()[i], true
+}
+
+// heading is a metric's title with its unit.
+func heading(m Metric) string {
+	switch m.Unit {
+	case "":
+		return m.Title
+	case "us":
+		return m.Title + ", µs"
+	case "/s":
+		return m.Title + " /s"
+	}
+	return m.Title + ", " + m.Unit
+}
+
+// metricText writes a metric's value without its unit.
+func metricText(m Metric, v float64) string {
+	if m.Name == "starved" || m.Name == "bypassed" { // clients and grants are whole ones
+		return format.TrimZeros(format.Significant(v))
+	}
+	return format.Significant(v)
 }

@@ -5,9 +5,13 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
+	"strings"
+	texttemplate "text/template"
 
-	chartsreport "lockbench/reports/charts"
+	"lockbench/reports/charts"
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 	"lockbench/reports/run"
 )
 
@@ -18,68 +22,62 @@ var templates embed.FS
 type page struct {
 	*Results
 	Verdict       verdict
-	Tiles         []tile
+	Tiles         []html.Tile
 	Safety        []safetyRow
 	Found         []foundViolation // of a bench whose figures are withheld
 	Tables        []pointTable
 	ControlTables []pointTable // of the points that are there for controls and floors alone
-	Percentiles   []chartsreport.Chart
-	Scaling       []chartsreport.Chart
-	Fairness      []chartsreport.Chart
-	Costs         []chartsreport.Chart
-	Heats         []chartsreport.Chart
-	Forests       []chartsreport.Chart
+	Percentiles   []charts.Chart
+	Scaling       []charts.Chart
+	Fairness      []charts.Chart
+	Costs         []charts.Chart
+	Heats         []charts.Chart
+	Forests       []charts.Chart
 	Tuned         []tunedRow
 	TunedText     string
 	Changes       []string
-	Style         template.CSS
 }
 
-// foundViolation is told of even where no figure is.
+// foundViolation is shown even if no figure is.
 type foundViolation struct {
 	Subject string
 	Violation
 }
 
-// Page is the whole report as one file that needs nothing else: no network, no script. It is to stand in report/ of the
-// bench folder: so it links the trials.
+// Page returns the whole report as one file that needs no network and no script. Its links expect it in report/ of the
+// bench folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
 		return nil, err
 	}
-	if p.Style, err = styleSheet(); err != nil {
+	return html.Page(templates, funcs(), p, "templates/page.html.tmpl")
+}
+
+// Markdown returns the report without its drawings: their tables stand for them.
+func Markdown(r *Results) ([]byte, error) {
+	p, err := newPage(r)
+	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("page").Funcs(funcs()).ParseFS(templates, "templates/*.html.tmpl")
-	if err == nil {
-		t, err = t.ParseFS(chartsreport.Files, "chart.html.tmpl")
-	}
+	all := html.Funcs()
+	maps.Copy(all, funcs())
+	maps.Copy(all, template.FuncMap{
+		"md": format.Escaped, "code": format.InCode, "line": format.TableLine, "rule": format.TableRule,
+		"fence": func(s string) string { return strings.ReplaceAll(s, "```", "` ` `") },
+	})
+	t, err := texttemplate.New("markdown").Funcs(texttemplate.FuncMap(all)).ParseFS(templates, "templates/report.md.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "page", p); err != nil {
+	if err := t.ExecuteTemplate(&b, "markdown", p); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return format.Tidy(b.Bytes()), nil
 }
 
-// styleSheet is that of all pages, and what the drawings of a bench need beyond.
-func styleSheet() (template.CSS, error) {
-	shared, err := run.Style()
-	if err != nil {
-		return "", err
-	}
-	charts, err := chartsreport.Files.ReadFile("chart.css")
-	if err != nil {
-		return "", err
-	}
-	own, err := templates.ReadFile("templates/benchmark.css")
-	return template.CSS(shared + string(charts) + string(own)), err
-}
-
-// newPage prepares every kind of report. Where figures are withheld it holds none, so that no template can show one.
+// newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.
 func newPage(r *Results) (*page, error) {
 	v := newView(r)
 	p := &page{Results: r, Verdict: v.verdict()}
@@ -93,8 +91,8 @@ func newPage(r *Results) (*page, error) {
 	}
 	p.Tiles, p.Safety, p.Tables = v.tiles(), v.safety(), v.tables(v.compared())
 	p.ControlTables = v.tables(v.pointsOf(ControlSection))
-	p.Scaling, p.Fairness, p.Costs = v.scalingCharts(), v.fairnessCharts(), v.costCharts()
-	p.Heats, p.Forests = v.heatCharts(), v.forestCharts()
+	p.Scaling, p.Heats = v.scalingCharts(), v.heatCharts()
+	p.Fairness, p.Costs, p.Forests = v.each(v.fairnessChart), v.each(v.costChart), v.each(v.forestChart)
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {
 		p.TunedText = tunedTakeaway(p.Tuned)
 	}
@@ -108,25 +106,11 @@ func newPage(r *Results) (*page, error) {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"count":    format.Count,
-		"plural":   format.Plural,
-		"when":     format.When,
 		"kind":     kindText,
 		"settings": settings,
 		"heading":  heading,
-		"describe": describe,
-		"setting":  format.Setting,
-		"memory":   memory,
-		"metrics":  Metrics,
 		"struck":   func(a allMetrics, i int) bool { return a.Struck[i] },
 		"embedded": func(p *Plan) bool { return p.Servers == run.Embedded },
 		"judged":   func(t *Trial) bool { return t.Judged != nil },
 	}
-}
-
-func memory(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return format.Significant(float64(n)/(1<<30)) + " GiB"
 }

@@ -8,50 +8,23 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"lockbench/reports/charts"
+	"lockbench/reports/figures"
 	"lockbench/reports/format"
 )
 
-// distribution is one lock's latency at a point, of one class.
+// distribution is one lock's latency of one class at a point. The line is of all trials together; its band spans the
+// trials, up to the rank at which each has enough samples.
 type distribution struct {
-	subject string
-	n       int64
-	merged  []percentile // of all trials together, up to where ten samples remain
-	band    []reach      // over the trials, up to where each has ten left
+	charts.Line
+	n int64
 }
 
-type percentile struct {
-	rank float64
-	ns   float64
-}
-
-// reach is the least and the greatest of the trials' percentiles of a rank.
-type reach struct{ rank, low, high float64 }
-
-// tailSamples must lie beyond a percentile, or it is one sample's luck.
-const tailSamples = 10
-
-// ranks are ten a decade of 1/(1-rank), from the median to where tailSamples of n remain.
-func ranks(n int64) []float64 {
-	var all []float64
-	for decade := 1.0; ; decade *= 10 {
-		for _, step := range []float64{1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8} {
-			x := step * decade
-			if x < 2 {
-				continue
-			}
-			if float64(n)/x < tailSamples {
-				return all
-			}
-			all = append(all, math.Round((1-1/x)*1e9)/1e9)
-		}
-	}
-}
-
-// distributionOf puts the trials of a place together. A histogram that cannot be read is an error: the file is broken.
+// distributionOf merges the histograms of the trials. One that cannot be decoded is an error: the file is broken.
 func (v *view) distributionOf(subject, point, class string) (distribution, error) {
-	d := distribution{subject: subject}
+	d := distribution{Line: charts.Line{Name: subject}}
 	var all []*hdrhistogram.Histogram
-	for _, t := range v.trials[place{subject, point}] {
+	merged, fewest := figures.NewHistogram(), int64(math.MaxInt64)
+	for _, t := range v.counted(subject, point) {
 		text, ok := t.Curves[class]
 		if !ok {
 			continue
@@ -60,50 +33,30 @@ func (v *view) distributionOf(subject, point, class string) (distribution, error
 		if err != nil {
 			return d, fmt.Errorf("%s: curve %s: %w", t.Dir, class, err)
 		}
-		all = append(all, h)
-	}
-	if len(all) == 0 {
-		return d, nil
-	}
-	merged := hdrhistogram.New(1, 3_600_000_000_000, 3)
-	fewest := int64(math.MaxInt64)
-	for _, h := range all {
 		merged.Merge(h)
-		fewest = min(fewest, h.TotalCount())
+		all, fewest = append(all, h), min(fewest, h.TotalCount())
 	}
 	d.n = merged.TotalCount()
-	for _, rank := range ranks(d.n) {
-		d.merged = append(d.merged, percentile{rank, atRank(merged, rank)})
-	}
-	for _, rank := range ranks(fewest) {
-		r := reach{rank, math.Inf(1), 0}
-		for _, h := range all {
-			r.low, r.high = min(r.low, atRank(h, rank)), max(r.high, atRank(h, rank))
+	for _, p := range figures.DistributionOf(merged).Curve {
+		at := charts.Point{X: p.Rank, Y: float64(max(1, p.NS))}
+		if fewest >= figures.SamplesFor(p.Rank) {
+			at.Low = math.Inf(1)
+			for _, h := range all {
+				ns := float64(max(1, h.ValueAtPercentile(100*p.Rank)))
+				at.Low, at.High = min(at.Low, ns), max(at.High, ns)
+			}
 		}
-		d.band = append(d.band, r)
+		d.Points = append(d.Points, at)
 	}
 	return d, nil
 }
 
-func atRank(h *hdrhistogram.Histogram, rank float64) float64 {
-	return max(1, float64(h.ValueAtPercentile(100*rank)))
-}
-
-// at is a percentile of the table.
-func (d distribution) at(rank float64) (ns float64, ok bool) {
-	i := slices.IndexFunc(d.merged, func(p percentile) bool { return p.rank == rank })
-	if i < 0 {
-		return 0, false
-	}
-	return d.merged[i].ns, true
-}
-
-// percentileCharts are the latency of each point, with a chart for each class: they are never mixed.
+// percentileCharts has a chart for each point and class: the classes are never mixed.
 func (v *view) percentileCharts() ([]charts.Chart, error) {
 	var all []charts.Chart
 	for _, p := range v.compared() {
-		for _, class := range []string{"uncontended", "contended"} {
-			c, err := v.percentileChart(p, class)
+		for _, class := range [][2]string{{"uncontended", "contended"}, {"contended", "uncontended"}} {
+			c, err := v.percentileChart(p, class[0], class[1])
 			if err != nil {
 				return nil, err
 			}
@@ -115,145 +68,60 @@ func (v *view) percentileCharts() ([]charts.Chart, error) {
 	return all, nil
 }
 
-// percentileChart draws one class at one point; nothing where that class is the rare one there, a tenth of the grants or
-// less.
-func (v *view) percentileChart(p Point, class string) (charts.Chart, error) {
+// percentileChart draws one class at one point, unless it is the rare one there: a tenth of the grants or less.
+func (v *view) percentileChart(p Point, class, other string) (c charts.Chart, err error) {
 	names, left := v.charted(p.ID)
-	var drawn []distribution
-	var drawnNames, few []string
+	var lines []charts.Line
+	var grants, drawn, few []string
 	var n, others int64
 	for _, name := range names {
 		d, err := v.distributionOf(name, p.ID, class)
 		if err != nil {
-			return charts.Chart{}, err
+			return c, err
 		}
-		other, err := v.distributionOf(name, p.ID, opposite(class))
+		o, err := v.distributionOf(name, p.ID, other)
 		if err != nil {
-			return charts.Chart{}, err
+			return c, err
 		}
-		n, others = n+d.n, others+other.n
-		if len(d.merged) < 2 {
+		n, others = n+d.n, others+o.n
+		if len(d.Points) < 2 {
 			few = append(few, name)
 			continue
 		}
-		drawn, drawnNames = append(drawn, d), append(drawnNames, name)
+		lines, drawn, grants = append(lines, d.Line), append(drawn, name), append(grants, format.Count(int(d.n)))
 	}
-	if len(drawn) == 0 || n*10 <= n+others {
-		return charts.Chart{}, nil
+	if len(lines) == 0 || n*10 <= n+others {
+		return c, nil
 	}
-	c := charts.Chart{ID: charts.Slug("percentiles", p.ID, class), Name: v.name(p), Note: left}
+	c = charts.Chart{ID: charts.Slug("percentiles", p.ID, class), Name: v.name(p), Note: left, Takeaway: percentileTakeaway(class, lines)}
 	if len(few) > 0 {
 		c.Note += " Too few grants for a line: " + format.Joined(few) + "."
 	}
-	c.Note += " " + greyed(drawnNames)
-	c.Takeaway = percentileTakeaway(class, drawn)
-	c.Head, c.Rows = percentileTable(drawn)
-	title := fmt.Sprintf("Acquire latency by percentile, %s grants, %s", class, describe(p))
-	c.SVG = v.drawPercentiles(drawnNames, drawn).SVG(c.ID, "percentiles", title, c.Takeaway)
+	c.Note += " " + greyed(drawn)
+	c.Head, c.Rows = charts.RankTable(lines)
+	c.Head = slices.Insert(c.Head, 1, "grants")
+	for i, style := range v.series(drawn) {
+		lines[i].Style, c.Rows[i] = style, slices.Insert(c.Rows[i], 1, grants[i])
+	}
+	c.Draw(charts.Percentiles(lines), fmt.Sprintf("Acquire latency by percentile, %s grants, %s", class, describe(p)))
 	return c, nil
 }
 
-func opposite(class string) string {
-	if class == "contended" {
-		return "uncontended"
-	}
-	return "contended"
-}
-
-func (v *view) drawPercentiles(names []string, drawn []distribution) *charts.Canvas {
-	x := charts.Scale{Low: 2, High: 10, From: charts.ChartLeft, To: charts.ChartRight, Log: true}
-	var values []float64
-	for _, d := range drawn {
-		x.High = max(x.High, 1/(1-d.merged[len(d.merged)-1].rank))
-		for _, p := range d.merged {
-			values = append(values, p.ns/1e6)
-		}
-		for _, r := range d.band {
-			values = append(values, r.low/1e6, r.high/1e6)
-		}
-	}
-	low, high := charts.Limits(values)
-	y := charts.Scale{Low: low / 1.2, High: high * 1.2, From: charts.ChartBottom, To: charts.ChartTop, Log: true}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: charts.ChartHeight}
-	xTicks := []charts.Tick{{At: 2, Text: "50 %"}}
-	for v := 10.0; v <= x.High*1.0001; v *= 10 {
-		xTicks = append(xTicks, charts.Tick{At: v, Text: format.RankName(1 - 1/v)})
-	}
-	c.Frame(x, y, xTicks, charts.TicksOf(y, "ms"))
-	styles := v.series(names)
-	for i, d := range drawn {
-		var under, above []charts.Dot
-		for _, r := range d.band {
-			at := x.At(1 / (1 - r.rank))
-			under, above = append(under, charts.Dot{X: at, Y: y.At(r.low / 1e6)}), append(above, charts.Dot{X: at, Y: y.At(r.high / 1e6)})
-		}
-		c.Band(styles[i], under, above)
-	}
-	var labels charts.Ends
-	for i := len(drawn) - 1; i >= 0; i-- { // the best last, above the others
-		var dots []charts.Dot
-		for _, p := range drawn[i].merged {
-			dots = append(dots, charts.Dot{X: x.At(1 / (1 - p.rank)), Y: y.At(p.ns / 1e6)})
-		}
-		c.Track(styles[i], dots)
-		last := dots[len(dots)-1]
-		c.Marker(styles[i], last.X, last.Y)
-		labels = append(labels, charts.End{Text: drawn[i].subject, Style: styles[i], At: last})
-	}
-	c.EndsWithin(labels)
-	return c
-}
-
-func tableRanks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999} }
-
-func percentileTable(drawn []distribution) (head []string, rows [][]string) {
-	head = []string{"lock", "grants"}
-	longest := 0
-	for _, d := range drawn {
-		row := []string{d.subject, format.Count(int(d.n))}
-		for i, rank := range tableRanks() {
-			text := format.None
-			if ns, ok := d.at(rank); ok {
-				text, longest = format.Significant(ns/1e6), max(longest, i+1)
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	for i := range rows {
-		rows[i] = rows[i][:2+longest]
-	}
-	for _, rank := range tableRanks()[:longest] {
-		head = append(head, format.RankName(rank)+", ms")
-	}
-	return head, rows
-}
-
-// percentileTakeaway compares at the highest percentile of the table that all have.
-func percentileTakeaway(class string, drawn []distribution) string {
-	high := tableRanks()
-	slices.Reverse(high)
-	for _, rank := range high {
-		type value struct {
-			name string
-			ns   float64
-		}
-		var values []value
-		for _, d := range drawn {
-			if ns, ok := d.at(rank); ok {
-				values = append(values, value{d.subject, ns})
-			}
-		}
-		if len(values) < len(drawn) {
+// percentileTakeaway compares at the highest percentile of the table that all locks have.
+func percentileTakeaway(class string, lines []charts.Line) string {
+	for _, rank := range slices.Backward(charts.Ranks()) {
+		value := func(i int) (float64, bool) { return lines[i].At(rank) }
+		first, last, all := extremes(len(lines), value)
+		if !all {
 			continue
 		}
-		slices.SortStableFunc(values, func(a, b value) int { return int(math.Copysign(1, a.ns-b.ns)) })
-		first, last := values[0], values[len(values)-1]
-		text := fmt.Sprintf("%s of the %s grants came within %s with %s", format.RankName(rank), class, format.Duration(first.ns), first.name)
-		if len(values) == 1 {
+		least, _ := value(first)
+		most, _ := value(last)
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s", format.RankName(rank), class, format.Duration(least), lines[first].Name)
+		if len(lines) == 1 {
 			return text + "."
 		}
-		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, format.Duration(last.ns), last.name, format.Times(last.ns/first.ns))
+		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, format.Duration(most), lines[last].Name, format.Times(most/least))
 	}
 	return "The locks have too few grants for a percentile that all of them reach."
 }

@@ -27,7 +27,7 @@ func Read(dir string) (*Results, error) {
 		}
 		trials = append(trials, found...)
 	}
-	r := resultsOf(plan, trials)
+	r := ResultsOf(plan, trials)
 	r.Dir = dir
 	return r, nil
 }
@@ -57,8 +57,8 @@ func readTrials(dir, pair string) ([]*Trial, error) {
 	return trials, nil
 }
 
-// resultsOf is all that follows from the plan and the trials.
-func resultsOf(plan *Plan, trials []*Trial) *Results {
+// ResultsOf returns what follows from the plan and the trials.
+func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	slices.SortFunc(trials, func(a, b *Trial) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Dir, b.Dir))
 	})

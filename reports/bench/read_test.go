@@ -27,6 +27,13 @@ func folder(t *testing.T, o benchtest.Options) (string, *bench.Results) {
 	return dir, r
 }
 
+// quick returns what a folder without curves would give.
+func quick(t *testing.T, o benchtest.Options) *bench.Results {
+	t.Helper()
+	o.OnlyFigures = true
+	return read(t, o)
+}
+
 const (
 	free        = "uncontended-16c-16k-0ms"
 	contended4  = "contended-4c-1k-1ms"
@@ -43,7 +50,7 @@ func row(t *testing.T, r *bench.Results, subject, point string) *bench.Row {
 }
 
 func TestSoundBench(t *testing.T) {
-	_, r := folder(t, benchtest.Options{})
+	r := quick(t, benchtest.Options{})
 	if len(r.Withheld) > 0 {
 		t.Errorf("withheld: %v", r.Withheld)
 	}
@@ -88,6 +95,12 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := read()
+	if err := bench.WriteResults(dir, quick(t, benchtest.Options{Blocks: 3})); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first, read()) {
+		t.Error("the folder's results are not those of its plan and trials")
+	}
 	again, err := bench.Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +128,7 @@ func TestRanking(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.Points = []string{contended16}
-			_, r := folder(t, c.options)
+			r := quick(t, c.options)
 			i := slices.IndexFunc(r.Rankings, func(k bench.Ranking) bool { return k.Point == contended16 })
 			var got []string
 			for _, ranked := range r.Rankings[i].Order {
@@ -146,7 +159,7 @@ func TestChecksCanFail(t *testing.T) {
 		{"none", "broken-lock: not carried", benchtest.Options{NoControls: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, r := folder(t, c.options)
+			r := quick(t, c.options)
 			if len(r.Withheld) == 0 || !strings.HasPrefix(r.Withheld[0], c.want) {
 				t.Errorf("withheld %q, want %s...", r.Withheld, c.want)
 			}

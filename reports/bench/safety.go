@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lockbench/reports/html"
 )
 
 // safetyRow is what was found of a subject when its histories were judged.
@@ -23,39 +25,26 @@ type violatedIn struct {
 	Trials int
 }
 
-// State is the word for the row, and the class of its colour.
-func (r safetyRow) State() (word, class string) {
+// Badge is the row's result.
+func (r safetyRow) Badge() html.Badge {
 	exclusion := slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() })
 	switch {
 	case r.Judged == 0:
-		return "not judged", "score-measured"
+		return html.Badge{Class: "score-measured", Symbol: "·", Word: "not judged"}
 	case exclusion && r.Subject.Role == Control:
-		return "caught", "score-caught"
+		return html.Badge{Class: "score-caught", Symbol: "◉", Word: "caught"}
 	case exclusion && r.Subject.Role == Floor:
-		return "no lock", "score-measured"
+		return html.Badge{Class: "score-measured", Symbol: "·", Word: "no lock"}
 	case exclusion:
-		return "violated", "score-broken"
+		return html.Badge{Class: "score-broken", Symbol: "✗", Word: "violated"}
 	case r.Subject.Role == Control:
-		return "not caught", "score-undecided"
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "not caught"}
 	case len(r.Violated) > 0:
-		return "other property violated", "score-undecided"
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "other property violated"}
 	case len(r.Undecided) > 0:
-		return "undecided", "score-undecided"
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "undecided"}
 	}
-	return "no violation", "score-kept"
-}
-
-// Word is the state in words.
-func (r safetyRow) Word() string { word, _ := r.State(); return word }
-
-// Class is the state's class.
-func (r safetyRow) Class() string { _, class := r.State(); return class }
-
-// Symbol stands before the word, so that colour is never the only difference.
-func (r safetyRow) Symbol() string {
-	return map[string]string{
-		"score-kept": "✓", "score-caught": "◉", "score-broken": "✗", "score-undecided": "?", "score-measured": "·",
-	}[r.Class()]
+	return html.Badge{Class: "score-kept", Symbol: "✓", Word: "no violation"}
 }
 
 // UndecidedText lists what could not be decided.

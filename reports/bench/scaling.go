@@ -19,7 +19,7 @@ type sweep struct {
 	points  []Point
 }
 
-// sweeps are those of at least two numbers of clients, in the plan's order.
+// sweeps returns those of at least two numbers of clients, in the plan's order.
 func (v *view) sweeps() []sweep {
 	var all []sweep
 	for _, p := range v.compared() {
@@ -37,7 +37,7 @@ func (v *view) sweeps() []sweep {
 	return all
 }
 
-// commonText is a point's conditions but for the number of its clients.
+// commonText describes a point's conditions except for the number of its clients.
 func commonText(p Point) string {
 	keys := format.Plural(p.Keys, "key")
 	if p.Keys == p.Clients {
@@ -53,11 +53,8 @@ func commonText(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// measured is a figure at a number of clients.
-type measured struct {
-	clients int
-	stats.Estimate
-}
+// measured is a figure by the number of clients.
+type measured map[int]stats.Estimate
 
 func (v *view) scalingCharts() []charts.Chart {
 	var all []charts.Chart
@@ -71,34 +68,46 @@ func (v *view) scalingCharts() []charts.Chart {
 
 func (v *view) scalingChart(s sweep) (charts.Chart, bool) {
 	names, left := v.chartedIn(s)
-	lines := make([][]measured, len(names))
-	for i, name := range names {
-		for _, p := range s.points {
-			if e, ok := v.estimate(name, p.ID, "goodput"); ok {
-				lines[i] = append(lines[i], measured{p.Clients, e})
-			}
-		}
-	}
 	if len(names) == 0 {
 		return charts.Chart{}, false
+	}
+	lines := make([]measured, len(names))
+	for i, name := range names {
+		lines[i] = measured{}
+		for _, p := range s.points {
+			if e, ok := v.estimate(name, p.ID, rankedBy); ok {
+				lines[i][p.Clients] = e
+			}
+		}
 	}
 	ceiling := v.ceilings(s)
 	c := charts.Chart{
 		ID: charts.Slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
+		Takeaway: scalingTakeaway(s, names[0], lines[0], ceiling),
 	}
-	c.Takeaway = scalingTakeaway(names, lines, ceiling)
-	c.Head, c.Rows = scalingTable(s, names, lines, ceiling)
-	title := fmt.Sprintf("Goodput by number of clients, %s", c.Name)
-	c.SVG = v.drawScaling(s, names, lines, ceiling).SVG(c.ID, "scaling", title, c.Takeaway)
+	c.Draw(v.drawScaling(s, names, lines, ceiling), "Goodput by number of clients, "+c.Name)
+	if len(ceiling) > 0 {
+		names, lines = append(names, "ceiling"), append(lines, ceiling)
+	}
+	var columns []column
+	for _, p := range s.points {
+		columns = append(columns, column{format.Plural(p.Clients, "client"), func(i int) string {
+			if e, ok := lines[i][p.Clients]; ok {
+				return withSpan(e)
+			}
+			return format.None
+		}})
+	}
+	c.Head, c.Rows = chartTable(names, columns)
 	return c, true
 }
 
-// chartedIn are the names of all points of a sweep, the best at the most clients first.
+// chartedIn returns the names of all points of a sweep, the best at the most clients first.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
 	at := map[string][]string{} // by note: numbers of clients
-	for i := len(s.points) - 1; i >= 0; i-- {
-		some, note := v.charted(s.points[i].ID)
+	for _, p := range slices.Backward(s.points) {
+		some, note := v.charted(p.ID)
 		for _, name := range some {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
@@ -107,7 +116,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 		if note != "" && len(at[note]) == 0 {
 			notes = append(notes, note)
 		}
-		at[note] = append([]string{strconv.Itoa(s.points[i].Clients)}, at[note]...)
+		at[note] = append([]string{strconv.Itoa(p.Clients)}, at[note]...)
 	}
 	for _, note := range notes {
 		if len(at[note]) < len(s.points) {
@@ -118,113 +127,60 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceilings are what no lock exceeds at each point, found from goodput and its part of the ceiling: the median over the
-// locks, whose holds differ a little. Empty where there is none, as nothing is held.
-func (v *view) ceilings(s sweep) []measured {
-	var all []measured
+// ceilings returns what no lock exceeds at each point, from goodput and its part of the ceiling: the median over the
+// locks, whose holds differ a little. There is none if nothing is held.
+func (v *view) ceilings(s sweep) measured {
+	all := measured{}
 	for _, p := range s.points {
 		var values []float64
 		for _, r := range v.ranked(p.ID) {
-			goodput, ok := v.estimate(r.Subject, p.ID, "goodput")
+			goodput, ok := v.estimate(r.Subject, p.ID, rankedBy)
 			part, also := v.estimate(r.Subject, p.ID, "utilisation")
 			if ok && also && part.Median > 0 {
 				values = append(values, goodput.Median/part.Median)
 			}
 		}
 		if len(values) > 0 {
-			all = append(all, measured{p.Clients, stats.Estimate{Median: stats.Median(values)}})
+			all[p.Clients] = stats.Estimate{Median: stats.Median(values)}
 		}
 	}
 	return all
 }
 
-func (v *view) drawScaling(s sweep, names []string, lines [][]measured, ceiling []measured) *charts.Canvas {
-	top := 0.0
-	for _, line := range append(slices.Clone(lines), ceiling) {
-		for _, m := range line {
-			top = max(top, m.Median)
-			if m.High != nil {
-				top = max(top, *m.High)
+func (v *view) drawScaling(s sweep, names []string, lines []measured, ceiling measured) charts.Lines {
+	c := charts.Lines{X: charts.Axis{Log: true, Label: "clients"}, Y: charts.Axis{Unit: " /s"}}
+	points := func(line measured) (all []charts.Point) {
+		for _, p := range s.points {
+			if e, ok := line[p.Clients]; ok {
+				at := charts.Point{X: float64(p.Clients), Y: e.Median}
+				if e.Low != nil && e.High != nil {
+					at.Low, at.High = *e.Low, *e.High
+				}
+				all = append(all, at)
 			}
 		}
+		return all
 	}
-	x := charts.Scale{Low: float64(s.points[0].Clients), High: float64(s.points[len(s.points)-1].Clients), From: charts.ChartLeft + 26, To: charts.ChartRight - 26, Log: true}
-	y := charts.Scale{High: top * 1.06, From: charts.ChartBottom, To: charts.ChartTop}
-	c := &charts.Canvas{Width: charts.ChartWidth, Height: charts.ChartHeight + 14}
-	var xTicks []charts.Tick
 	for _, p := range s.points {
-		if at := float64(p.Clients); len(xTicks) == 0 || xTicks[len(xTicks)-1].At != at {
-			xTicks = append(xTicks, charts.Tick{At: at, Text: strconv.Itoa(p.Clients)})
-		}
+		c.X.Ticks = append(c.X.Ticks, charts.Tick{At: float64(p.Clients), Text: strconv.Itoa(p.Clients)})
 	}
-	c.Frame(charts.Scale{Low: x.Low, High: x.High, From: x.From - 26, To: x.To + 26}, y, nil, charts.TicksOf(y, "/s"))
-	c.Frame(x, y, xTicks, nil)
-	c.Text("axis", "middle", (x.From+x.To)/2, charts.ChartBottom+38, "clients")
-	var labels charts.Ends
+	for i, style := range v.series(names) {
+		c.Lines = append(c.Lines, charts.Line{Name: names[i], Style: style, Marks: true, Points: points(lines[i])})
+	}
 	if len(ceiling) > 0 {
-		dots := dotsOf(ceiling, x, y, 0)
-		c.Path("ceiling", charts.Trace(dots))
-		last := dots[len(dots)-1]
-		c.Text("soft", "end", last.X, max(charts.ChartTop-2, last.Y-6), "ceiling")
+		c.Lines = append(c.Lines, charts.Line{Name: "ceiling", Class: "ceiling", Points: points(ceiling)})
 	}
-	styles := v.series(names)
-	for i := len(names) - 1; i >= 0; i-- {
-		dodge := (float64(i) - float64(len(names)-1)/2) * min(3.5, 24/float64(len(names))) // intervals side by side
-		dots := dotsOf(lines[i], x, y, dodge)
-		c.Track(styles[i], dots)
-		for j, m := range lines[i] {
-			if m.Low != nil && m.High != nil {
-				c.Line("whisker "+styles[i].Class(), dots[j].X, y.At(*m.Low), dots[j].X, y.At(*m.High))
-			}
-			c.Marker(styles[i], dots[j].X, dots[j].Y)
-		}
-		labels = append(labels, charts.End{Text: names[i], Style: styles[i], At: dots[len(dots)-1]})
-	}
-	c.EndsWithin(labels)
 	return c
 }
 
-func dotsOf(line []measured, x, y charts.Scale, dodge float64) []charts.Dot {
-	var dots []charts.Dot
-	for _, m := range line {
-		dots = append(dots, charts.Dot{X: x.At(float64(m.clients)) + dodge, Y: y.At(m.Median)})
-	}
-	return dots
-}
-
-func scalingTable(s sweep, names []string, lines [][]measured, ceiling []measured) (head []string, rows [][]string) {
-	head = []string{"lock"}
-	for _, p := range s.points {
-		head = append(head, format.Plural(p.Clients, "client"))
-	}
-	add := func(name string, line []measured) {
-		row := []string{name}
-		for _, p := range s.points {
-			i := slices.IndexFunc(line, func(m measured) bool { return m.clients == p.Clients })
-			if i < 0 {
-				row = append(row, format.None)
-				continue
-			}
-			row = append(row, strings.TrimSpace(format.Significant(line[i].Median)+" "+format.Span(line[i].Low, line[i].High)))
-		}
-		rows = append(rows, row)
-	}
-	for i, name := range names {
-		add(name, lines[i])
-	}
-	if len(ceiling) > 0 {
-		add("ceiling", ceiling)
-	}
-	return head, rows
-}
-
-// scalingTakeaway says what the best at the most clients keeps of what it had at the fewest.
-func scalingTakeaway(names []string, lines [][]measured, ceiling []measured) string {
-	first, last := lines[0][0], lines[0][len(lines[0])-1]
-	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s",
-		format.Plural(last.clients, "client"), names[0], format.Significant(last.Median), format.Times(last.Median/math.Max(first.Median, 1e-9)), format.Plural(first.clients, "client"))
-	if n := len(ceiling); n > 0 && ceiling[n-1].clients == last.clients {
-		text += fmt.Sprintf(", under a ceiling of %s", format.Significant(ceiling[n-1].Median))
+// scalingTakeaway compares the best lock at the most clients with itself at the fewest.
+func scalingTakeaway(s sweep, best string, line, ceiling measured) string {
+	clients := slices.DeleteFunc(slices.Clone(s.points), func(p Point) bool { _, ok := line[p.Clients]; return !ok })
+	fewest, most := clients[0].Clients, clients[len(clients)-1].Clients
+	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s", format.Plural(most, "client"), best,
+		format.Significant(line[most].Median), format.Times(line[most].Median/math.Max(line[fewest].Median, 1e-9)), format.Plural(fewest, "client"))
+	if c, ok := ceiling[most]; ok {
+		text += fmt.Sprintf(", under a ceiling of %s", format.Significant(c.Median))
 	}
 	return text + "."
 }

@@ -47,53 +47,53 @@ func (v *view) tables(points []Point) []pointTable {
 	var all []pointTable
 	for _, p := range points {
 		t := pointTable{ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "), Duration: format.Setting(p.DurationNS)}
-		t.Extra = v.measuredAt(p, tableMetrics())
-		for _, r := range v.ranked(p.ID) {
+		t.Extra = v.measuredAt(p)
+		out := slices.DeleteFunc(slices.Clone(v.ranking(p.ID)), func(r Ranked) bool { return r.Rank > 0 })
+		for _, r := range append(v.ranked(p.ID), out...) {
 			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
 		}
-		for _, r := range v.ranking(p.ID) {
-			if r.Rank == 0 {
-				t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
-			}
-		}
+		var rows []*Row
 		for _, s := range v.Plan.Subjects {
-			if s.Role != Lock && v.rows[place{s.Name, p.ID}] != nil {
+			row, measured := v.Row(s.Name, p.ID)
+			if !measured {
+				continue
+			}
+			if rows = append(rows, row); s.Role != Lock {
 				t.Others = append(t.Others, v.tableRow(Ranked{Subject: s.Name}, p, t.Extra))
 			}
 		}
-		if len(t.Locks)+len(t.Others) == 0 {
-			continue
+		for some := range slices.Chunk(rows, sideBySide) {
+			t.All = append(t.All, metricsOf(some))
 		}
-		t.All = v.allMetrics(p)
-		all = append(all, t)
+		if len(t.Locks)+len(t.Others) > 0 {
+			all = append(all, t)
+		}
 	}
 	return all
 }
 
-// measuredAt are the metrics of which some lock has a figure at the point, or anything at a point of controls. Those that a tenth of its grants or fewer are
-// of, as contended ones where each client has a key of its own, are told from the others by their own class.
-func (v *view) measuredAt(p Point, names []string) []Metric {
+// measuredAt returns the metrics of the table of which some lock has a figure at the point, or anything at a point of
+// controls. The rare class of acquires is left out: contended ones if each client has a key of its own, else the others.
+func (v *view) measuredAt(p Point) []Metric {
+	rare := "contended"
+	if p.Contended() {
+		rare = "uncontended"
+	}
 	var all []Metric
-	for _, name := range names {
-		if p.Contended() && strings.HasPrefix(name, "uncontended") || !p.Contended() && strings.HasPrefix(name, "contended") {
-			continue
-		}
-		m, ok := FindMetric(name)
-		for _, row := range v.Rows {
-			if v.subjects[row.Subject].Role != Lock && p.Section != ControlSection || row.Point != p.ID {
-				continue // a floor's figures are no reason for a column
-			}
-			if _, measured := v.estimate(row.Subject, p.ID, name); ok && measured {
-				all = append(all, m)
-				break
-			}
+	for _, name := range tableMetrics() {
+		measured := slices.ContainsFunc(v.Plan.Subjects, func(s Subject) bool {
+			_, ok := v.estimate(s.Name, p.ID, name)
+			return ok && (s.Role == Lock || p.Section == ControlSection) // a floor's figures are no reason for a column
+		})
+		if m, ok := FindMetric(name); ok && measured && !strings.HasPrefix(name, rare) {
+			all = append(all, m)
 		}
 	}
 	return all
 }
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
-	s := v.subjects[r.Subject]
+	s, _ := v.Plan.Subject(r.Subject)
 	t := tableRow{Rank: format.None, Subject: s, Kind: kindText(s)}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
@@ -102,8 +102,8 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
 	}
-	row := v.rows[place{r.Subject, p.ID}]
-	if row == nil {
+	row, ok := v.Row(r.Subject, p.ID)
+	if !ok {
 		t.Notes = append(t.Notes, "not measured")
 		return t
 	}
@@ -117,37 +117,38 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Violated += ", as its own table says"
 		}
 	}
-	shown := func(name string) (text, interval string) {
-		e, ok := row.Estimates[name]
-		if !ok || e.N == 0 {
-			return format.None, ""
-		}
-		m, _ := FindMetric(name)
-		return metricText(m, e.Median), format.Span(e.Low, e.High)
-	}
-	t.Goodput, t.Interval = shown("goodput")
+	goodput, _ := FindMetric(rankedBy)
+	t.Goodput, t.Interval = row.figure(goodput)
 	for _, m := range extra {
-		text, _ := shown(m.Name)
+		text, _ := row.figure(m)
 		t.Extra = append(t.Extra, text)
 	}
 	return t
 }
 
-// kindText tells what is not a lock to choose from.
-func kindText(s Subject) string {
-	switch s.Role {
-	case Control:
-		return "control: known to be broken"
-	case Floor:
-		return "floor"
-	case Again:
-		return "control: the same lock again"
-	case Delayed:
-		return "control: behind a known delay"
-	case Stalled:
-		return "control: the generator stands still"
+// figure writes a metric of the row and its interval.
+func (r *Row) figure(m Metric) (text, interval string) {
+	e := r.Estimates[m.Name]
+	if e.N == 0 {
+		return format.None, ""
 	}
-	if s.Peer {
+	return metricText(m, e.Median), format.Span(e.Low, e.High)
+}
+
+// kindText says what a subject is that is no lock to choose.
+func kindText(s Subject) string {
+	switch {
+	case s.Role == Control:
+		return "control: known to be broken"
+	case s.Role == Floor:
+		return "floor"
+	case s.Role == Again:
+		return "control: the same lock again"
+	case s.Role == Delayed:
+		return "control: behind a known delay"
+	case s.Role == Stalled:
+		return "control: the generator stands still"
+	case s.Peer:
 		return "library of others"
 	}
 	return ""
@@ -167,7 +168,7 @@ func rowNotes(row Row, s Subject) []string {
 	if row.Void > 0 {
 		all = append(all, format.Plural(row.Void, "trial")+" void")
 	}
-	if e, ok := row.Estimates["goodput"]; ok && e.Low == nil && row.Trials > 0 {
+	if e, ok := row.Estimates[rankedBy]; ok && e.Low == nil && row.Trials > 0 {
 		all = append(all, "too few trials for an interval")
 	}
 	return all
@@ -190,51 +191,32 @@ type metricCell struct{ Text, Interval string }
 // sideBySide is how many subjects a sheet of paper has room for.
 const sideBySide = 6
 
-func (v *view) allMetrics(p Point) []allMetrics {
-	var rows []*Row
-	for _, s := range v.Plan.Subjects {
-		if row := v.rows[place{s.Name, p.ID}]; row != nil {
-			rows = append(rows, row)
-		}
-	}
-	var all []allMetrics
-	for some := range slices.Chunk(rows, sideBySide) {
-		all = append(all, metricsOf(some))
-	}
-	return all
-}
-
 func metricsOf(rows []*Row) allMetrics {
 	var all allMetrics
 	for _, row := range rows {
 		all.Subjects, all.Struck = append(all.Subjects, row.Subject), append(all.Struck, row.Unsafe != nil)
 	}
 	for _, m := range Metrics() {
-		line, some := metricRow{Metric: m}, false
+		if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
+			continue
+		}
+		line := metricRow{Metric: m}
 		for _, row := range rows {
-			cell := metricCell{Text: format.None}
-			if e, ok := row.Estimates[m.Name]; ok && e.N > 0 {
-				cell, some = metricCell{metricText(m, e.Median), format.Span(e.Low, e.High)}, true
-			}
-			line.Cells = append(line.Cells, cell)
+			text, interval := row.figure(m)
+			line.Cells = append(line.Cells, metricCell{text, interval})
 		}
-		if some {
-			all.Rows = append(all.Rows, line)
-		}
+		all.Rows = append(all.Rows, line)
 	}
 	return all
 }
 
-// Heading is the metric's title with its unit.
-func (m metricRow) Heading() string { return heading(m.Metric) }
-
-// Notice is what there is to say of the row, in one line.
+// Notice returns what there is to say of the row, in one line.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Kind}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 
-// Noise marks a ratio that may be nothing but that.
+// Noise marks a ratio that may be nothing but noise.
 func (t tableRow) Noise() string {
 	if t.Differs || t.Ratio == "" || t.Ratio == "1" || t.Ratio == format.None {
 		return ""

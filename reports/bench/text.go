@@ -2,17 +2,15 @@ package bench
 
 import (
 	"io"
+	"slices"
 	"strconv"
-	"strings"
 
 	"lockbench/reports/format"
 )
 
-// Text writes the summary for the terminal: the verdict, a table for each point, and the bench's controls. An error is
-// the writer's.
+// Text writes the summary for the terminal: a table for each point, the bench's controls, and the verdict.
 func Text(w io.Writer, r *Results) error {
-	v := newView(r)
-	t := &format.Lines{}
+	v, t := newView(r), &format.Lines{}
 	if len(r.Withheld) == 0 {
 		for _, p := range v.tables(v.compared()) {
 			t.Add(p.Name + " (" + p.About + ")")
@@ -44,41 +42,33 @@ func Text(w io.Writer, r *Results) error {
 	}
 	t.Paragraph(d.Rest)
 	t.Paragraph(d.Conditions)
-	_, err := io.WriteString(w, t.String())
+	_, err := t.WriteTo(w)
 	return err
 }
 
-// words says what tuning did, in a line.
-func (r tunedRow) words() string {
-	switch {
-	case r.Violated:
-		return "exclusion violated"
-	case !r.Differs:
-		return "no difference that is more than noise (" + strings.TrimSpace(r.Ratio+" "+r.Interval) + ")"
-	}
-	return r.Before + " to " + r.After + " /s, " + strings.TrimSpace(r.Ratio+" "+r.Interval)
-}
-
+// textRows has no figure of a lock that was seen to break.
 func textRows(p pointTable) [][]string {
 	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	var shown []int
-	for i, m := range p.Extra {
-		if m.Group != "fairness" && m.Name != "handoff_p50" { // a terminal is narrow
-			shown, head = append(shown, i), append(head, heading(m))
+	wide := func(m Metric) bool { return m.Group == "fairness" || m.Name == "handoff_p50" } // a terminal is narrow
+	for _, m := range p.Extra {
+		if !wide(m) {
+			head = append(head, heading(m))
 		}
 	}
 	cells := [][]string{append(head, "n", "")}
-	for _, r := range append(p.Locks, p.Others...) {
+	for _, r := range slices.Concat(p.Locks, p.Others) {
 		row := []string{r.Rank, r.Subject.Name, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
-		if r.Violated != "" { // no figure of it stands beside the others'
-			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
+		if r.Violated != "" {
+			row, r.Extra = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}, nil
 		}
-		for _, i := range shown {
-			text := format.None
-			if r.Violated == "" && i < len(r.Extra) {
-				text = r.Extra[i]
+		for i, m := range p.Extra {
+			switch {
+			case wide(m):
+			case i < len(r.Extra):
+				row = append(row, r.Extra[i])
+			default:
+				row = append(row, format.None)
 			}
-			row = append(row, text)
 		}
 		cells = append(cells, append(row, strconv.Itoa(r.N), r.Notice()))
 	}

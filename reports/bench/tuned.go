@@ -24,34 +24,27 @@ type tunedRow struct {
 // tunedRows compares each subject X-tuned with X wherever both were measured under the same conditions, by goodput. All
 // rows are corrected together.
 func (v *view) tunedRows() []tunedRow {
-	type found struct {
-		tunedRow
-		stats.Comparison
-	}
-	var all []found
+	var rows []tunedRow
+	var together []*stats.Comparison
 	for _, p := range v.compared() {
 		for _, s := range v.Plan.Subjects {
 			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
-			tuned, plain := v.rows[place{s.Name, p.ID}], v.rowAlike(name, p)
-			if !ok || tuned == nil || plain == nil {
+			tuned, measured := v.Row(s.Name, p.ID)
+			plain := v.rowAlike(name, p)
+			if !ok || !measured || plain == nil {
 				continue
 			}
-			f := found{Comparison: v.paired(tuned, plain, rankedBy)}
-			f.tunedRow = tunedRow{Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil}
-			f.Before, f.After = format.Significant(f.MedB), format.Significant(f.MedA)
-			f.tunedRow.Ratio, f.Interval = ratioText(f.Comparison), format.Span(f.Low, f.High)
-			all = append(all, f)
+			c := v.paired(tuned, plain, rankedBy)
+			together = append(together, &c)
+			rows = append(rows, tunedRow{
+				Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
+				Before: format.Significant(c.MedB), After: format.Significant(c.MedA), Ratio: ratioText(c), Interval: format.Span(c.Low, c.High),
+			})
 		}
 	}
-	together := make([]*stats.Comparison, len(all))
-	for i := range all {
-		together[i] = &all[i].Comparison
-	}
 	stats.Holm(together)
-	var rows []tunedRow
-	for _, f := range all {
-		f.tunedRow.Differs = f.Comparison.Differs
-		rows = append(rows, f.tunedRow)
+	for i, c := range together {
+		rows[i].Differs = c.Differs
 	}
 	return rows
 }
@@ -59,13 +52,13 @@ func (v *view) tunedRows() []tunedRow {
 // rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
 // the same.
 func (v *view) rowAlike(subject string, p Point) *Row {
-	if row := v.rows[place{subject, p.ID}]; row != nil {
+	if row, ok := v.Row(subject, p.ID); ok {
 		return row
 	}
 	alike := p
 	for _, q := range v.compared() {
 		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
-		if row := v.rows[place{subject, q.ID}]; alike == q && row != nil {
+		if row, ok := v.Row(subject, q.ID); ok && alike == q {
 			return row
 		}
 	}
@@ -95,4 +88,16 @@ func tunedTakeaway(rows []tunedRow) string {
 		}
 	}
 	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, format.Plural(len(rows), "comparison"), worse)
+}
+
+// words says what tuning did, in a line.
+func (r tunedRow) words() string {
+	ratio := strings.TrimSpace(r.Ratio + " " + r.Interval)
+	switch {
+	case r.Violated:
+		return "exclusion violated"
+	case !r.Differs:
+		return "no difference that is more than noise (" + ratio + ")"
+	}
+	return r.Before + " to " + r.After + " /s, " + ratio
 }

@@ -7,37 +7,34 @@ import (
 	"strings"
 
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 	"lockbench/reports/stats"
 )
 
-// verdict is what a reader takes home.
+// verdict is the head of the report: who comes first in each section.
 type verdict struct {
-	Headline   string
-	Tone       string // good, bad, unsure
-	Rest       string
-	Conditions string
-	Sections   []sectionVerdict
+	html.Verdict
+	Sections []sectionVerdict
 }
 
-// sectionVerdict is who comes first in a section, point by point or for several at once.
+// sectionVerdict is who comes first in a section, in groups of points.
 type sectionVerdict struct {
 	Name   string
 	Groups []firstGroup
 }
 
-// firstGroup are points at which the same come first.
+// firstGroup is the points of a section at which the same locks come first.
 type firstGroup struct {
-	Names  []string
-	Where  string // which points, where there are others
-	Name   string // of the section and the points
-	Lead   string // over the next
-	Doubts []string
-	Points []Point
-	// Powerless says why no order could come out, whatever the figures; empty where one could.
-	Powerless string
+	Names     []string
+	Where     string // which points, if the section has others
+	Name      string // of the section and the points
+	Lead      string // over the next
+	Doubts    []string
+	Points    []Point
+	Powerless string // why no figures could have made an order; empty: some could
 }
 
-// nobody comes first where each lock is out of the running.
+// nobody comes first if each lock is out of the running.
 const nobody = "nobody"
 
 // Winner names those that come first together.
@@ -62,11 +59,11 @@ func (g firstGroup) brief() string {
 }
 
 func (v *view) verdict() verdict {
-	d := verdict{Conditions: v.conditions(), Tone: "good"}
+	d := verdict{Verdict: html.Verdict{Conditions: v.conditions(), Tone: html.Good}}
 	if len(v.Withheld) > 0 {
 		d.Headline = "Figures withheld: " + strings.Join(v.Withheld, "; ") + "."
 		d.Rest = "A control of this bench failed, so that its figures prove nothing. Below stand the controls and what was seen of each; nothing that was measured is shown."
-		d.Tone = "bad"
+		d.Tone = html.Bad
 		return d
 	}
 	for _, name := range v.sections() {
@@ -75,11 +72,11 @@ func (v *view) verdict() verdict {
 		}
 	}
 	if d.Headline = headline(d.Sections); strings.HasPrefix(d.Headline, "No ") {
-		d.Tone = "unsure"
+		d.Tone = html.Unsure
 	}
 	if broken := v.brokenLocks(); len(broken) > 0 {
 		d.Rest = fmt.Sprintf("Out of the running, as a violation of exclusion was seen: %s.", format.Joined(broken))
-		d.Tone = "unsure"
+		d.Tone = html.Unsure
 	}
 	return d
 }
@@ -149,28 +146,26 @@ func (v *view) sectionVerdict(section string) sectionVerdict {
 			g.Where = v.where(g.Points)
 		}
 		g.Name = strings.TrimSpace(v.named(section, g.Where))
-		g.Powerless = v.powerless(g.Points[0])
 		g.Lead, g.Doubts = v.lead(g.Points), v.doubts(*g)
-		if g.Powerless != "" {
+		if g.Powerless = v.powerless(g.Points[0]); g.Powerless != "" {
 			g.Doubts = append([]string{g.Powerless}, g.Doubts...)
 		}
 	}
 	return s
 }
 
-// powerless tells where a point has so few trials for so many locks that no difference could be shown: of n pairs the
-// least p is 2 in 2^n, and Holm multiplies it by the number of comparisons.
+// powerless reports that a point has too few trials for so many locks to show any difference: of n pairs the least p is 2
+// in 2^n, and Holm multiplies it by the number of comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
 		return ""
 	}
-	pairs, comparisons := 0, len(order)-1
+	pairs, needed := 0, 1
 	for _, r := range order[1:] {
 		pairs = max(pairs, r.ToBest.Pairs)
 	}
-	needed := 1
-	for math.Pow(2, float64(1-needed))*float64(comparisons) >= stats.Alpha {
+	for math.Pow(2, float64(1-needed))*float64(len(order)-1) >= stats.Alpha {
 		needed++
 	}
 	if pairs >= needed {
@@ -179,7 +174,7 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great it is: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// where lists points of a section: "4, 16 and 64 clients" where they differ in that alone.
+// where lists points of a section: "4, 16 and 64 clients" if they differ in that alone.
 func (v *view) where(points []Point) string {
 	var names, clients []string
 	for _, p := range points {
@@ -195,28 +190,34 @@ func (v *view) where(points []Point) string {
 	return strings.Join(names, "; ")
 }
 
+// next returns the best lock of a point that has not the first rank.
+func (v *view) next(p Point) (Ranked, bool) {
+	order := v.ranked(p.ID)
+	i := slices.IndexFunc(order, func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
+	if i < 0 {
+		return Ranked{}, false
+	}
+	return order[i], true
+}
+
 // lead says by how much those that come first are ahead of the next.
 func (v *view) lead(points []Point) string {
 	var least, most float64
-	next := ""
+	name := ""
 	for _, p := range points {
-		for _, r := range v.ranked(p.ID) {
-			if r.Rank == 1 || r.ToBest.Ratio <= 0 {
-				continue
-			}
+		if r, ok := v.next(p); ok {
 			ahead := 1 / r.ToBest.Ratio
 			if least == 0 || ahead < least {
-				least, next = ahead, r.Subject
+				least, name = ahead, r.Subject
 			}
 			most = max(most, ahead)
-			break
 		}
 	}
 	switch {
 	case least == 0:
 		return ""
 	case len(points) == 1 || most < least*1.005:
-		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least), next)
+		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least), name)
 	}
 	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least), format.Times(most))
 }
@@ -224,24 +225,27 @@ func (v *view) lead(points []Point) string {
 // doubts are why a place at the top may not be the lock's own merit.
 func (v *view) doubts(g firstGroup) []string {
 	var all []string
-	for _, p := range g.Points {
+	for i, p := range g.Points {
 		for _, name := range g.Names {
-			row := v.rows[place{name, p.ID}]
-			if row == nil {
+			row, ok := v.Row(name, p.ID)
+			if !ok {
 				continue
 			}
-			at := v.apart(p)
-			if at != "" {
-				at = " at " + at
+			at := name
+			if apart := v.apart(p); apart != "" {
+				at += " at " + apart
 			}
 			if row.Limited != "" {
-				all = append(all, fmt.Sprintf("%s%s: %s", name, at, row.Limited))
+				all = append(all, at+": "+row.Limited)
 			}
-			if elsewhere := v.unsafeElsewhere(name); elsewhere != "" && p.ID == g.Points[0].ID {
-				all = append(all, fmt.Sprintf("%s: %s", name, elsewhere))
+			if i > 0 {
+				continue // the rest does not depend on the point
 			}
-			if d := v.subjects[name].Defect; d != "" && p.ID == g.Points[0].ID {
-				all = append(all, fmt.Sprintf("%s: %s", name, d))
+			if elsewhere := v.unsafeElsewhere(name); elsewhere != "" {
+				all = append(all, name+": "+elsewhere)
+			}
+			if s, _ := v.Plan.Subject(name); s.Defect != "" {
+				all = append(all, name+": "+s.Defect)
 			}
 		}
 	}
@@ -252,7 +256,8 @@ func (v *view) doubts(g firstGroup) []string {
 func (v *view) unsafeElsewhere(name string) string {
 	for _, row := range v.Rows {
 		if row.Subject == name && row.Unsafe != nil {
-			return fmt.Sprintf("%s was violated at %s", row.Unsafe.Property, v.name(v.points[row.Point]))
+			p, _ := v.Plan.Point(row.Point)
+			return fmt.Sprintf("%s was violated at %s", row.Unsafe.Property, v.name(p))
 		}
 	}
 	return ""
@@ -265,8 +270,9 @@ func (v *view) conditions() string {
 	if e.CPU != "" {
 		text += " (" + e.CPU + ")"
 	}
-	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in %s, %s judged in all",
-		v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"), "shuffled blocks", format.Plural(v.judgedTrials(), "history"))
+	judged, _ := v.judged()
+	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in shuffled blocks, %s judged in all",
+		v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"), format.Plural(judged, "history"))
 	if v.Plan.Interrupted {
 		text += "; interrupted"
 	}
@@ -277,67 +283,53 @@ func (v *view) conditions() string {
 	return text + " Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
 }
 
-func (v *view) judgedTrials() int {
-	n := 0
+// judged counts the histories that were judged, and the operations in them.
+func (v *view) judged() (histories, operations int) {
 	for _, t := range v.Trials {
 		if t.Judged != nil && t.Void == "" {
-			n++
+			histories++
+			operations += t.Judged.Operations
 		}
 	}
-	return n
+	return histories, operations
 }
 
 // brokenLocks are those that one would choose from and that must not be.
 func (v *view) brokenLocks() []string {
 	var all []string
 	for _, s := range v.Plan.Subjects {
-		if s.Role != Lock {
+		i := slices.IndexFunc(v.Rows, func(row Row) bool { return row.Subject == s.Name && row.Unsafe != nil })
+		if s.Role != Lock || i < 0 {
 			continue
 		}
-		for _, row := range v.Rows {
-			if row.Subject == s.Name && row.Unsafe != nil {
-				text := row.Unsafe.Property
-				if row.Unsafe.Expected {
-					text += ", as its own table says"
-				}
-				all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
-				break
-			}
+		text := v.Rows[i].Unsafe.Property
+		if v.Rows[i].Unsafe.Expected {
+			text += ", as its own table says"
 		}
+		all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
 	}
 	return all
 }
 
-// tile is one section at a glance.
-type tile struct {
-	Big, Small, Class string
-}
-
-func (v *view) tiles() []tile {
-	var all []tile
-	judged, operations := 0, 0
-	for _, t := range v.Trials {
-		if t.Judged != nil && t.Void == "" {
-			judged++
-			operations += t.Judged.Operations
-		}
-	}
-	all = append(all, tile{format.Count(judged), "histories judged", ""}, tile{format.Count(operations), "operations in them", ""})
-	passed := 0
+func (v *view) tiles() []html.Tile {
+	judged, operations := v.judged()
+	passed, unsafe := 0, len(v.brokenLocks())
 	for _, c := range v.Checks {
 		if c.OK {
 			passed++
 		}
 	}
-	class := "score-kept"
-	if passed < len(v.Checks) {
-		class = "score-broken"
+	class := func(good bool) string {
+		if good {
+			return "score-kept"
+		}
+		return "score-broken"
 	}
-	all = append(all, tile{fmt.Sprintf("%d of %d", passed, len(v.Checks)), "controls passed", class})
-	unsafe := len(v.brokenLocks())
-	class = "score-kept"
-	if unsafe > 0 {
-		class = "score-broken"
+	_, locks, _ := strings.Cut(format.Plural(unsafe, "lock"), " ")
+	return []html.Tile{
+		{Big: format.Count(judged), Small: "histories judged"},
+		{Big: format.Count(operations), Small: "operations in them"},
+		{Big: fmt.Sprintf("%d of %d", passed, len(v.Checks)), Small: "controls passed", Class: class(passed == len(v.Checks))},
+		{Big: format.Count(unsafe), Small: locks + " seen to break", Class: class(unsafe == 0)},
 	}
-	return append(all, tile{format.Count(unsafe), strings.TrimLeft(format.Plural(unsafe, "lock"), "0123456789,") + " seen to break", class})
 }

@@ -10,50 +10,22 @@ import (
 	"lockbench/reports/stats"
 )
 
-// view finds its way about in Results, for what is shown of them.
+// view is Results with what their presentation needs.
 type view struct {
 	*Results
-	subjects map[string]Subject
-	points   map[string]Point
-	rows     map[place]*Row
-	trials   map[place][]*Trial // those that count
-	styles   map[string]charts.Style
+	styles map[string]charts.Style
 }
 
-// place is a subject at a point.
-type place struct{ subject, point string }
-
-func newView(r *Results) *view {
-	v := &view{
-		Results: r, subjects: map[string]Subject{}, points: map[string]Point{},
-		rows: map[place]*Row{}, trials: map[place][]*Trial{},
-	}
-	for _, s := range r.Plan.Subjects {
-		v.subjects[s.Name] = s
-	}
-	for _, p := range r.Plan.Points {
-		v.points[p.ID] = p
-	}
-	for i, row := range r.Rows {
-		v.rows[place{row.Subject, row.Point}] = &r.Rows[i]
-	}
-	for _, t := range r.Trials {
-		if at := (place{t.Subject, t.Point}); t.Void == "" {
-			v.trials[at] = append(v.trials[at], t)
-		}
-	}
-	v.styles = stylesOf(r.Plan.Subjects)
-	return v
-}
+func newView(r *Results) *view { return &view{r, stylesOf(r.Plan.Subjects)} }
 
 // estimate is a metric of a subject at a point; ok is false where it was not measured, or means nothing.
 func (v *view) estimate(subject, point, metric string) (stats.Estimate, bool) {
-	row := v.rows[place{subject, point}]
-	if row == nil || row.Unsafe != nil {
+	row, ok := v.Row(subject, point)
+	if !ok || row.Unsafe != nil {
 		return stats.Estimate{}, false
 	}
-	e, ok := row.Estimates[metric]
-	return e, ok && e.N > 0
+	e := row.Estimates[metric]
+	return e, e.N > 0
 }
 
 // ranking is a point's, empty where nothing was ranked there.
@@ -90,9 +62,9 @@ func (v *view) charted(point string) (names []string, left string) {
 	}
 	var unsafe, out []string
 	for _, s := range v.Plan.Subjects {
-		row := v.rows[place{s.Name, point}]
+		row, ok := v.Row(s.Name, point)
 		switch {
-		case row == nil || s.Role != Lock || slices.Contains(names, s.Name):
+		case !ok || s.Role != Lock || slices.Contains(names, s.Name):
 		case row.Unsafe != nil:
 			unsafe = append(unsafe, fmt.Sprintf("%s (%s violated)", s.Name, row.Unsafe.Property))
 		default:

@@ -1,168 +1,197 @@
-// Package drawing makes the charts of pages: shapes on a canvas become SVG that says what it shows, whose colours are the
-// page's, and in which nothing is told by colour alone.
 package charts
 
 import (
 	"fmt"
 	"html"
-	"html/template"
+	"image"
+	"image/color"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+
+	"lockbench/reports/format"
 )
 
-// Canvas collects the shapes of a drawing. Classes are ours; texts come from outside and are escaped.
-type Canvas struct {
-	Width, Height float64
+// Class is a set of CSS classes that travels through gonum as a colour. The style sheet says how it looks.
+type Class string
+
+// RGBA implements color.Color; the value is not used.
+func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
+
+// titled is a Class with a tooltip, and a paint server if the style sheet has no colour for it. Both may be empty.
+type titled struct {
+	Class
+	title, fill string
+}
+
+// anchored is a Class of a text placed by its start, middle or end.
+type anchored struct {
+	Class
+	anchor string
+}
+
+// canvas writes what gonum draws as SVG elements with classes. The unit is a pixel; gonum's origin is the lower left corner.
+type canvas struct {
+	width, height vg.Length
+	color         color.Color
+	dashes        []vg.Length
+	line          vg.Length
 	b             strings.Builder
 }
 
-// The width of a letter, about.
-const (
-	Glyph     = 6.4
-	BoldGlyph = 7.6
-)
+var _ vg.Canvas = (*canvas)(nil)
 
-// Px writes a length; a tenth of a pixel is more than anybody sees.
-func Px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+func (c *canvas) SetColor(k color.Color)                 { c.color = k }
+func (c *canvas) SetLineDash(d []vg.Length, _ vg.Length) { c.dashes = d }
 
-// Path draws any shape.
-func (c *Canvas) Path(class, d string) {
-	fmt.Fprintf(&c.b, `<path class="%s" d="%s"/>`, class, d)
+// SetLineWidth turns strokes off at 0. Other widths are the style sheet's.
+func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
+
+// Text is anchored and upright, and nothing is scaled.
+func (*canvas) Rotate(float64)                      {}
+func (*canvas) Translate(vg.Point)                  {}
+func (*canvas) Scale(_, _ float64)                  {}
+func (*canvas) Push()                               {}
+func (*canvas) Pop()                                {}
+func (*canvas) DrawImage(vg.Rectangle, image.Image) {}
+func (c *canvas) Size() (width, height vg.Length)   { return c.width, c.height }
+func (c *canvas) y(y vg.Length) string              { return px(c.height - y) }
+func (c *canvas) at(p vg.Point) string              { return px(p.X) + " " + c.y(p.Y) }
+
+// px writes a length to a tenth of a pixel.
+func px(v vg.Length) string {
+	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // + 0: no -0
 }
 
-// Line is straight.
-func (c *Canvas) Line(class string, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(&c.b, `<path class="%s" d="M%s %sL%s %s"/>`, class, Px(x1), Px(y1), Px(x2), Px(y2))
-}
-
-// Rect is given by its upper left corner.
-func (c *Canvas) Rect(class string, x, y, w, h float64) {
-	fmt.Fprintf(&c.b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, Px(x), Px(y), Px(w), Px(h))
-}
-
-// Text is anchored at its start, middle or end.
-func (c *Canvas) Text(class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(&c.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, Px(x), Px(y), html.EscapeString(s))
-}
-
-// Dot is a place in a drawing.
-type Dot struct{ X, Y float64 }
-
-// Track draws a line through the dots.
-func (c *Canvas) Track(s Style, dots []Dot) {
-	fmt.Fprintf(&c.b, `<path class="line %s"`, s.Class())
-	if s.Dash != "" {
-		fmt.Fprintf(&c.b, ` stroke-dasharray="%s"`, s.Dash)
-	}
-	fmt.Fprintf(&c.b, ` d="%s"/>`, Trace(dots))
-}
-
-// Band fills what lies between two lines.
-func (c *Canvas) Band(s Style, low, high []Dot) {
-	if len(low) == 0 || s.Color == Grey { // in grey there would be nothing but bands
+// Stroke implements vg.Canvas.
+func (c *canvas) Stroke(p vg.Path) {
+	if c.line <= 0 {
 		return
 	}
-	back := slices.Clone(high)
-	slices.Reverse(back)
-	fmt.Fprintf(&c.b, `<path class="band %s" d="%sZ"/>`, s.Class(), Trace(slices.Concat(low, back)))
+	dash := ""
+	if len(c.dashes) > 0 {
+		var all []string
+		for _, d := range c.dashes {
+			all = append(all, px(d))
+		}
+		dash = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Join(all, " "))
+	}
+	c.element("path", fmt.Sprintf(`%s d="%s"`, dash, c.path(p)))
 }
 
-// Trace is the path through the dots.
-func Trace(dots []Dot) string {
+// Fill implements vg.Canvas. An upright rectangle becomes a rect.
+func (c *canvas) Fill(p vg.Path) {
+	if r, ok := rectangle(p); ok {
+		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Max.X-r.Min.X), px(r.Max.Y-r.Min.Y)))
+		return
+	}
+	c.element("path", fmt.Sprintf(` d="%s"`, c.path(p)))
+}
+
+// FillString implements vg.Canvas.
+func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
+	anchor := "start"
+	if a, ok := c.color.(anchored); ok {
+		anchor = a.anchor
+	}
+	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), anchor, px(at.X), c.y(at.Y), html.EscapeString(format.Clean(s)))
+}
+
+func (c *canvas) element(name, attributes string) {
+	fmt.Fprintf(&c.b, "<%s%s%s", name, c.class(), attributes)
+	t, _ := c.color.(titled)
+	if t.fill != "" {
+		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(t.fill))
+	}
+	if t.title == "" {
+		c.b.WriteString("/>")
+		return
+	}
+	fmt.Fprintf(&c.b, "><title>%s</title></%s>", html.EscapeString(format.Clean(t.title)), name)
+}
+
+func (c *canvas) class() string {
+	class := Class("")
+	switch k := c.color.(type) {
+	case Class:
+		class = k
+	case titled:
+		class = k.Class
+	case anchored:
+		class = k.Class
+	}
+	if class == "" {
+		return ""
+	}
+	return fmt.Sprintf(` class="%s"`, html.EscapeString(string(class)))
+}
+
+func (c *canvas) path(p vg.Path) string {
 	var b strings.Builder
-	for i, d := range dots {
-		op := "L"
-		if i == 0 {
-			op = "M"
+	for _, s := range p {
+		switch s.Type {
+		case vg.MoveComp:
+			b.WriteString("M" + c.at(s.Pos))
+		case vg.LineComp:
+			b.WriteString("L" + c.at(s.Pos))
+		case vg.ArcComp: // a circle: nothing else is drawn with arcs
+			r := px(s.Radius)
+			fmt.Fprintf(&b, "M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0", px(s.Pos.X-s.Radius), c.y(s.Pos.Y), r, r, px(2*s.Radius), r, r, px(2*s.Radius))
+		case vg.CloseComp:
+			b.WriteString("Z")
 		}
-		b.WriteString(op + Px(d.X) + " " + Px(d.Y))
 	}
 	return b.String()
 }
 
-// Marker draws the sign of a style.
-func (c *Canvas) Marker(s Style, x, y float64) {
-	shapes := []string{
-		"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", // circle
-		"m-3.6 -3.6h7.2v7.2h-7.2z",            // square
-		"m0 -4.8l4.6 8h-9.2z",                 // triangle
-		"m0 -5l5 5l-5 5l-5 -5z",               // diamond
-		"m0 4.8l4.6 -8h-9.2z",                 // triangle that stands on its tip
-		"m-4 -4l8 8m0 -8l-8 8",                // cross
+func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
+	if len(p) != 5 || p[4].Type != vg.CloseComp {
+		return r, false
 	}
-	fmt.Fprintf(&c.b, `<path class="mark %s" d="M%s %s%s"/>`, s.Class(), Px(x), Px(y), shapes[s.Marker%len(shapes)])
+	for i := range 4 { // each side is upright or level
+		a, b := p[i].Pos, p[(i+1)%4].Pos
+		if p[i].Type == vg.ArcComp || (a.X != b.X) == (a.Y != b.Y) {
+			return r, false
+		}
+	}
+	a, b := p[0].Pos, p[2].Pos
+	return vg.Rectangle{Min: vg.Point{X: min(a.X, b.X), Y: min(a.Y, b.Y)}, Max: vg.Point{X: max(a.X, b.X), Y: max(a.Y, b.Y)}}, true
 }
 
-// SVG closes the drawing and names it.
-func (c *Canvas) SVG(id, class, title, desc string) template.HTML {
-	return template.HTML(fmt.Sprintf(
-		`<svg class="plot %s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s</svg>`,
-		class, id, id, Px(c.Width), Px(c.Height), id, html.EscapeString(title), id, html.EscapeString(desc), c.b.String()))
-}
+// labels measures text as gonum does, and leaves its placement to the browser's own font.
+type labels struct{ text.Plain }
 
-// Ends writes the names of lines beside their ends, each with a sample of its line, moved apart where they would overlap.
-type Ends []End
-
-// End is that of one line.
-type End struct {
-	Text  string
-	Style Style
-	At    Dot
-}
-
+// Fonts of browsers are wider than the one that is measured, by as much as this.
 const (
-	EndGap    = 16 // between two names
-	endSample = 22 // of the line
+	wider  = 1.16
+	bolder = 1.18 // for the bold of the same font
 )
 
-// Ends draws the names at x.
-func (c *Canvas) Ends(all Ends, x, top, bottom float64) {
-	slices.SortStableFunc(all, func(a, b End) int { return int(math.Copysign(1, a.At.Y-b.At.Y)) })
-	at := make([]float64, len(all))
-	for i, e := range all {
-		at[i] = e.At.Y
-	}
-	at = Spread(at, top, bottom)
-	for i, e := range all {
-		fmt.Fprintf(&c.b, `<path class="lead %s" d="M%s %sL%s %sL%s %s"/>`, e.Style.Class(), Px(e.At.X), Px(e.At.Y), Px(x), Px(e.At.Y), Px(x+12), Px(at[i]))
-		c.Track(e.Style, []Dot{{x + 14, at[i]}, {x + 14 + endSample, at[i]}})
-		c.Marker(e.Style, x+14+endSample/2, at[i])
-		c.Text("", "start", x+20+endSample, at[i]+4, e.Text)
-	}
+// Box implements text.Handler.
+func (l labels) Box(s string, f font.Font) (width, height, depth vg.Length) {
+	width, height, depth = l.Plain.Box(s, f)
+	return wider * width, height, depth
 }
 
-// EndsWithin writes names in the room right of a chart.
-func (c *Canvas) EndsWithin(labels Ends) {
-	for i := range labels {
-		labels[i].Text = Short(labels[i].Text, ChartWidth-ChartRight-20-endSample, Glyph)
+// Draw implements text.Handler for one upright line.
+func (l labels) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
+	if s == "" {
+		return
 	}
-	c.Ends(labels, ChartRight, ChartTop+4, ChartBottom-2)
-}
-
-// Spread moves ascending positions apart by at least endGap, within the bounds if there is room.
-func Spread(at []float64, low, high float64) []float64 {
-	for i := range at {
-		at[i] = max(at[i], low)
-		if i > 0 {
-			at[i] = max(at[i], at[i-1]+EndGap)
-		}
+	anchor := "start"
+	switch style.XAlign {
+	case text.XCenter:
+		anchor = "middle"
+	case text.XRight:
+		anchor = "end"
 	}
-	for i := len(at) - 1; i >= 0; i-- {
-		at[i] = min(at[i], high)
-		if i < len(at)-1 {
-			at[i] = min(at[i], at[i+1]-EndGap)
-		}
-	}
-	return at
-}
-
-// Short cuts a name that would not fit.
-func Short(s string, width, Glyph float64) string {
-	letters := []rune(s)
-	if n := int(width / Glyph); len(letters) > n && n > 1 {
-		return string(letters[:n-1]) + "…"
-	}
-	return s
+	class, _ := style.Color.(Class)
+	c.SetColor(anchored{class, anchor})
+	ascent := l.Extents(style.Font).Ascent
+	at.Y += style.Height(s)*vg.Length(style.YAlign) - ascent + style.Font.Size
+	c.FillString(font.Face{}, at, s)
 }

@@ -1,28 +1,117 @@
 package charts
 
-import "fmt"
+import (
+	"fmt"
 
-// Style is how a subject looks in every chart: a colour, a dash and a marker, so that colour is never alone.
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Style is how a subject looks in every chart: a colour, a dash and a marker, so that nothing depends on colour alone.
 type Style struct {
-	Color  int // 0 to 6, of Okabe and Ito; grey for the rest
-	Dash   string
+	Color  int // one of the Colors of Okabe and Ito, or Grey
+	Dash   int // of a line
 	Marker int
 }
 
-// Colors are as many as Okabe and Ito tell apart.
 const (
-	Colors  = 7
-	Grey    = -1
+	Colors  = 7  // that can be told apart
+	Grey    = -1 // the Color of what stays in the background
+	Ink     = 6  // the Color of text
 	Markers = 6
+	Diamond = 3
 )
 
-// Dashes are as many as are told apart.
-func Dashes() []string { return []string{"", "7 3", "2 3", "9 3 2 3", "4 4", "13 3"} }
+// StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
+func StyleAt(i int) Style {
+	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes()), Marker: i % Markers}
+}
 
-// Class is the class by which the page's style colours it.
+func dashes() [][]vg.Length {
+	return [][]vg.Length{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {4, 4}, {13, 3}}
+}
+
+// Class returns the CSS class of the style's colour.
 func (s Style) Class() string {
 	if s.Color == Grey {
 		return "cx"
 	}
-	return fmt.Sprintf("c%d", s.Color)
+	return fmt.Sprintf("c%d", s.Color%Colors)
+}
+
+func (s Style) stroke(class string) draw.LineStyle {
+	d := dashes()
+	return draw.LineStyle{Color: Class(class + " " + s.Class()), Width: 1, Dashes: d[s.Dash%len(d)]}
+}
+
+// stroke is a solid line of a class.
+func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
+
+// glyph draws a style's marker; the style sheet gives it both ground and outline.
+func (s Style) glyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Class("mark " + s.Class()), Radius: 5, Shape: shape(s.Marker % Markers)}
+}
+
+// mark draws the marker, also outside of the axes.
+func (s Style) mark(c draw.Canvas, at vg.Point) {
+	g := s.glyph()
+	g.Shape.DrawGlyph(&c, g, at)
+}
+
+// shape is an index into the markers.
+type shape int
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	corners := [Markers][]vg.Point{
+		nil, // a circle
+		{{X: -.72, Y: -.72}, {X: .72, Y: -.72}, {X: .72, Y: .72}, {X: -.72, Y: .72}},
+		{{X: 0, Y: .96}, {X: .92, Y: -.64}, {X: -.92, Y: -.64}},
+		{{X: 0, Y: 1}, {X: 1, Y: 0}, {X: 0, Y: -1}, {X: -1, Y: 0}},
+		{{X: 0, Y: -.96}, {X: .92, Y: .64}, {X: -.92, Y: .64}},
+		{{X: -.8, Y: -.8}, {X: .8, Y: .8}, {X: 0, Y: 0}, {X: -.8, Y: .8}, {X: .8, Y: -.8}, {X: 0, Y: 0}}, // a cross
+	}[s]
+	var p vg.Path
+	for i, k := range corners {
+		k = vg.Point{X: at.X + k.X*style.Radius, Y: at.Y + k.Y*style.Radius}
+		if i == 0 {
+			p.Move(k)
+		} else {
+			p.Line(k)
+		}
+	}
+	if corners == nil {
+		p.Arc(at, .8*style.Radius, 0, 0)
+	}
+	p.Close()
+	c.SetColor(style.Color)
+	c.Fill(p)
+}
+
+// words is a text style of a class. The size is what the style sheet sets for it.
+func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
+	return text.Style{
+		Color: class, XAlign: x, YAlign: y, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: 12},
+		Handler: labels{text.Plain{Fonts: font.DefaultCache}},
+	}
+}
+
+// width returns that of a text in pixels, at most.
+func width(s string) vg.Length { return words("", text.XLeft, text.YBottom).Width(s) }
+
+// boldWidth returns that of a name.
+func boldWidth(s string) vg.Length { return bolder * width(s) }
+
+// short cuts a text that is wider than wide pixels.
+func short(s string, wide vg.Length, width func(string) vg.Length) string {
+	if width(s) <= wide {
+		return s
+	}
+	letters := []rune(s)
+	for len(letters) > 1 && width(string(letters)+"…") > wide {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + "…"
 }

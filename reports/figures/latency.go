@@ -2,6 +2,7 @@ package figures
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"time"
 
@@ -167,7 +168,10 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 		base = max(0, trials[0][0].StartTimeMs()) / 1000 * 1000 // the file states it in whole seconds
 	}
 	w.SetBaseTime(base)
-	if err := logHead(w, base); err != nil {
+	err := errors.Join(
+		w.OutputComment("[acquire latency from the intended start, hand-off and hold; one tag per class, one interval per trial]"),
+		w.OutputLogFormatVersion(), w.OutputBaseTime(base), w.OutputStartTime(base), w.OutputLegend())
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range trials {
@@ -183,24 +187,6 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
-}
-
-func logHead(w *hdrhistogram.HistogramLogWriter, base int64) error {
-	steps := []func() error{
-		func() error {
-			return w.OutputComment("[acquire latency from the intended start, hand-off and hold; one tag per class, one interval per trial]")
-		},
-		w.OutputLogFormatVersion,
-		func() error { return w.OutputBaseTime(base) },
-		func() error { return w.OutputStartTime(base) },
-		w.OutputLegend,
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // PercentileText writes the distribution of all grants, contended or not, in milliseconds.

@@ -81,3 +81,15 @@ func TestPercentileText(t *testing.T) {
 		t.Errorf("without grants: %v", err)
 	}
 }
+
+func TestCurveRanks(t *testing.T) {
+	for n, want := range map[int64]float64{19: 0, 20: 0.5, 100: 0.9, 1000: 0.99, 10_000: 0.999} {
+		last := 0.0
+		if all := curveRanks(n); len(all) > 0 {
+			last = all[len(all)-1]
+		}
+		if last != want {
+			t.Errorf("of %d samples the last rank is %v, want %v: ten lie beyond it", n, last, want)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 )
 
 // Duration writes nanoseconds with their unit, to three digits.
-func Duration(ns float64) string {
-	ns, _ = strconv.ParseFloat(strconv.FormatFloat(ns, 'e', 2, 64), 64) // 999.9 µs has become 1 ms by now
+func Duration[T ~int | ~int64 | ~float64](d T) string {
+	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // 999.9 µs has become 1 ms by now
 	switch abs := math.Abs(ns); {
 	case abs < 1e3:
 		return Significant(ns) + " ns"
@@ -23,7 +23,7 @@ func Duration(ns float64) string {
 }
 
 // Milliseconds writes nanoseconds as a number of milliseconds without its unit, to three digits and four places at most.
-func Milliseconds(ns int64) string {
+func Milliseconds[T ~int | ~int64](ns T) string {
 	if ns > 0 && ns < 1e5 {
 		return strconv.FormatFloat(float64(ns)/1e6, 'f', 4, 64)
 	}

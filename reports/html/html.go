@@ -12,13 +12,15 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
+	"strconv"
+	"strings"
 	"unicode/utf16"
 
+	"lockbench/reports/charts"
 	"lockbench/reports/format"
 )
 
-//go:embed layout.html.tmpl style.css
+//go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
 // Tone is how a verdict sounds. It picks a colour, which never stands alone.
@@ -97,23 +99,34 @@ func Script(v any) (template.JS, error) {
 }
 
 // Style returns the style sheet of every page.
-func Style() template.CSS {
-	text, err := files.ReadFile("style.css")
+func Style() template.CSS { return sheet("colors.css") + sheet("style.css") + charts.CSS }
+
+func sheet(name string) template.CSS {
+	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
 	return template.CSS(text)
 }
 
+// Drawing returns a drawing as an SVG file that can be opened by itself.
+func Drawing(drawn template.HTML) string {
+	const alone = `svg { background: var(--ground); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", sans-serif; }
+`
+	opening, rest, _ := strings.Cut(string(drawn), ">")
+	opening = strings.Replace(opening, "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
+	return fmt.Sprintf("%s>\n<style><![CDATA[\n%s%s%s]]></style>%s\n", opening, sheet("colors.css"), charts.CSS, alone, rest)
+}
+
 // Funcs returns the functions that templates of pages and of Markdown share.
 func Funcs() template.FuncMap {
 	return template.FuncMap{
 		"count":       format.Count,
-		"duration":    func(ns int64) string { return format.Duration(float64(ns)) },
+		"duration":    format.Duration[int64],
 		"gibibytes":   format.Gibibytes,
 		"inc":         func(i int) int { return i + 1 },
 		"joined":      format.Joined,
-		"ms":          format.Milliseconds,
+		"ms":          format.Milliseconds[int64],
 		"percent":     format.Percent,
 		"plural":      format.Plural,
 		"setting":     format.Setting,
@@ -123,16 +136,15 @@ func Funcs() template.FuncMap {
 }
 
 func pageFuncs() template.FuncMap {
-	funcs := template.FuncMap{
+	return template.FuncMap{
 		"abbr":     abbr,
 		"number":   func(text string) column { return column{Text: text, Class: "number"} },
 		"onlyif":   onlyIf,
+		"px":       func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
 		"sections": sections,
 		"style":    Style,
 		"table":    newTable,
 	}
-	maps.Copy(funcs, drawingFuncs())
-	return funcs
 }
 
 // onlyIf returns the text if the condition holds.

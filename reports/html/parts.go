@@ -3,7 +3,6 @@ package html
 import (
 	"fmt"
 	"html/template"
-	"strconv"
 )
 
 // table is the beginning of a table: what the partial "table" writes. The rows follow it, then the partial "endtable".
@@ -70,12 +69,4 @@ func sections(all ...any) ([]section, error) {
 		return nil, fmt.Errorf("sections: %d arguments, not three for each", len(all))
 	}
 	return shown, nil
-}
-
-// drawingFuncs are for the coordinates of drawings.
-func drawingFuncs() template.FuncMap {
-	return template.FuncMap{
-		"add": func(a, b float64) float64 { return a + b },
-		"px":  func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
-	}
 }

@@ -2,9 +2,11 @@ package run
 
 import (
 	"fmt"
-	"lockbench/reports/figures"
+	"os"
 	"path"
 	"path/filepath"
+
+	"lockbench/reports/figures"
 )
 
 // Build reads a run folder, writes results.json, the histograms and the report, and returns the results.
@@ -15,7 +17,7 @@ func Build(dir string) (*Results, error) {
 		return nil, err
 	}
 	r := &Results{
-		Version: ResultsVersion, Run: m,
+		Version: resultsVersion, Run: m,
 		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
 		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
 	}
@@ -97,12 +99,9 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 	if err != nil {
 		return fmt.Errorf("percentile text: %w", err)
 	}
-	for _, f := range []struct {
-		name    string
-		content []byte
-	}{{"latency.hlog", log}, {"latency.hgrm", text}} {
-		name := path.Join(c.Dir, f.name)
-		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), f.content); err != nil {
+	for i, content := range [][]byte{log, text} {
+		name := path.Join(c.Dir, []string{"latency.hlog", "latency.hgrm"}[i])
+		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
 			return err
 		}
 		file, err := sumFile(dir, name)
@@ -114,7 +113,7 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 	return nil
 }
 
-// write writes results.json and the report.
+// write writes results.json and the report, and removes Porcupine's pages of a report that was there before.
 func (r *Results) write(dir string) error {
 	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err
@@ -127,22 +126,33 @@ func (r *Results) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	for _, form := range []struct {
-		name   string
-		render func() ([]byte, error)
-	}{{"index.html", p.html}, {"report.md", p.markdown}} {
-		text, err := form.render()
-		if err != nil {
-			return fmt.Errorf("%s: %w", form.name, err)
-		}
-		if err := WriteFile(filepath.Join(dir, "report", form.name), text); err != nil {
+	dir = filepath.Join(dir, "report")
+	old, err := filepath.Glob(filepath.Join(dir, "witness-*.html"))
+	if err != nil {
+		return err
+	}
+	for _, file := range old {
+		if err := os.Remove(file); err != nil {
 			return err
 		}
 	}
-	if text := r.scenarioDoc(); text != nil {
-		if err := WriteFile(filepath.Join(dir, "report", "scenarios.md"), text); err != nil {
+	files := map[string][]byte{"scenarios.md": r.scenarioDoc()}
+	for _, w := range p.Witnesses {
+		files[w.Viewer] = w.viewer
+	}
+	if files["index.html"], err = p.html(); err != nil {
+		return fmt.Errorf("index.html: %w", err)
+	}
+	if files["report.md"], err = p.markdown(); err != nil {
+		return fmt.Errorf("report.md: %w", err)
+	}
+	for name, text := range files {
+		if text == nil {
+			continue
+		}
+		if err := WriteFile(filepath.Join(dir, name), text); err != nil {
 			return err
 		}
 	}
-	return writeViewers(filepath.Join(dir, "report"), p.Witnesses)
+	return nil
 }

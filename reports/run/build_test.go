@@ -196,9 +196,10 @@ func checkViewers(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// TestNamesAreEscaped puts markup wherever a text from outside can stand.
+// TestNamesAreEscaped puts markup, and characters that steer a terminal or turn the direction of text, wherever a text from
+// outside can stand.
 func TestNamesAreEscaped(t *testing.T) {
-	const evil = `<script>alert("|x|")</script>`
+	const evil = `<script>alert("|x|")</script>` + "\x1b[31m\u202e\u200b"
 	dir := t.TempDir()
 	witness := doubleGrant()
 	witness.Story, witness.Ops[0].Error, witness.Ops[0].Key = evil, evil, evil
@@ -240,8 +241,10 @@ func TestNamesAreEscaped(t *testing.T) {
 	if err := r.Text(&b, false); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String(), "\x1b") {
-		t.Error("the table passes control characters on to the terminal")
+	for name, text := range map[string]string{"the page": string(read(t, dir, "report", "index.html")), "report.md": md, "the table": b.String()} {
+		if strings.ContainsAny(text, "\x1b\u202e\u200b") {
+			t.Errorf("%s passes hidden characters on", name)
+		}
 	}
 }
 

@@ -37,33 +37,55 @@ type claim struct {
 	Times    int // violations
 }
 
-// same tells whether an observation belongs to a claim.
-func (c *claim) same(o Observation) bool {
-	g := &c.Gravest
-	return g.Lock == o.Lock && g.Deployment == o.Deployment && g.Scenario == o.Scenario &&
-		c.Property == o.Property && c.Fault == o.Fault && c.Expected == o.Expected && c.Because == o.Because
+// grouped returns the values with each key together, in the order in which the keys first come.
+func grouped[T any, K comparable](all []T, key func(*T) K) [][]T {
+	var groups [][]T
+	at := map[K]int{}
+	for i := range all {
+		k := key(&all[i])
+		if _, seen := at[k]; !seen {
+			at[k] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], all[i])
+	}
+	return groups
+}
+
+// unique returns each value once, in the order in which they first come.
+func unique[T comparable](all []T) []T {
+	var once []T
+	for _, same := range grouped(all, func(v *T) T { return *v }) {
+		once = append(once, same[0])
+	}
+	return once
 }
 
 // claims gathers observations, which come cell by cell. One that does not apply in a workload is left out;
 // one that applies in none stays, as such.
 func claims(all []Observation) []claim {
+	type key struct {
+		lock, deployment, scenario, property, fault, because string
+		expected                                             histories.Expectation
+	}
 	var out []claim
-	for _, o := range all {
-		i := slices.IndexFunc(out, func(c claim) bool { return c.same(o) })
-		if i < 0 {
-			i = len(out)
-			out = append(out, claim{Property: o.Property, Fault: o.Fault, Expected: o.Expected, Because: o.Because, Gravest: o})
+	for _, seen := range grouped(all, func(o *Observation) key {
+		return key{o.Lock, o.Deployment, o.Scenario, o.Property, o.Fault, o.Because, o.Expected}
+	}) {
+		o := seen[0]
+		c := claim{Property: o.Property, Fault: o.Fault, Expected: o.Expected, Because: o.Because, Gravest: o}
+		for _, o := range seen {
+			if o.Observed == checker.NotApplicable {
+				continue
+			}
+			if len(c.Seen) == 0 || weightOf(o) > weightOf(c.Gravest) {
+				c.Gravest = o
+			}
+			c.Seen = append(c.Seen, o)
+			c.Counts = sum(c.Counts, o.Counts)
+			c.Times += o.Violations
 		}
-		if o.Observed == checker.NotApplicable {
-			continue
-		}
-		c := &out[i]
-		if len(c.Seen) == 0 || weightOf(o) > weightOf(c.Gravest) {
-			c.Gravest = o
-		}
-		c.Seen = append(c.Seen, o)
-		c.Counts = sum(c.Counts, o.Counts)
-		c.Times += o.Violations
+		out = append(out, c)
 	}
 	return out
 }
@@ -81,7 +103,7 @@ func (c claim) where() string {
 	for _, o := range c.Seen {
 		name := o.Workload
 		if mixed {
-			name = markOf(o) + " " + name
+			name = o.badge().Symbol + " " + name
 		}
 		names = append(names, name)
 	}
@@ -98,44 +120,35 @@ func (c claim) where() string {
 // groups are by lock, or by scenario where the run has scenarios: what belongs to none of them then comes last.
 func (r *Results) groups() []group {
 	label := r.Run.labels()
-	at := map[string]int{}
 	var all []group
-	var main [][]Observation
-	for _, o := range r.inOrder() {
-		key := o.Lock + "\x00" + o.Deployment
+	for i, seen := range grouped(r.inOrder(), func(o *Observation) [2]string {
 		if len(r.Run.Scenarios) > 0 {
-			key = o.Scenario
+			return [2]string{o.Scenario}
 		}
-		i, seen := at[key]
-		if !seen {
-			i = len(all)
-			at[key] = i
-			all = append(all, r.groupOf(&o, label))
-			all[i].ID += format.Count(i + 1)
-			main = append(main, nil)
+		return [2]string{o.Lock, o.Deployment}
+	}) {
+		g := r.groupOf(&seen[0], label)
+		g.ID += format.Count(i + 1)
+		var main []Observation
+		for _, o := range seen {
+			if o.inTable() {
+				main = append(main, o)
+			} else if o.Observed != checker.NotApplicable {
+				g.Rest = append(g.Rest, o)
+			}
 		}
-		switch {
-		case o.inTable():
-			main[i] = append(main[i], o)
-		case o.Observed != checker.NotApplicable:
-			all[i].Rest = append(all[i].Rest, o)
-		}
-	}
-	for i := range all {
-		all[i].Main = claims(main[i])
-		for j := range all[i].Main {
-			c := &all[i].Main[j]
+		g.Main = claims(main)
+		several := slices.ContainsFunc(g.Main, func(c claim) bool { return c.Fault != g.Main[0].Fault })
+		for j := range g.Main {
+			c := &g.Main[j]
 			c.Lock = label(c.Gravest.Lock, c.Gravest.Deployment)
-			if all[i].Scenario && severalFaults(all[i].Main) {
+			if g.Scenario && several {
 				c.Lock += " under " + c.Fault
 			}
 		}
+		all = append(all, g)
 	}
 	return all
-}
-
-func severalFaults(all []claim) bool {
-	return slices.ContainsFunc(all, func(c claim) bool { return c.Fault != all[0].Fault })
 }
 
 // inOrder are the observations in the order of the plan, or of the scenarios where the run has any.

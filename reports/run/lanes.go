@@ -1,172 +1,38 @@
 package run
 
 import (
+	"errors"
 	"fmt"
-	"math"
+	"html/template"
+	"io"
 	"slices"
 	"strconv"
 	"time"
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/charts"
+	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
-// lanes is a witness as a drawing: a lane per client, time from left to right. All lengths are in pixels of
-// the drawing's own coordinates; templates/lanes.svg.tmpl makes SVG of it.
-type lanes struct {
-	ID            string
-	Title, Desc   string
-	Start         time.Duration // of the drawing, in the run
-	Width, Height float64
-	Left, Right   float64 // where time begins and ends
-	Top, Bottom   float64 // of the lanes
-	Lanes         []lane
-	Bands         []band
-	Flights       []flight
-	Bars          []bar
-	Leases        []flight
-	Marks         []mark
-	Ticks         []tick
-	Hatches       []hatch
-	Axis          string
+// swimLanes collects what clients did, for a drawing with a lane for each.
+type swimLanes struct {
+	charts.Lanes
+	lane map[int32]int // of a client
 }
 
-type lane struct {
-	Y, LabelY float64 // of its upper edge, and of its name's baseline
-	Name      string
-}
-
-// flight is an operation between its call and its return, or what a lease promised.
-type flight struct {
-	X1, X2, Y float64
-	Number    int     // in the table of operations; 0: there is no room for it
-	NumberX   float64 // an acquire's stands before it, a release's after it: there they hide no bar
-	NumberY   float64
-	Anchor    string
-	Title     string
-}
-
-type bar struct {
-	X, Y, W, H float64
-	Label      string // where it fits
-	Title      string
-}
-
-type mark struct {
-	X, Y   float64
-	Number int    // 0: there is no room for it
-	Word   string // what it is, where there is room: to the right of the mark, else to its left
-	WordX  float64
-	Anchor string // of the word
-	Title  string
-}
-
-type tick struct {
-	X     float64
-	Label string
-}
-
-type hatch struct {
-	X, Y, W, H     float64
-	LabelX, LabelY float64
-	Label          string
-	Thin           bool // its edges would hide it
-}
-
-// The measures of a drawing.
-const (
-	laneWidth  = 1000
-	laneLeft   = 92  // beside the names of the lanes
-	laneTop    = 34  // below the label of the overlap
-	laneHeight = 70  // of one lane
-	barHeight  = 20  // of a hold
-	barAt      = 16  // below the lane's upper edge: a fault's name stands above
-	marksAt    = 52  // below the lane's upper edge
-	markGap    = 19  // at least between two marks
-	wordAt     = 13  // from a mark's centre to its word
-	glyphWidth = 6.6 // of a letter in a label, about
-)
-
-// drawer maps time to place.
-type drawer struct {
-	lanes
-	from, to time.Duration
-	zero     time.Duration // what times are told from
-	lane     map[int32]int
-	lastMark map[int32]int // of a client, in Marks
-}
-
-// drawLanes draws a witness of a property.
-func drawLanes(id, property string, w *checker.Witness, faults []checker.Band) lanes {
-	d := drawer{lanes: lanes{ID: id, Width: laneWidth, Left: laneLeft, Right: laneWidth - 14, Top: laneTop}}
-	d.span(w)
-	d.nameLanes(clientsOf(w.Ops))
-	d.bands(faults)
-	for i := range w.Ops {
-		d.op(i+1, &w.Ops[i], w.Ops)
-	}
-	d.hatch(property, w)
-	d.ticks()
-	d.Title = fmt.Sprintf("Swim lanes of a violation of %s", property)
-	d.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
-		w.Story, plural(len(d.Lanes), "client"))
-	for _, b := range d.Bands {
-		d.Desc += " A fault: " + b.Title + "."
-	}
-	return d.lanes
-}
-
-// span is the time that the operations take; what is still open or is held for ever ends with the drawing.
-func (d *drawer) span(w *checker.Witness) {
-	d.from, d.to = w.From, w.From
-	if len(w.Ops) > 0 {
-		d.from = w.Ops[0].Call
-	}
-	stretch := func(t time.Duration) {
-		if t < histories.Forever/2 {
-			d.to = max(d.to, t)
-		}
-	}
-	for _, op := range w.Ops {
-		d.from = min(d.from, op.Call)
-		stretch(op.Call)
-		stretch(op.Return)
-	}
-	stretch(w.To)
-	d.to += max(d.to-d.from, time.Microsecond) / 40 // room for what has no end
-	d.Start, d.zero = d.from, d.from
-}
-
-func (d *drawer) x(t time.Duration) float64 {
-	t = min(max(t, d.from), d.to)
-	return d.Left + (d.Right-d.Left)*float64(t-d.from)/float64(d.to-d.from)
-}
-
-func clientsOf(ops []histories.Op) []int32 {
-	var clients []int32
-	for _, op := range ops {
-		if !slices.Contains(clients, op.Client) {
-			clients = append(clients, op.Client)
-		}
-	}
-	slices.Sort(clients)
-	return clients
-}
-
-func (d *drawer) nameLanes(clients []int32) {
-	d.lane = map[int32]int{}
-	d.lastMark = map[int32]int{}
+func newSwimLanes(from, to time.Duration, clients []int32) *swimLanes {
+	l := &swimLanes{Lanes: charts.Lanes{From: from, To: to}, lane: map[int32]int{}}
 	for i, c := range clients {
+		l.lane[c] = i
 		name := clientName(c)
 		if c != histories.Harness {
 			name = "client " + name
 		}
-		y := float64(laneTop + i*laneHeight)
-		d.lane[c] = i
-		d.Lanes = append(d.Lanes, lane{Y: y, LabelY: y + barAt + barHeight/2 + 5, Name: name})
+		l.Names = append(l.Names, name)
 	}
-	d.Bottom = float64(laneTop + len(clients)*laneHeight)
-	d.Height = d.Bottom + 44
+	return l
 }
 
 func clientName(c int32) string {
@@ -176,159 +42,233 @@ func clientName(c int32) string {
 	return strconv.Itoa(int(c))
 }
 
-func (d *drawer) y(client int32) float64 { return float64(laneTop + d.lane[client]*laneHeight) }
+// laneOf returns the lane of a client. That of a client that is not in the drawing is below the others, which is not drawn.
+func (l *swimLanes) laneOf(client int32) int {
+	if i, ok := l.lane[client]; ok {
+		return i
+	}
+	return len(l.Names)
+}
 
-// op draws one operation: acquires and releases as calls in flight, what is granted as a bar, all else as a
-// numbered mark.
-func (d *drawer) op(number int, op *histories.Op, ops []histories.Op) {
-	if op.Kind != histories.Acquire && op.Kind != histories.Release {
-		d.mark(number, op)
+// drawWitness draws a witness of a property with the faults within its time.
+func drawWitness(id, property string, w *checker.Witness, faults []checker.Band) template.HTML {
+	l := witnessLanes(property, w, faults)
+	h := charts.Head{ID: id, Title: "Swim lanes of a violation of " + property}
+	h.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
+		w.Story, format.Plural(len(l.Names), "client"))
+	for _, f := range l.Faults {
+		h.Desc += " A fault: " + f.Title + "."
+	}
+	return l.SVG(h)
+}
+
+// WriteLanes writes the swim lanes of a witness as an SVG file that can be opened by itself. The faults are those of the
+// whole history; the drawing has those within its time.
+func WriteLanes(w io.Writer, property string, wit *checker.Witness, faults []checker.Band) error {
+	if wit == nil || len(wit.Ops) == 0 {
+		return errors.New("there is nothing to draw: the violation has no witness")
+	}
+	_, err := io.WriteString(w, html.Drawing(drawWitness("lanes", property, wit, faults)))
+	return err
+}
+
+func witnessLanes(property string, w *checker.Witness, faults []checker.Band) *swimLanes {
+	var clients []int32
+	for _, op := range w.Ops {
+		clients = append(clients, op.Client)
+	}
+	slices.Sort(clients)
+	from, to := timeOf(w)
+	l := newSwimLanes(from, to, slices.Compact(clients))
+	l.Zero, l.Label = from, fmt.Sprintf("ms from %s into the run", format.Duration(from))
+	l.addFaults(faults)
+	for i := range w.Ops {
+		op := &w.Ops[i]
+		l.addOp(i+1, op)
+		if op.Kind == histories.Acquire && op.Outcome == histories.OK {
+			end, ended := holdEnd(op, w.Ops)
+			l.addHold(Hold{Acquire: *op, End: end, Ended: ended})
+		}
+	}
+	v := charts.Violation{From: w.From, To: w.To, Label: "violation"}
+	if v.To < v.From || v.To > l.To {
+		v.To = l.To
+	}
+	if property == "mutual-exclusion" || property == "lease-exclusion" {
+		v.Label = "both inside"
+	}
+	v.Label = fmt.Sprintf("%s: %s ms", v.Label, format.Milliseconds(v.To-v.From))
+	l.Violations = append(l.Violations, v)
+	return l
+}
+
+// timeOf returns the time that a witness takes. What is still open or is held for ever ends with the drawing.
+func timeOf(w *checker.Witness) (from, to time.Duration) {
+	from, to = w.From, w.From
+	if len(w.Ops) > 0 {
+		from = w.Ops[0].Call
+	}
+	ends := []time.Duration{w.To}
+	for _, op := range w.Ops {
+		from = min(from, op.Call)
+		ends = append(ends, op.Call, op.Return)
+	}
+	for _, t := range ends {
+		if t < histories.Forever/2 {
+			to = max(to, t)
+		}
+	}
+	return from, to + max(to-from, time.Microsecond)/40 // room for what has no end
+}
+
+// within returns the faults that lie within the time of a witness.
+func within(faults []checker.Band, w *checker.Witness) []checker.Band {
+	from, to := timeOf(w)
+	return slices.DeleteFunc(slices.Clone(faults), func(f checker.Band) bool { return outside(f, from, to) })
+}
+
+func outside(f checker.Band, from, to time.Duration) bool {
+	return f.From > to || f.To != histories.StillOpen && f.To < from
+}
+
+// mostFaults bounds the faults of a drawing.
+const mostFaults = 40
+
+// addFaults adds faults within the time of the drawing, each to the lane of its client, or to all if it was not aimed at one.
+func (l *swimLanes) addFaults(faults []checker.Band) {
+	for _, f := range faults {
+		s := charts.LaneSpan{Lane: l.laneOf(f.Client), From: f.From, To: f.To, Label: f.Name, Faint: !f.Effective}
+		if f.Client == histories.Harness {
+			s.Lane = charts.AllLanes
+		}
+		if outside(f, l.From, l.To) || s.Lane == len(l.Names) || len(l.Faults) == mostFaults {
+			continue
+		}
+		if s.Faint {
+			s.Label += ", not seen to take effect"
+		}
+		s.Title = fmt.Sprintf("%s, from %s", s.Label, l.since(f.From))
+		if f.To == histories.StillOpen {
+			s.To = max(l.To, f.From)
+		} else {
+			s.Title += " to " + l.since(f.To)
+		}
+		l.Faults = append(l.Faults, s)
+	}
+}
+
+// addOp adds an operation: acquires and releases as calls in flight, all else as an instant.
+func (l *swimLanes) addOp(number int, op *histories.Op) {
+	s := charts.LaneSpan{Lane: l.laneOf(op.Client), From: op.Call, To: op.Return, Number: number,
+		Title: fmt.Sprintf("%d: client %d, %s, %s, %s to %s", number, op.Client, op.Kind, op.Outcome, l.since(op.Call), l.since(op.Return))}
+	if op.Open() {
+		s.To = l.To
+		s.Title = fmt.Sprintf("%d: client %d, %s, %s, from %s, never returned", number, op.Client, op.Kind, op.Outcome, l.since(op.Call))
+	}
+	if op.Kind == histories.Acquire || op.Kind == histories.Release {
+		l.Calls = append(l.Calls, s)
 		return
 	}
-	d.flight(number, op)
-	if op.Kind == histories.Acquire && op.Outcome == histories.OK {
-		end, ended := holdEnd(op, ops)
-		d.bar(op, end, ended)
+	if !op.Open() {
+		s.From = op.Return
 	}
-}
-
-// flight draws the time between a call and its return.
-func (d *drawer) flight(number int, op *histories.Op) {
-	end := op.Return
-	if op.Open() {
-		end = d.to
-	}
-	middle := d.y(op.Client) + barAt + barHeight/2
-	f := flight{X1: d.x(op.Call), X2: d.x(end), Y: middle, Number: number, Title: d.told(number, op)}
-	f.NumberX, f.NumberY, f.Anchor = f.X1-4, middle+4, "end"
-	if op.Kind == histories.Release {
-		f.NumberX, f.Anchor = f.X2+4, "start"
-	}
-	d.Flights = append(d.Flights, f)
-}
-
-func (d *drawer) mark(number int, op *histories.Op) {
-	at := op.Return
-	if op.Open() {
-		at = op.Call
-	}
-	x := d.x(at)
-	word := op.Kind.String()
+	s.To, s.Label = s.From, op.Kind.String()
 	if op.Fault != "" {
-		word += " " + op.Fault
+		s.Label += " " + op.Fault
 	}
 	if op.Kind == histories.Read || op.Kind == histories.Write {
-		word += " " + strconv.FormatInt(op.Value, 10)
+		s.Label += " " + strconv.FormatInt(op.Value, 10)
 	}
-	if i, ok := d.lastMark[op.Client]; ok {
-		last := &d.Marks[i]
-		x = max(x, last.X+markGap) // side by side: their order counts, and the table has the times
-		if x < last.X+markGap+float64(len(last.Word))*glyphWidth+6 {
-			last.Word = ""
-		}
-	}
-	m := mark{X: x, Y: d.y(op.Client) + marksAt, Number: number, Word: word, WordX: x + wordAt, Anchor: "start", Title: d.told(number, op)}
-	if x+markGap+float64(len(word))*glyphWidth > d.Width {
-		m.WordX, m.Anchor = x-wordAt, "end"
-		if i, ok := d.lastMark[op.Client]; ok && d.Marks[i].X+2*markGap+float64(len(d.Marks[i].Word)+len(word))*glyphWidth > x {
-			m.Word = ""
-		}
-	}
-	d.lastMark[op.Client] = len(d.Marks)
-	d.Marks = append(d.Marks, m)
+	l.Instants = append(l.Instants, s)
 }
 
-// bar draws a hold from its grant to its release, and beneath it what the lease promised.
-func (d *drawer) bar(op *histories.Op, end time.Duration, ended bool) {
-	if !ended {
-		end = d.to
+// addHold adds a hold from its grant to its end, and beneath it what the lease promised.
+func (l *swimLanes) addHold(h Hold) {
+	op := &h.Acquire
+	s := charts.LaneSpan{Lane: l.laneOf(op.Client), From: op.Return, To: l.To, Label: "holds to the end"}
+	s.Title = fmt.Sprintf("client %d holds %s from %s", op.Client, op.Key, l.since(op.Return))
+	if h.Ended {
+		s.To, s.Label = h.End, "holds "+format.Duration(h.End-op.Return)
+		s.Title += " to " + l.since(h.End)
 	}
-	b := bar{X: d.x(op.Return), Y: d.y(op.Client) + barAt, H: barHeight}
-	b.W = max(2, d.x(end)-b.X)
-	b.Title = fmt.Sprintf("client %d holds %s from %s", op.Client, op.Key, d.since(op.Return))
-	label := "holds to the end"
-	if ended {
-		b.Title += fmt.Sprintf(" to %s", d.since(end))
-		label = "holds " + duration(int64(end-op.Return))
-	}
-	if float64(len(label))*glyphWidth+12 < b.W {
-		b.Label = label
-	}
-	d.Bars = append(d.Bars, b)
-	if op.Validity > 0 {
+	if h.Count > 1 { // each had a promise of its own
+		s.Label = format.Count(h.Count) + " ×"
+		s.Title = fmt.Sprintf("client %d holds %s from %s on", op.Client, format.Plural(h.Count, "time"), l.since(op.Return))
+	} else if op.Validity > 0 {
 		until := op.Call + op.SentAfter + op.Validity
-		d.Leases = append(d.Leases, flight{
-			X1: b.X, X2: max(b.X, d.x(until)), Y: b.Y + barHeight + 4,
-			Title: fmt.Sprintf("the lock promised it until %s", d.since(until)),
-		})
+		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "the lock promised it until " + l.since(until)})
 	}
+	l.Holds = append(l.Holds, s)
 }
 
-// holdEnd is when its client gave a hold up, was told that it is gone, or was gone itself.
-func holdEnd(acquire *histories.Op, ops []histories.Op) (time.Duration, bool) {
-	end, ended := histories.Forever, false
+// holdEnd returns when a client gave up a hold, was told that it is lost, or was gone itself.
+func holdEnd(acquire *histories.Op, ops []histories.Op) (end time.Duration, ended bool) {
+	end = histories.Forever
 	for _, op := range ops {
-		over := op.Kind == histories.Release || op.Kind == histories.Lost
-		if op.EndsClient() && op.Client == acquire.Client && op.Call >= acquire.Return {
-			end, ended = min(end, op.Call), true
-		}
-		if over && op.Client == acquire.Client && op.Hold == acquire.Hold && op.Call >= acquire.Return {
+		over := op.EndsClient() || (op.Kind == histories.Release || op.Kind == histories.Lost) && op.Hold == acquire.Hold
+		if over && op.Client == acquire.Client && op.Call >= acquire.Return {
 			end, ended = min(end, op.Call), true
 		}
 	}
 	return end, ended
 }
 
-// hatch marks the violation across the lanes.
-func (d *drawer) hatch(property string, w *checker.Witness) {
-	from, to := w.From, w.To
-	if to < from || to > d.to {
-		to = d.to
-	}
-	h := hatch{X: d.x(from), Y: laneTop, H: d.Bottom - laneTop, LabelY: laneTop - 10}
-	h.W = max(3, d.x(to)-h.X)
-	what := "violation"
-	if property == "mutual-exclusion" || property == "lease-exclusion" {
-		what = "both inside"
-	}
-	h.Label = fmt.Sprintf("%s: %s ms", what, milliseconds(int64(to-from)))
-	half := float64(len(h.Label)) * glyphWidth / 2
-	h.LabelX = min(max(h.X+h.W/2, d.Left+half), d.Right-half)
-	d.Hatches = append(d.Hatches, h)
+func (l *swimLanes) since(t time.Duration) string { return format.Milliseconds(t-l.Zero) + " ms" }
+
+// Window is a part of a history, to be drawn as witnesses are: a lane per client, time from left to right.
+type Window struct {
+	ID          string // unique on its page
+	Title, Desc string
+	From, To    time.Duration
+	Clients     []int32        // the lanes, in order; what others did is not drawn
+	Ops         []histories.Op // numbered from 1, as in the table beside the drawing
+	Holds       []Hold
+	Overlaps    []Overlap
+	Faults      []checker.Band
 }
 
-// ticks labels the axis in milliseconds.
-func (d *drawer) ticks() {
-	first, last := float64(d.from-d.zero)/1e6, float64(d.to-d.zero)/1e6
-	step := niceStep((last - first) / 8)
-	for v := math.Ceil(first/step) * step; v <= last; v += step {
-		d.Ticks = append(d.Ticks, tick{
-			X:     d.x(d.zero + time.Duration(v*1e6)),
-			Label: strconv.FormatFloat(v, 'f', max(0, int(math.Ceil(-math.Log10(step)))), 64),
-		})
-	}
-	d.Axis = fmt.Sprintf("ms from %s into the run", duration(int64(d.zero)))
+// Hold is what a client was granted, and when that was over.
+type Hold struct {
+	Acquire histories.Op
+	End     time.Duration
+	Ended   bool // else it is not known to have ended
+	Count   int  // more than 1: so many, too close to be told apart, from the first's grant to the last's end
 }
 
-// niceStep is the least of 1, 2, 5, 10, 20, ... that is not less than v.
-func niceStep(v float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*power >= v {
-			return m * power
+// Overlap is a time in which two or more held one key.
+type Overlap struct {
+	Number   int
+	From, To time.Duration
+	Parts    []Part
+}
+
+// Part is one client's part of an overlap.
+type Part struct {
+	Client   int32
+	From, To time.Duration
+}
+
+// DrawWindow draws a part of a history. What does not fit beside its neighbours is drawn without its number.
+func DrawWindow(w Window) template.HTML {
+	l := newSwimLanes(w.From, w.To, w.Clients)
+	l.Label, l.Crowded = "ms into the run", true
+	l.addFaults(w.Faults)
+	for _, h := range w.Holds {
+		l.addHold(h)
+	}
+	for i := range w.Ops {
+		l.addOp(i+1, &w.Ops[i])
+	}
+	for i := range l.Instants {
+		l.Instants[i].Label = ""
+	}
+	for _, o := range w.Overlaps {
+		v := charts.Violation{From: o.From, To: o.To, Short: strconv.Itoa(o.Number),
+			Label: fmt.Sprintf("both inside %d: %s ms", o.Number, format.Milliseconds(o.To-o.From))}
+		for _, part := range o.Parts {
+			v.Parts = append(v.Parts, charts.LaneSpan{Lane: l.laneOf(part.Client), From: part.From, To: part.To})
 		}
+		l.Violations = append(l.Violations, v)
 	}
-	return 10 * power
-}
-
-func (d *drawer) since(t time.Duration) string {
-	return milliseconds(int64(t-d.zero)) + " ms"
-}
-
-func (d *drawer) told(number int, op *histories.Op) string {
-	s := fmt.Sprintf("%d: client %d, %s, %s", number, op.Client, op.Kind, op.Outcome)
-	if op.Open() {
-		return s + fmt.Sprintf(", from %s, never returned", d.since(op.Call))
-	}
-	return s + fmt.Sprintf(", %s to %s", d.since(op.Call), d.since(op.Return))
+	return l.SVG(charts.Head{ID: w.ID, Title: w.Title, Desc: w.Desc})
 }

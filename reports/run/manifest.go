@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ManifestVersion is the version of run.json that this package writes, and the newest that it reads.
-const ManifestVersion = 1
+// manifestVersion is the version of run.json that this package writes, and the newest that it reads.
+const manifestVersion = 1
 
 // ManifestName is the file of a run folder that holds its manifest.
 const ManifestName = "run.json"
@@ -81,7 +81,7 @@ func (c Cell) Faulty() bool { return c.Fault != "" && c.Fault != "none" }
 
 // WriteManifest writes run.json, replacing an earlier one at once: a reader sees the old or the new.
 func WriteManifest(dir string, m Manifest) error {
-	m.Version = ManifestVersion
+	m.Version = manifestVersion
 	if err := m.check(); err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
@@ -89,14 +89,13 @@ func WriteManifest(dir string, m Manifest) error {
 }
 
 // ReadManifest reads run.json. Unknown fields, a newer version, and cells outside the folder are errors.
-func ReadManifest(dir string) (Manifest, error) {
+func ReadManifest(dir string) (m Manifest, err error) {
 	file := filepath.Join(dir, ManifestName)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("manifest of the run: %w", err)
+		return m, fmt.Errorf("manifest of the run: %w", err)
 	}
-	m, err := parseManifest(text)
-	if err != nil {
+	if m, err = parseManifest(text); err != nil {
 		return Manifest{}, fmt.Errorf("%s: %w", file, err)
 	}
 	return m, nil
@@ -104,14 +103,13 @@ func ReadManifest(dir string) (Manifest, error) {
 
 func parseManifest(text []byte) (m Manifest, err error) {
 	// The version comes first and alone: a newer manifest may hold what this version cannot read.
-	var v struct {
-		Version int `json:"lockbench_run"`
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err := json.Unmarshal(text, &struct {
+		Version *int `json:"lockbench_run"`
+	}{&m.Version}); err != nil {
 		return m, err
 	}
-	if v.Version < 1 || v.Version > ManifestVersion {
-		return m, fmt.Errorf("the manifest has version %d, this lockbench reads version 1 to %d", v.Version, ManifestVersion)
+	if m.Version < 1 || m.Version > manifestVersion {
+		return m, fmt.Errorf("the manifest has version %d, this lockbench reads version 1 to %d", m.Version, manifestVersion)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()

@@ -1,13 +1,15 @@
 package run
 
 import (
-	"lockbench/reports/figures"
+	"encoding/json"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockbench/reports/figures"
 )
 
 func TestManifestComesBack(t *testing.T) {
@@ -22,7 +24,7 @@ func TestManifestComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Version = ManifestVersion
+	want.Version = manifestVersion
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -102,8 +104,8 @@ func TestCommands(t *testing.T) {
 		"restarted":   {`{"before":{"calls.set":5},"after":{"calls.set":2}}`, 0, "the counters went backwards: a server was restarted", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counted, err := parseCounters([]byte(c.text))
-			if err != nil {
+			var counted counters
+			if err := json.Unmarshal([]byte(c.text), &counted); err != nil {
 				t.Fatal(err)
 			}
 			if n, why, ok := figures.Commands(counted.Before, counted.After); n != c.n || why != c.why || ok != c.ok {

@@ -1,11 +1,16 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockbench/checker"
+	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // matrix is the whole run at a glance: a row per lock, a column per property.
@@ -21,23 +26,18 @@ type matrixRow struct {
 
 // matrixCell shows the scores of one lock and property over all workloads and faults, gravest first.
 type matrixCell struct {
-	Scores []scoreCount
+	Scores []html.Badge // their words are numbers
 	Title  string
-}
-
-type scoreCount struct {
-	Symbol string
-	Class  string
-	N      int
 }
 
 func (r *Results) matrix() matrix {
 	var m matrix
 	for _, o := range r.Cells {
-		if o.Observed != checker.NotApplicable && !slices.Contains(m.Properties, o.Property) {
+		if o.Observed != checker.NotApplicable {
 			m.Properties = append(m.Properties, o.Property)
 		}
 	}
+	m.Properties = unique(m.Properties)
 	for _, g := range r.groups() {
 		row := matrixRow{ID: g.ID, Label: g.Label}
 		all := slices.Clone(g.Rest)
@@ -52,41 +52,31 @@ func (r *Results) matrix() matrix {
 	return m
 }
 
-// glance counts the scores of a property. What was violated without a claim shows as such; what was
-// measured and not violated shows only where there is nothing else.
+// glance counts the scores of a property. What was measured and not violated shows only if there is nothing else.
 func glance(property string, all []Observation) matrixCell {
-	order := []string{"broken", "missed", "undecided", "violated", "caught", "kept"}
-	n := map[string]int{}
-	measured := 0
+	order := []string{"score-broken", "score-missed", "score-undecided", "score-violated", "score-caught", "score-kept", "score-measured"}
+	n := map[html.Badge]int{}
 	for _, o := range all {
-		switch {
-		case o.Property != property || o.Observed == checker.NotApplicable:
-		case o.Score != checker.Measured:
-			n[strings.ToLower(o.Score.String())]++
-		case o.Observed == checker.Violated:
-			n["violated"]++
-		default:
-			measured++
+		if o.Property == property && o.Observed != checker.NotApplicable {
+			n[o.badge()]++
 		}
 	}
+	kinds := slices.SortedFunc(maps.Keys(n), func(a, b html.Badge) int {
+		return cmp.Compare(slices.Index(order, a.Class), slices.Index(order, b.Class))
+	})
 	var c matrixCell
 	var words []string
-	for _, name := range order {
-		if n[name] > 0 {
-			c.Scores = append(c.Scores, scoreCount{Symbol: glyph(name), Class: "score-" + name, N: n[name]})
-			words = append(words, fmt.Sprintf("%d %s", n[name], name))
+	for _, b := range kinds {
+		word := strings.TrimPrefix(b.Class, "score-")
+		shown := true
+		if word == "measured" {
+			word, shown = "measured without a claim", len(c.Scores) == 0
+		}
+		words = append(words, fmt.Sprintf("%d %s", n[b], word))
+		if shown {
+			c.Scores = append(c.Scores, html.Badge{Class: b.Class, Symbol: b.Symbol, Word: strconv.Itoa(n[b])})
 		}
 	}
-	if measured > 0 {
-		words = append(words, fmt.Sprintf("%d measured without a claim", measured))
-		if len(c.Scores) == 0 {
-			c.Scores = append(c.Scores, scoreCount{Symbol: "·", Class: "score-measured", N: measured})
-		}
-	}
-	c.Title = joined(words)
+	c.Title = format.Joined(words)
 	return c
-}
-
-func glyph(name string) string {
-	return map[string]string{"broken": "✗", "missed": "!", "undecided": "?", "violated": "×", "caught": "◉", "kept": "✓"}[name]
 }

@@ -2,8 +2,10 @@ package run
 
 import (
 	"cmp"
-	"lockbench/reports/figures"
 	"slices"
+
+	"lockbench/reports/figures"
+	"lockbench/reports/stats"
 )
 
 // Measurement is how fast and how fair a cell was, over its judged trials. A trial is the unit: rates are
@@ -47,7 +49,6 @@ type Measurement struct {
 	Reentries  int          `json:"reentries"`    // in no histogram
 	OutOfRange int          `json:"out_of_range"` // durations that no histogram took
 
-	best *best // of its table
 }
 
 // TrialFigures are those of one trial.
@@ -73,8 +74,7 @@ func rangeOf(values []float64) Range {
 		return Range{}
 	}
 	v := slices.Sorted(slices.Values(values))
-	n := len(v)
-	return Range{Median: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1]}
+	return Range{Median: stats.Median(v), Low: v[0], High: v[len(v)-1]}
 }
 
 // measure sums up the judged trials of a cell, of which there is at least one.
@@ -89,8 +89,7 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	var goodput, jain []float64
 	for _, t := range trials {
 		all.Merge(&t.stats.Samples)
-		f := figuresOf(t)
-		m.add(t, f)
+		f := m.add(t)
 		goodput = append(goodput, f.Goodput)
 		if f.Sections > 0 {
 			jain = append(jain, f.Jain)
@@ -106,7 +105,9 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	return m
 }
 
-func (m *Measurement) add(t *trialRead, f TrialFigures) {
+func (m *Measurement) add(t *trialRead) TrialFigures {
+	f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
+	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
 	m.Trials = append(m.Trials, f)
 	m.Sections += f.Sections
 	m.Keys = max(m.Keys, t.stats.Keys)
@@ -114,11 +115,6 @@ func (m *Measurement) add(t *trialRead, f TrialFigures) {
 	m.CutOff += t.stats.CutOff
 	m.Reentries += t.stats.Reentries
 	m.OutOfRange += t.stats.OutOfRange
-}
-
-func figuresOf(t *trialRead) TrialFigures {
-	f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
-	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
 	return f
 }
 
@@ -155,10 +151,42 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	m.Commands, m.CommandsWhy = &perGrant, ""
 }
 
-// utilisation is the goodput as a part of the ceiling; ok is false where there is no ceiling.
+// utilisation returns the goodput as a part of the ceiling; ok is false if there is no ceiling.
 func (m *Measurement) utilisation() (part float64, ok bool) {
-	if m.Ceiling == 0 {
-		return 0, false
+	return m.Goodput.Median / m.Ceiling, m.Ceiling != 0
+}
+
+// counters is a trial's counters.json: what the servers counted before and after. Before and After are
+// empty where the servers count nothing.
+type counters struct {
+	Server  string             `json:"server"`
+	Store   string             `json:"store"`
+	Before  map[string]float64 `json:"before"`
+	After   map[string]float64 `json:"after"`
+	Network *Network           `json:"network"` // what the harness's own proxy counted over the workload; nil where there was none
+}
+
+// Network is what went between clients and servers.
+type Network struct {
+	Commands   float64 `json:"commands"`
+	RoundTrips float64 `json:"round_trips"` // commands that were sent together are one
+	Sent       float64 `json:"sent"`        // bytes to the servers
+	Received   float64 `json:"received"`    // bytes from them
+}
+
+// networkOf is per grant, over the trials in which a proxy counted.
+func networkOf(trials []*trialRead) *Network {
+	var n Network
+	grants := 0.0
+	for _, t := range trials {
+		if c := t.counters.Network; c != nil {
+			n.Commands, n.RoundTrips = n.Commands+c.Commands, n.RoundTrips+c.RoundTrips
+			n.Sent, n.Received = n.Sent+c.Sent, n.Received+c.Received
+			grants += float64(t.stats.Grants)
+		}
 	}
-	return m.Goodput.Median / m.Ceiling, true
+	if grants == 0 {
+		return nil
+	}
+	return &Network{n.Commands / grants, n.RoundTrips / grants, n.Sent / grants, n.Received / grants}
 }

@@ -7,6 +7,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/reports/figures"
+	"lockbench/reports/format"
 )
 
 func statsOf(t *testing.T, h histories.Header, ops []histories.Op) *figures.Stats {
@@ -57,5 +58,15 @@ func TestNoCeilingOverSeveralKeys(t *testing.T) {
 	m := measure(Cell{}, []*trialRead{{header: h, stats: statsOf(t, h, ops)}})
 	if m.Ceiling != 0 || m.Keys != 2 {
 		t.Errorf("ceiling %v over %d keys; want none over 2", m.Ceiling, m.Keys)
+	}
+}
+
+// TestNoNumberIsNoFigure: what is not a number is shown as missing, never as 0.
+func TestNoNumberIsNoFigure(t *testing.T) {
+	f := figuresIn(Measurement{Goodput: Range{Median: math.NaN()}, Ceiling: 1, Sections: 1, Jain: Range{Median: math.NaN()}})
+	for name, c := range map[string]cell{"goodput": f.GoodputCell, "of the ceiling": f.CeilingCell, "Jain": f.JainCell} {
+		if c.Text != format.None {
+			t.Errorf("%s is %q", name, c.Text)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
@@ -22,22 +23,17 @@ func observe(c Cell, trials []*trialRead) []Observation {
 
 func properties(trials []*trialRead) []string {
 	var names []string
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
-			add(f.Property)
+			names = append(names, f.Property)
 		}
 	}
 	for _, t := range trials {
 		for _, claim := range t.header.Claims {
-			add(claim.Property)
+			names = append(names, claim.Property)
 		}
 	}
-	return names
+	return unique(names)
 }
 
 // merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.
@@ -97,19 +93,11 @@ func firstOf(texts []string) string {
 	case len(slices.Compact(slices.Clone(texts))) == 1:
 		return texts[0]
 	}
-	return fmt.Sprintf("%s (and likewise in %s)", texts[0], plural(len(texts)-1, "other trial"))
+	return fmt.Sprintf("%s (and likewise in %s)", texts[0], format.Plural(len(texts)-1, "other trial"))
 }
 
 func gravity(o checker.Observed) int {
-	switch o {
-	case checker.Violated:
-		return 3
-	case checker.Undecided:
-		return 2
-	case checker.Held:
-		return 1
-	}
-	return 0
+	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
 func sum(a, b checker.Counts) checker.Counts {
@@ -142,48 +130,32 @@ func differingClaims(c Cell, trials []*trialRead) []string {
 
 // tallyOf counts the scores. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
-	var t Tally
-	cells := map[string]bool{}
+	scores, states, cells := map[checker.Score]int{}, map[State]int{}, map[string]int{}
 	for _, o := range r.Cells {
-		switch o.Score {
-		case checker.Kept:
-			t.Kept++
-		case checker.Caught:
-			t.Caught++
-		case checker.Broken:
-			t.Broken++
-		case checker.Missed:
-			t.Missed++
-		case checker.LeftUndecided:
-			t.Undecided++
-		default:
-			t.Measured++
-		}
-		if cell := o.Evidence[0].Dir; !cells[cell] {
-			cells[cell] = true
-			t.Operations += o.Counts.Operations
-		}
+		scores[o.Score]++
+		cells[o.Evidence[0].Dir] = o.Counts.Operations
 	}
-	t.Disagreements = r.disagreements
 	for _, trial := range r.Trials {
-		switch trial.State {
-		case Judged:
-			t.Trials++
-		case Void:
-			t.Void++
-		}
+		states[trial.State]++
+	}
+	t := Tally{
+		Kept: scores[checker.Kept], Caught: scores[checker.Caught], Broken: scores[checker.Broken], Missed: scores[checker.Missed],
+		Undecided: scores[checker.LeftUndecided], Measured: scores[checker.Measured],
+		Trials: states[Judged], Void: states[Void], Disagreements: r.disagreements,
+	}
+	for _, n := range cells {
+		t.Operations += n
 	}
 	return t
 }
 
-// inTable tells whether an observation stands in the main table: a claim or a control always, else
-// what was seen to be violated.
+// inTable reports whether an observation is in the main table: a claim or a control always, else a violation.
 func (o *Observation) inTable() bool {
 	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
 }
 
-// where is the cell in words.
-func (o *Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+// where returns the cell in words.
+func (o Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
 func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 

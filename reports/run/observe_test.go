@@ -7,6 +7,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/html"
 )
 
 func judged(claim histories.Expectation, observed ...checker.Observed) []*trialRead {
@@ -128,11 +129,11 @@ func TestHeadline(t *testing.T) {
 		"1 control was not caught: l on p in w. What the suite cannot catch it cannot rule out. The one claim was kept; the one control was not caught.": of(checker.Kept, checker.Missed),
 		"1 claim was left undecided. 1 of 2 claims were kept; the one control was caught.":                                                               of(checker.Kept, checker.LeftUndecided, checker.Caught),
 	} {
-		first, rest, sound := r.headline()
-		if got := strings.TrimSpace(first + " " + rest); got != want {
+		v := r.verdict()
+		if got := strings.TrimSpace(v.Headline + " " + v.Rest); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
-		if sound == good && (r.Tally.Broken+r.Tally.Missed+r.Tally.Undecided > 0 || r.Tally.Caught == 0) {
+		if v.Tone == html.Good && (r.Tally.Broken+r.Tally.Missed+r.Tally.Undecided > 0 || r.Tally.Caught == 0) {
 			t.Errorf("%q sounds good", want)
 		}
 	}

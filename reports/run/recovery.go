@@ -2,10 +2,13 @@ package run
 
 import (
 	"fmt"
-	"lockbench/reports/format"
+	"html/template"
 	"math"
 	"slices"
-	"strconv"
+
+	"lockbench/reports/charts"
+	"lockbench/reports/format"
+	"lockbench/reports/stats"
 )
 
 // Recovery is how long it took, over the trials of a cell, from the end of a client to the next grant of what it
@@ -35,34 +38,18 @@ func recoveryOf(trials []*trialRead) *Recovery {
 	return r
 }
 
-func (r *Recovery) median() float64 {
-	return (r.Multiples[(r.N-1)/2] + r.Multiples[r.N/2]) / 2
-}
+func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
 // bound is in multiples of the TTL.
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
-// recoveryRow is a cell's recoveries in words and as a drawing.
+// recoveryRow is a cell's recoveries as they are shown, in multiples of the TTL.
 type recoveryRow struct {
 	Label, Where            string
 	N                       int
 	Min, Median, Max, Bound string
-	ID                      string
-	Width, Height, BoundX   float64
-	Bars                    []bar
-	Ticks                   []tick
-	Ground, LabelY          float64
+	Drawing                 template.HTML
 }
-
-// The measures of a recovery's drawing.
-const (
-	binWidth   = 0.25 // of a bar, in multiples of the TTL
-	mostBins   = 40   // beyond them the last bar is of all that is longer
-	recWidth   = 260
-	recTop     = 6
-	recGround  = 46
-	recLabelAt = 60
-)
 
 // recoveries are the rows of the cells in which something recovered.
 func (r *Results) recoveries() []recoveryRow {
@@ -72,41 +59,30 @@ func (r *Results) recoveries() []recoveryRow {
 		if m.Recovery == nil {
 			continue
 		}
-		row := recoveryRow{ID: "recovery-" + format.Count(len(rows)+1), Label: label(m.Lock, m.Deployment), Where: m.where(), N: m.Recovery.N,
-			Min: times2(m.Recovery.Multiples[0]), Median: times2(m.Recovery.median()),
-			Max: times2(m.Recovery.Multiples[m.Recovery.N-1]), Bound: times2(m.Recovery.bound())}
-		row.draw(m.Recovery)
+		row := recoveryRow{Label: label(m.Lock, m.Deployment), Where: m.where(), N: m.Recovery.N, Min: hundredths(m.Recovery.Multiples[0]),
+			Median: hundredths(m.Recovery.median()), Max: hundredths(m.Recovery.Multiples[m.Recovery.N-1]), Bound: hundredths(m.Recovery.bound())}
+		row.Drawing = m.Recovery.histogram().SVG(charts.Head{ID: "recovery-" + format.Count(len(rows)+1),
+			Title: fmt.Sprintf("%d recoveries of %s, %s, in multiples of the TTL", row.N, row.Label, row.Where),
+			Desc:  fmt.Sprintf("%s to %s, median %s; the bound is %s", row.Min, row.Max, row.Median, row.Bound)})
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func times2(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+const (
+	binWidth = 0.25 // of a bar, in multiples of the TTL
+	mostBins = 40   // beyond them the last bar is of all that is longer
+)
 
-// draw makes bars of how many recoveries took how long, from nothing to the bound or to the longest.
-func (row *recoveryRow) draw(r *Recovery) {
-	bins := min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth))
-	n := make([]int, bins)
-	most := 0
+// histogram counts how many recoveries took how long, from nothing to the bound or to the longest.
+func (r *Recovery) histogram() charts.Histogram {
+	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
+	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))
 	for _, v := range r.Multiples {
-		i := min(bins-1, int(v/binWidth))
-		n[i]++
-		most = max(most, n[i])
+		h.Counts[min(len(h.Counts)-1, int(v/binWidth))]++
 	}
-	row.Width, row.Height, row.Ground, row.LabelY = recWidth, recLabelAt+4, recGround, recLabelAt
-	step := (recWidth - 20.0) / float64(bins)
-	x := func(v float64) float64 { return 10 + min(v/binWidth, float64(bins))*step }
-	for i, times := range n {
-		if times == 0 {
-			continue
-		}
-		h := max(2, (recGround-recTop)*float64(times)/float64(most))
-		row.Bars = append(row.Bars, bar{X: x(float64(i)*binWidth) + 0.5, Y: recGround - h, W: max(1, step-1), H: h,
-			Title: fmt.Sprintf("%s to %s x TTL: %s", times2(float64(i)*binWidth), times2(float64(i+1)*binWidth), format.Count(times))})
+	h.Title = func(bin int) string {
+		return fmt.Sprintf("%s to %s x TTL: %s", hundredths(float64(bin)*binWidth), hundredths(float64(bin+1)*binWidth), format.Count(h.Counts[bin]))
 	}
-	row.BoundX = x(r.bound())
-	every := max(1, int(math.Ceil(float64(bins)*binWidth/6)))
-	for v := 0; float64(v) <= float64(bins)*binWidth; v += every {
-		row.Ticks = append(row.Ticks, tick{X: x(float64(v)), Label: strconv.Itoa(v)})
-	}
+	return h
 }

@@ -1,4 +1,4 @@
-// Package reports makes a run readable. What goes in is a run folder: run.json, and for each trial a
+// Package run makes the report of a run. What goes in is a run folder: run.json, and for each trial a
 // history, a verdict and counters. What comes out is results.json for programs, latency.hlog and
 // latency.hgrm beside each cell's trials, report/index.html and report/report.md for people, and a
 // plain-text table for the terminal.
@@ -14,8 +14,8 @@ import (
 	"lockbench/histories"
 )
 
-// ResultsVersion is the version of results.json; docs/results.schema.json describes it.
-const ResultsVersion = 1
+// resultsVersion is the version of results.json; docs/results.schema.json describes it.
+const resultsVersion = 1
 
 // ResultsName is the file of a run folder that holds its results.
 const ResultsName = "results.json"

@@ -2,14 +2,11 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"lockbench/reports/format"
-	"os"
 	"slices"
 	"time"
+
+	"lockbench/reports/format"
 )
 
 // shopName is the file of a trial whose clients were buyers of a shop.
@@ -54,22 +51,6 @@ type saleFigures struct {
 	Unplaced      int      `json:"unplaced_holds"` // too short for the record to say when they were
 }
 
-// readSale reads shop.json; nil where the trial had no shop.
-func readSale(file string) (*saleFigures, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var f saleFigures
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("no figures of its shop: %w", withoutPath(err, file))
-	}
-	return &f, nil
-}
-
 // addSales takes in the sales of a cell's trials.
 func (r *Results) addSales(c Cell, judged []*trialRead) {
 	for _, t := range judged {
@@ -82,28 +63,23 @@ func (r *Results) addSales(c Cell, judged []*trialRead) {
 // saleRow is a cell's sales in words and as a bar: the trial with the median goodput stands for all.
 type saleRow struct {
 	Sale
-	Label            string // of the lock
-	Trials           int
-	Exact            bool    // in every trial exactly the stock was sold
-	Ratio            string  // of the goodput to the plain form's
-	Spared           string  // what part of the late orders reached no service
-	LockCmd, StckCmd string  // commands per order
-	Bar              float64 // goodput as a part of the highest
+	Label             string // of the lock
+	Trials            int
+	Exact             bool    // in every trial exactly the stock was sold
+	Ratio             string  // of the goodput to the plain form's
+	Spared            string  // what part of the late orders reached no service
+	LockCmd, StockCmd string  // commands per order
+	Bar               float64 // goodput as a part of the highest
 }
 
 // saleRows are the rows of the sales, in the order of the plan.
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
-	for start := 0; start < len(r.Sales); {
-		end := start
-		for end < len(r.Sales) && r.Sales[end].sameCell(r.Sales[start]) {
-			end++
-		}
-		row := rowOf(r.Sales[start:end])
+	for _, sales := range grouped(r.Sales, (*Sale).cell) {
+		row := rowOf(sales)
 		row.Label = label(row.Lock, row.Deployment)
 		rows = append(rows, row)
-		start = end
 	}
 	highest := 0.0
 	for _, row := range rows {
@@ -116,50 +92,41 @@ func (r *Results) saleRows() []saleRow {
 	return rows
 }
 
-func (s Sale) sameCell(o Sale) bool {
-	return s.Lock == o.Lock && s.Deployment == o.Deployment && s.Workload == o.Workload
-}
+func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workload} }
 
 // rowOf sums the sales of a cell up.
 func rowOf(all []Sale) saleRow {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
-	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: none}
+	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
 	for _, s := range all {
 		row.Exact = row.Exact && s.Sold == s.Stock && s.Left == 0
 	}
 	if row.Late > 0 {
-		row.Spared = fmt.Sprintf("%.1f %%", 100*float64(row.Late-row.Reached)/float64(row.Late))
+		row.Spared = format.Percent(float64(row.Late-row.Reached) / float64(row.Late))
 	}
-	row.LockCmd, row.StckCmd = perOrder(row.LockCommands), perOrder(row.StockCommands)
+	row.LockCmd, row.StockCmd = perOrder(row.LockCommands), perOrder(row.StockCommands)
 	return row
 }
 
 func perOrder(n *float64) string {
 	if n == nil {
-		return none
+		return format.None
 	}
-	return significant(*n)
+	return format.Significant(*n)
 }
 
 // compare sets the ratio to the plain form: of the same lock, or else of the first that was sold with.
 func (row *saleRow) compare(rows []saleRow) {
-	is := func(same bool) func(saleRow) bool {
-		return func(o saleRow) bool {
-			return o.Form == "plain" && (!same || o.Lock == row.Lock && o.Deployment == row.Deployment)
-		}
-	}
-	i := slices.IndexFunc(rows, is(true))
-	if i < 0 {
-		i = slices.IndexFunc(rows, is(false))
-	}
+	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
+	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
 	switch {
-	case i < 0 || rows[i].Goodput == 0 || !row.Exact:
-		row.Ratio = none
-	case row.Form == "plain" && row.sameCell(rows[i].Sale):
+	case len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact:
+		row.Ratio = format.None
+	case row.Form == "plain" && row.cell() == plain[i].cell():
 		row.Ratio = "1"
 	default:
-		row.Ratio = fmt.Sprintf("%.2f", row.Goodput/rows[i].Goodput)
+		row.Ratio = hundredths(row.Goodput / plain[i].Goodput)
 	}
 }
 
@@ -181,21 +148,6 @@ func saleSetup(rows []saleRow) string {
 		return ""
 	}
 	f := rows[0]
-	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", plural(f.Buyers, "buyer"), plural(f.Processes, "service process"),
-		plural(f.Stock, "piece"), time.Duration(f.HoldNS))
-}
-
-// sales writes the shops in columns.
-func (t *table) sales(rows []saleRow) {
-	if len(rows) == 0 {
-		return
-	}
-	t.line(t.paint("1", "flash sale"), clean(saleSetup(rows)))
-	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
-	for _, r := range rows {
-		cells = append(cells, []string{r.Form, r.Label, r.Balance(), significant(r.Goodput), r.Ratio, duration(r.P50), duration(r.P99),
-			format.Count(r.Late), r.Spared, r.LockCmd, r.StckCmd})
-	}
-	t.columns(cells)
-	t.line("")
+	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),
+		format.Plural(f.Stock, "piece"), time.Duration(f.HoldNS))
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // scenarioDoc is the page that ties every warning to a command and to what was observed; nil where the run has no
@@ -23,7 +23,7 @@ func (r *Results) scenarioDoc() []byte {
 		"expected stands in the table of the locks (`impls/`), what happens in that of the scenarios (`internal/drive/scenarios`),\n"+
 		"and what was observed was measured. This time: %s, %s, seed %d, %s judged.\n\n"+
 		"Each scenario can be run alone, and its report has the witnesses with their swim lanes.\n\n",
-		r.Run.Started.Format("2006-01-02"), cmp.Or(r.Run.Environment.Server, r.Run.Servers), r.Run.Seed, plural(r.Tally.Trials, "trial"))
+		r.Run.Started.Format("2006-01-02"), cmp.Or(r.Run.Environment.Server, r.Run.Servers), r.Run.Seed, format.Plural(r.Tally.Trials, "trial"))
 	b.WriteString("| scenario | warns of |\n|---|---|\n")
 	for _, s := range r.Run.Scenarios {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", s.Name, s.Name, cellText(s.Warning))
@@ -66,18 +66,10 @@ func docRows(all []claim) [][]string {
 		if c.Expected == histories.MeasuredOnly && because == "" {
 			because = "measured without a claim"
 		}
-		row := []string{"`" + lock + "`", c.Fault, c.Property, expectation(c.Expected), cellText(seen), cellText(because)}
-		i := slices.IndexFunc(rows, func(other []string) bool {
-			return slices.Equal(other[:2], row[:2]) && slices.Equal(other[3:], row[3:])
-		})
-		if i >= 0 {
-			rows[i][2] += ", " + c.Property
-			continue
-		}
-		rows = append(rows, row)
+		rows = mergeAlike(rows, []string{"`" + lock + "`", c.Fault, c.Property, expectation(c.Expected), cellText(seen), cellText(because)}, 2)
 	}
 	return rows
 }
 
 // cellText is a text as a cell of a Markdown table.
-func cellText(s string) string { return strings.ReplaceAll(clean(s), "|", `\|`) }
+func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }

@@ -94,10 +94,10 @@ func TestRates(t *testing.T) {
 		o    Observation
 		want string
 	}{
-		{o(checker.Violated, 97, 100), "violated in 97 of 100 trials (95 % interval 91-99 %)"},
+		{o(checker.Violated, 97, 100), "violated in 97 of 100 trials (95 % interval 91-100 %)"},
 		{o(checker.Violated, 500, 500), "violated in 500 of 500 trials (95 % interval 99-100 %)"},
-		{o(checker.Held, 0, 500), "violated in 0 of 500 trials (95 %: below 0.6 %)"},
-		{o(checker.Held, 0, 20), "violated in 0 of 20 trials (95 %: below 14 %)"},
+		{o(checker.Held, 0, 500), "violated in 0 of 500 trials (95 %: below 0.8 %)"},
+		{o(checker.Held, 0, 20), "violated in 0 of 20 trials (95 %: below 17 %)"},
 		{o(checker.Undecided, 3, 20), "undecided in 3 of 20 trials"},
 		{o(checker.Violated, 1, 1), ""},
 		{o(checker.NotApplicable, 0, 0), ""},

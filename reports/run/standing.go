@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"lockbench/checker"
 	"lockbench/histories"
@@ -59,12 +60,10 @@ func standing(m *Measurement, o *Observation) string {
 	return ""
 }
 
-// worse prefers what happened in the very place, and of that what was expected.
+// worse prefers what happened in the very place, and of that what was expected; else the first.
 func worse(a, b string) string {
-	switch {
-	case b == "" || a == notALock || a == insideAtOnce && b != notALock:
-		return a
-	case a == "" || b == notALock || b == insideAtOnce:
+	rank := func(s string) int { return slices.Index([]string{"", insideAtOnce, notALock}, s) }
+	if ra, rb := rank(a), rank(b); ra == 0 || rb > max(ra, 0) {
 		return b
 	}
 	return a

@@ -1,13 +1,12 @@
 package run
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"lockbench/checker"
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // StoreDoc is a store that locks of a run talked to, and what it was set to.
@@ -32,17 +31,11 @@ func (e *Environment) Saw(s StoreDoc) {
 // storeRow is one store beside the others: what it is set to, how its locks did, and the one that stands for it.
 type storeRow struct {
 	StoreDoc
-	Floor    cell      // the least median of a lock that nobody contends for
-	Best     storeLock // of those that nothing speaks against and that are no controls the one with the highest goodput; of all, where it has no such
-	Bar      float64   // its goodput as a part of the highest
-	Verdicts []score   // of all its locks
+	Floor    cell         // the least median of a lock that nobody contends for
+	Best     storeLock    // of those that nothing speaks against and that are no controls the one with the highest goodput; of all, where it has no such
+	Bar      float64      // its goodput as a part of the highest
+	Verdicts []html.Badge // how many of each kind, of all its locks
 	Locks    []storeLock
-}
-
-// score is how many verdicts of a kind there are.
-type score struct {
-	Score checker.Score
-	N     int
 }
 
 // storeLock is one lock of a store: its floor alone, and its figures in the workload that most locks were driven
@@ -72,9 +65,10 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 	highest := 0.0
 	for _, doc := range r.Run.Environment.Stores {
 		row := storeRow{StoreDoc: doc, Verdicts: r.verdictsOn(doc.Name)}
-		for _, l := range r.locksOn(doc.Name) {
-			line := storeLock{Label: label(l.lock, l.deployment), control: r.isControl(l.lock)}
-			for _, m := range l.measured {
+		measured := slices.DeleteFunc(slices.Clone(r.Measurements), func(m Measurement) bool { return m.Store != doc.Name || m.Scenario != "" })
+		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
+			line := storeLock{Label: label(of[0].Lock, of[0].Deployment), control: r.isControl(of[0].Lock)}
+			for _, m := range of {
 				line.take(m, workload)
 			}
 			row.Locks = append(row.Locks, line)
@@ -98,7 +92,7 @@ func (row *storeRow) choose() {
 	if len(sound) == 0 {
 		sound = row.Locks
 	}
-	row.Floor = cell{Text: none, Title: "no lock of it was driven alone"}
+	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
 	row.Best = sound[0]
 	var least int64
 	for _, l := range sound {
@@ -107,7 +101,7 @@ func (row *storeRow) choose() {
 		}
 		if l.floor > 0 && (least == 0 || l.floor < least) {
 			least = l.floor
-			row.Floor = cell{Text: milliseconds(least), Title: "of " + l.Label}
+			row.Floor = cell{Text: format.Milliseconds(least), Title: "of " + l.Label}
 		}
 	}
 }
@@ -117,23 +111,25 @@ func (r *Results) isControl(lock string) bool {
 }
 
 // verdictsOn counts the verdicts of a store's locks.
-func (r *Results) verdictsOn(store string) []score {
-	of := map[string]bool{}
+func (r *Results) verdictsOn(store string) []html.Badge {
+	of := map[[2]string]bool{}
 	for _, m := range r.Measurements {
 		if m.Store == store && m.Scenario == "" {
-			of[m.Lock+"\x00"+m.Deployment] = true
+			of[[2]string{m.Lock, m.Deployment}] = true
 		}
 	}
-	var all []score
-	for _, s := range []checker.Score{checker.Kept, checker.Caught, checker.Broken, checker.Missed, checker.LeftUndecided} {
-		n := 0
-		for _, o := range r.Cells {
-			if o.Score == s && o.Scenario == "" && of[o.Lock+"\x00"+o.Deployment] {
-				n++
-			}
+	n := map[checker.Score]int{}
+	for _, o := range r.Cells {
+		if o.Scenario == "" && of[[2]string{o.Lock, o.Deployment}] {
+			n[o.Score]++
 		}
-		if n > 0 {
-			all = append(all, score{s, n})
+	}
+	var all []html.Badge
+	for _, s := range []checker.Score{checker.Kept, checker.Caught, checker.Broken, checker.Missed, checker.LeftUndecided} {
+		if n[s] > 0 {
+			b := badgeOf(s)
+			b.Word = format.Count(n[s]) + " " + b.Word
+			all = append(all, b)
 		}
 	}
 	return all
@@ -154,75 +150,31 @@ func (r *Results) commonWorkload() string {
 	return most
 }
 
-// lockOn is what was measured of one lock.
-type lockOn struct {
-	lock, deployment string
-	measured         []Measurement
-}
-
-func (r *Results) locksOn(store string) []lockOn {
-	var all []lockOn
-	for _, m := range r.Measurements {
-		if m.Store != store || m.Scenario != "" {
-			continue
-		}
-		i := slices.IndexFunc(all, func(l lockOn) bool { return l.lock == m.Lock && l.deployment == m.Deployment })
-		if i < 0 {
-			i = len(all)
-			all = append(all, lockOn{m.Lock, m.Deployment, nil})
-		}
-		all[i].measured = append(all[i].measured, m)
-	}
-	return all
-}
-
 // take takes over what one measurement has to say.
 func (l *storeLock) take(m Measurement, workload string) {
-	f := cellOf(m)
+	f := figuresIn(m)
 	switch {
 	case m.Fault == killed && m.Recovery != nil:
-		l.Recovery = cell{Text: times2(m.Recovery.median()), Title: "of " + plural(m.Recovery.N, "kill") + ", the longest " + times2(m.Recovery.Multiples[m.Recovery.N-1])}
+		l.Recovery = cell{Text: hundredths(m.Recovery.median()), Title: "of " + format.Plural(m.Recovery.N, "kill") + ", the longest " + hundredths(m.Recovery.Multiples[m.Recovery.N-1])}
 	case m.Fault != "none":
 	case m.Workload == floorWorkload:
 		l.Floor = rankCell(m.Uncontended, 0.5)
 		l.floor, _ = m.Uncontended.At(0.5)
-		l.Cycles = cell{Text: significant(m.Goodput.Median)}
-		l.Each = f.Commands
+		l.Cycles = cell{Text: format.Significant(m.Goodput.Median)}
+		l.Each = f.CommandsCell
 	case m.Workload == workload:
 		l.Standing = m.Standing
-		l.Goodput, l.HandOff, l.Commands = f.Goodput, f.HandOff, f.Commands
+		l.Goodput, l.HandOff, l.Commands = f.GoodputCell, f.HandOffCell, f.CommandsCell
 		l.Contended = rankCell(m.Contended, 0.5)
 		l.goodput = m.Goodput.Median
 	}
-}
-
-// orNone is for the cells of what was not driven.
-func orNone(c cell) cell {
-	c.Text = cmp.Or(c.Text, none)
-	return c
 }
 
 // verdicts are the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
 func (row storeRow) verdicts() string {
 	var parts []string
 	for _, v := range row.Verdicts {
-		parts = append(parts, fmt.Sprintf("%s %s %s", symbol(v.Score), format.Count(v.N), v.Score))
+		parts = append(parts, v.Symbol+" "+v.Word)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// stores writes the stores in columns.
-func (t *table) stores(rows []storeRow, workload string) {
-	if len(rows) == 0 {
-		return
-	}
-	t.line(t.paint("1", "stores"), clean(fmt.Sprintf("the best lock of each in the workload %s; the floor is a lock that nobody contends for", workload)))
-	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
-	for _, row := range rows {
-		b := row.Best
-		cells = append(cells, []string{row.Server, row.verdicts(), row.Floor.Text, b.Label, orNone(b.Goodput).Text, orNone(b.HandOff).Text,
-			orNone(b.Commands).Text, orNone(b.Recovery).Text})
-	}
-	t.columns(cells)
-	t.line("")
 }

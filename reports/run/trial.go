@@ -80,7 +80,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 	if err := t.sum(dir); err != nil {
 		return nil, err
 	}
-	reason, err := voidReason(filepath.Join(dir, filepath.FromSlash(name), voidName))
+	reason, err := readVoid(filepath.Join(dir, filepath.FromSlash(name), voidName))
 	if err != nil {
 		return nil, err
 	}
@@ -112,52 +112,51 @@ func (t *trialRead) sum(dir string) error {
 	return nil
 }
 
-func voidReason(file string) (string, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
+// readVoid returns why a trial was marked void; empty if it was not.
+func readVoid(file string) (reason string, err error) {
 	var v struct {
 		Reason string `json:"reason"`
 	}
-	if err := json.Unmarshal(text, &v); err != nil || v.Reason == "" {
+	err = readJSON(file, &v)
+	var unreadable *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.As(err, &unreadable):
+		return "", err
+	case err != nil || v.Reason == "":
 		return "it was marked void, without a readable reason", nil
 	}
 	return v.Reason, nil
 }
 
+// read reads the files of a trial that is not void, in its folder.
 func (t *trialRead) read(dir string) error {
-	if err := t.readVerdict(filepath.Join(dir, verdictName)); err != nil {
-		return err
-	}
-	if err := t.readHistory(filepath.Join(dir, historyName)); err != nil {
-		return err
-	}
-	t.readCounters(filepath.Join(dir, countersName))
-	var err error
-	if t.sale, err = readSale(filepath.Join(dir, shopName)); err != nil {
-		t.warnings = append(t.warnings, err.Error())
-	}
-	return nil
-}
-
-func (t *trialRead) readVerdict(file string) error {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	file := filepath.Join(dir, verdictName)
+	switch err := readJSON(file, &t.verdict); {
+	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("it has no verdict: the run was cut short here")
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, &t.verdict); err != nil {
-		return fmt.Errorf("its verdict cannot be read: %w", err)
+	case err != nil:
+		return fmt.Errorf("its verdict cannot be read: %w", withoutPath(err, file))
 	}
 	t.warnings = append(t.warnings, t.verdict.Warnings...)
 	for _, d := range t.verdict.Oracle.Disagreements {
 		t.warnings = append(t.warnings, "monitor and oracle disagree: "+d)
+	}
+	if err := t.readHistory(filepath.Join(dir, historyName)); err != nil {
+		return err
+	}
+	file = filepath.Join(dir, countersName)
+	if err := readJSON(file, &t.counters); err != nil { // a trial is judged without them
+		t.warnings = append(t.warnings, fmt.Sprintf("no server counters: %v", withoutPath(err, file)))
+	}
+	file = filepath.Join(dir, shopName)
+	var sale saleFigures
+	switch err := readJSON(file, &sale); {
+	case err == nil:
+		t.sale = &sale
+	case !errors.Is(err, fs.ErrNotExist):
+		t.warnings = append(t.warnings, fmt.Sprintf("no figures of its shop: %v", withoutPath(err, file)))
 	}
 	return nil
 }
@@ -183,15 +182,12 @@ func (t *trialRead) readHistory(file string) error {
 	return nil
 }
 
-// readCounters does without counters where there are none; a trial is judged without them.
-func (t *trialRead) readCounters(file string) {
+func readJSON(file string, v any) error {
 	text, err := os.ReadFile(file)
-	if err == nil {
-		t.counters, err = parseCounters(text)
-	}
 	if err != nil {
-		t.warnings = append(t.warnings, fmt.Sprintf("no server counters: %v", withoutPath(err, file)))
+		return err
 	}
+	return json.Unmarshal(text, v)
 }
 
 // withoutPath keeps the place of the run folder out of the report, which is the same wherever it lies.

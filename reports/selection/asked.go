@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,8 +9,6 @@ import (
 	"time"
 
 	"lockbench/reports/format"
-
-	"lockbench/internal/choose/decision"
 )
 
 // asked is one need as it is shown.
@@ -17,40 +16,77 @@ type asked struct {
 	Key    string // in the file of needs
 	Title  string
 	Answer string
-	Tag    string // stated; assumed, where nobody stated it; or which parts of it are assumed
+	Tag    string // stated; assumed; or which parts of it are assumed
+}
+
+// meanings are what the words of the needs stand for.
+var meanings = map[string]string{
+	string(Corruption): "data, money or stock is wrong: it must not happen (corruption)",
+	string(WastedWork): "something is done twice, which costs time and nothing else (wasted work)",
+	string(Idempotent): "the operation can be done twice",
+	string(Compare):    "a unique constraint or compare-and-set",
+	string(Row):        "a row of the database that holds all that is guarded",
+	string(NoCheck):    "nothing: it does not look at them",
+	string(OnWrites):   "it refuses a write with an older token than the newest that it wrote with",
+	string(OnAll):      "it refuses a write with an older token than the newest that it has seen, also on a read",
+	string(Restart):    "a restart",
+	string(Failover):   "a failover to a replica",
+	string(Clock):      "a jump of its clock",
+	string(Eviction):   "eviction for want of memory",
+}
+
+// meaning joins what words stand for; a word from outside stands for itself.
+func meaning[T ~string](words ...T) string {
+	var all []string
+	for _, w := range words {
+		all = append(all, cmp.Or(meanings[string(w)], string(w)))
+	}
+	return format.Joined(all)
 }
 
 // asks are all needs, in the order of the questions.
-func (v *view) asks() []asked {
-	n := v.Needs
-	all := []asked{
-		{Key: "guards", Title: "What is guarded", Answer: n.Guards},
-		{Key: "if_two_hold", Title: "If two hold it at once", Answer: harmText(n.TwoHold)},
-		{Key: "instead", Title: "What could decide it without a lock", Answer: orNothing(meansText(n.Instead))},
-		{Key: "checks_fence", Title: "What the guarded resource does with fencing tokens", Answer: checkText(n.Fence)},
-		{Key: "hold", Title: "How long the work under the lock takes", Answer: timesText(n.Hold)},
-		{Key: "pauses", Title: "How a process stands still", Answer: pausesText(n.Pauses)},
-		{Key: "recovery_within", Title: "After a holder’s death, the next grant comes", Answer: within(n.Recovery)},
-		{Key: "clients", Title: "Clients that want the busiest lock at once", Answer: fmt.Sprint(n.Clients)},
-		{Key: "rate", Title: "Grants of the busiest lock that are wanted", Answer: orElse(n.Rate > 0, format.TrimZeros(format.Significant(n.Rate))+" /s", "as they come")},
-		{Key: "wait", Title: "A client waits", Answer: orElse(n.Wait > 0, "at most "+format.Setting(int64(n.Wait)), "until it is granted")},
-		{Key: "fair", Title: "Nobody may be passed over for long", Answer: yesOrNo(n.Fair)},
-		{Key: "commands", Title: "Commands of the store for each grant", Answer: orElse(n.Commands > 0, "at most "+format.TrimZeros(format.Significant(n.Commands)), "any number")},
-		{Key: "reenters", Title: "An owner asks again for what it holds", Answer: yesOrNo(n.Reenters)},
-		{Key: "languages", Title: "Languages of its users", Answer: orElse(len(n.Language) > 0, format.Joined(n.Language), "any")},
-		{Key: "stores", Title: "Stores that are there", Answer: orNothing(format.Joined(n.Stores))},
-		{Key: "survives_store", Title: "What befalls the store and may not let two in", Answer: orNothing(troublesText(n.Survives))},
-		{Key: "weights", Title: "Weights of the criteria", Answer: weightsText(n.Weights)},
+func (n Needs) asks() []asked {
+	unless := func(given bool, text, otherwise string) string {
+		if given {
+			return text
+		}
+		return otherwise
 	}
-	all = slices.DeleteFunc(all, func(a asked) bool { return a.Key == "guards" && a.Answer == "" })
+	yes := func(b bool) string { return unless(b, "yes", "no") }
+	times := func(p50, p99, most time.Duration) string {
+		return fmt.Sprintf("p50 %s, p99 %s, longest %s", setting(p50), setting(p99), setting(most))
+	}
+	var weights []string
+	for _, name := range slices.Sorted(maps.Keys(n.Weights)) {
+		weights = append(weights, name+" "+format.Short(n.Weights[name]))
+	}
+	all := []asked{
+		{"guards", "What is guarded", cmp.Or(n.Guards, "not stated"), ""},
+		{"if_two_hold", "If two hold it at once", meaning(n.TwoHold), ""},
+		{"instead", "What could decide it without a lock", cmp.Or(meaning(n.Instead...), "nothing"), ""},
+		{"checks_fence", "What the guarded resource does with fencing tokens", meaning(n.Fence), ""},
+		{"hold", "How long the work under the lock takes", times(n.Hold.P50, n.Hold.P99, n.Hold.Max), ""},
+		{"pauses", "How processes pause", fmt.Sprintf("%s an hour: %s %s", format.Short(n.Pauses.PerHour), times(n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest), n.Pauses.Measured), ""},
+		{"recovery_within", "The next grant after a holder’s death", unless(n.Recovery > 0, "within "+setting(n.Recovery), "at any time"), ""},
+		{"clients", "Clients that want the busiest lock at once", fmt.Sprint(n.Clients), ""},
+		{"rate", "Grants of the busiest lock that are wanted", unless(n.Rate > 0, format.Short(n.Rate)+" /s", "any number"), ""},
+		{"wait", "How long a client waits", unless(n.Wait > 0, "at most "+setting(n.Wait), "until it is granted"), ""},
+		{"fair", "No client may be passed over for long", yes(n.Fair), ""},
+		{"commands", "Commands of the store for each grant", unless(n.Commands > 0, "at most "+format.Short(n.Commands), "any number"), ""},
+		{"reenters", "An owner asks again for what it holds", yes(n.Reenters), ""},
+		{"languages", "Languages of its users", cmp.Or(format.Joined(n.Language), "any"), ""},
+		{"stores", "Stores that are there", cmp.Or(format.Joined(n.Stores), "none"), ""},
+		{"survives_store", "What may happen to the store without two holders", cmp.Or(meaning(n.Survives...), "nothing"), ""},
+		{"weights", "Weights of the criteria", unless(len(weights) > 0, strings.Join(append(weights, "others 1"), ", "), "all alike"), ""},
+	}
 	for i := range all {
-		all[i].Tag = origin(n, all[i].Key)
+		all[i].Tag = n.origin(all[i].Key)
 	}
 	return all
 }
 
-// origin says whether somebody stated a need, or some parts of it.
-func origin(n decision.Needs, key string) string {
+// origin says whether somebody stated a need, or which parts of it are assumed.
+func (n Needs) origin(key string) string {
 	if n.Unstated(key) {
 		return "assumed"
 	}
@@ -66,99 +102,15 @@ func origin(n decision.Needs, key string) string {
 	return "stated"
 }
 
-func orElse(ok bool, text, otherwise string) string {
-	if ok {
-		return text
+// again are the reasons to decide anew.
+func (n Needs) again() []string {
+	all := []string{
+		"The store, the lock or its library changes its version, or the store its settings or its deployment.",
+		fmt.Sprintf("Work under the lock takes longer than %s, or a process pauses for longer than %s: watch both.", setting(n.Hold.Max), setting(n.Pauses.Longest)),
+		fmt.Sprintf("More than %s want one lock at once.", format.Plural(n.Clients, "client")),
 	}
-	return otherwise
-}
-
-func orNothing(s string) string { return orElse(s != "", s, "nothing") }
-
-func yesOrNo(b bool) string { return orElse(b, "yes", "no") }
-
-func within(d time.Duration) string {
-	return orElse(d > 0, "within "+format.Setting(int64(d)), "whenever it comes")
-}
-
-func harmText(h decision.Harm) string {
-	switch h {
-	case decision.Corruption:
-		return "data, money or stock is wrong: it must not happen (corruption)"
-	case decision.WastedWork:
-		return "something is done twice, which costs time and nothing else (wasted work)"
+	if n.Recovery > 0 {
+		all = append(all, fmt.Sprintf("%s from the death of a holder to the next grant is too long, or longer than it must be.", setting(n.Recovery)))
 	}
-	return string(h)
-}
-
-func meansText(all []decision.Means) string {
-	var parts []string
-	for _, m := range all {
-		switch m {
-		case decision.Idempotent:
-			parts = append(parts, "the operation can be done twice")
-		case decision.Compare:
-			parts = append(parts, "a unique constraint or compare-and-set")
-		case decision.Row:
-			parts = append(parts, "a row of the database that holds all that is guarded")
-		default:
-			parts = append(parts, string(m))
-		}
-	}
-	return format.Joined(parts)
-}
-
-func checkText(c decision.Check) string {
-	switch c {
-	case decision.NoCheck:
-		return "nothing: it does not look at them"
-	case decision.OnWrites:
-		return "it refuses a write with an older token than the newest that it wrote with"
-	case decision.OnAll:
-		return "it refuses a write with an older token than the newest that it has seen, also on a read"
-	}
-	return string(c)
-}
-
-func troublesText(all []decision.Trouble) string {
-	var parts []string
-	for _, t := range all {
-		switch t {
-		case decision.Restart:
-			parts = append(parts, "a restart")
-		case decision.Failover:
-			parts = append(parts, "a failover to a replica")
-		case decision.Clock:
-			parts = append(parts, "a jump of its clock")
-		case decision.Eviction:
-			parts = append(parts, "eviction for want of memory")
-		default:
-			parts = append(parts, string(t))
-		}
-	}
-	return format.Joined(parts)
-}
-
-func timesText(t decision.Times) string {
-	return fmt.Sprintf("p50 %s, p99 %s, at most %s", format.Setting(int64(t.P50)), format.Setting(int64(t.P99)), format.Setting(int64(t.Max)))
-}
-
-func pausesText(p decision.Pauses) string {
-	text := fmt.Sprintf("%s times an hour: p50 %s, p99 %s, the longest ever seen %s",
-		format.TrimZeros(format.Significant(p.PerHour)), format.Setting(int64(p.P50)), format.Setting(int64(p.P99)), format.Setting(int64(p.Longest)))
-	if p.Measured != "" {
-		text += " (measured: " + p.Measured + ")"
-	}
-	return text
-}
-
-func weightsText(weights map[string]float64) string {
-	if len(weights) == 0 {
-		return "all alike"
-	}
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
-		parts = append(parts, name+" "+format.TrimZeros(format.Significant(weights[name])))
-	}
-	return format.Joined(parts) + "; 1 for each other"
+	return append(all, "A year has passed.")
 }

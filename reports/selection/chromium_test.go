@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"lockbench/internal/web/chromium"
-
-	"lockbench/internal/choose/decision"
 )
 
 // TestChromium looks at pages as a reader's browser shows them.
 func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
-	for name, r := range map[string]*decision.Report{"sample": sample(), "nothing": turnedOut(decision.NothingFits), "hostile": hostile(), "crowd": crowd()} {
+	for name, r := range map[string]*Report{"sample": sample(), "nothing": turnedOut(NothingFits), "hostile": hostile(), "crowd": crowd()} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.html")
 			if err := os.WriteFile(file, []byte(shown(t, r)), 0o644); err != nil {

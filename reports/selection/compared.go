@@ -2,138 +2,152 @@ package selection
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"lockbench/reports/format"
-
-	"lockbench/internal/choose/decision"
 )
 
 // compared is a surviving lock and its figures.
 type compared struct {
-	Option    string
-	Anchor    string
-	Rank      string
-	Dominated string // why, where it is
-	Figures   []figure
+	Option, Anchor   string
+	Rank, Score, Won string
+	Dominated        string // by which lock, and in what
+	Figures          []line
 }
 
-// figure is one criterion of one option, ready to be shown.
-type figure struct {
-	Value    string
-	Interval string
-	Ratio    string // to the best of those that are compared
-	Best     bool
-	Tag      decision.Tag
-	Text     string
-}
-
-// weighed is a criterion with its weight.
-type weighed struct {
-	decision.Criterion
-	Percent   string
-	Direction string
-}
-
-func (v *view) weighed() []weighed {
-	var all []weighed
-	for _, c := range v.Criteria {
-		w := weighed{Criterion: c, Percent: percent(c.Weight), Direction: "less is better"}
-		if c.Better > 0 {
-			w.Direction = "more is better"
-		}
-		all = append(all, w)
-	}
-	return all
-}
-
-// heading is a criterion with its unit.
-func (w weighed) Heading() string {
-	switch w.Unit {
-	case "", "ratio", "count":
-		return w.Title
-	case "us":
-		return w.Title + ", µs"
-	case "/s":
-		return w.Title + " /s"
-	}
-	return w.Title + ", " + w.Unit
-}
-
+// comparedAll are the surviving locks: by rank, then the dominated, then the others.
 func (v *view) comparedAll() []compared {
-	names := v.inOrder()
+	d := v.Decision
 	var all []compared
-	for _, name := range names {
-		c := compared{Option: name, Anchor: v.anchorOf(name), Rank: format.None}
-		for _, s := range v.Decision.Scores {
+	for _, name := range v.inOrder() {
+		c := compared{Option: name, Anchor: v.anchors["option "+name], Rank: format.None, Score: format.None, Won: format.None}
+		for _, s := range d.Scores {
 			if s.Option == name {
-				c.Rank = fmt.Sprint(s.Rank)
+				c.Rank, c.Score = fmt.Sprint(s.Rank), scored(s)
 			}
 		}
-		for _, d := range v.Decision.Dominated {
-			if d.Option == name {
-				c.Dominated = d.Text
+		for _, w := range d.Wins {
+			if w.Option == name {
+				c.Won = format.Percent(w.Share)
 			}
 		}
-		for _, k := range v.Criteria {
-			c.Figures = append(c.Figures, v.figure(name, k, names))
+		for _, o := range d.Dominated {
+			if o.Option == name {
+				c.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", o.By, v.title(o.In))
+			}
+		}
+		for _, k := range v.Report.Criteria {
+			c.Figures = append(c.Figures, v.figure(v.cells[[2]string{name, k.Name}], k))
 		}
 		all = append(all, c)
 	}
 	return all
 }
 
-func (v *view) figure(name string, k decision.Criterion, names []string) figure {
-	c, given := v.cells[place{name, k.Name}]
-	if !given || c.Value == nil {
-		text := c.Text
-		if text == "" {
-			text = "Nothing is known of it."
+func (v *view) inOrder() []string {
+	var all []string
+	add := func(option string) {
+		if v.options[option].Kind == ALock && slices.Contains(v.Decision.Survivors, option) && !slices.Contains(all, option) {
+			all = append(all, option)
 		}
-		return figure{Value: "unknown", Tag: decision.Unknown, Text: text}
 	}
-	f := figure{Value: format.Significant(*c.Value), Interval: format.Span(c.Low, c.High), Tag: tagOf(c.Tag), Text: c.Text}
-	best, known := v.bestOf(k, names)
-	switch {
-	case !known || best == 0 && *c.Value != 0:
-	case *c.Value == best:
-		f.Best, f.Ratio = true, "the best"
-	default:
-		f.Ratio = format.Times(*c.Value/best) + " the best"
+	for _, s := range v.Decision.Scores {
+		add(s.Option)
 	}
-	return f
+	for _, d := range v.Decision.Dominated {
+		add(d.Option)
+	}
+	for _, o := range v.Decision.Survivors {
+		add(o)
+	}
+	return all
 }
 
-// bestOf is the best value of a criterion.
-func (v *view) bestOf(k decision.Criterion, names []string) (best float64, known bool) {
-	for _, name := range names {
-		c := v.cells[place{name, k.Name}]
-		if c.Value == nil {
-			continue
-		}
-		if !known || (*c.Value-best)*float64(k.Better) > 0 {
+// figure is a criterion of an option, beside the best of the surviving locks.
+func (v *view) figure(c Cell, k Criterion) line {
+	l := v.line(c)
+	l.Title, l.Value = k.Title, "unknown"
+	if c.Value == nil {
+		l.Tag = Unknown
+		return l
+	}
+	l.Value, l.Interval = format.Significant(*c.Value), format.Span(c.Low, c.High)
+	switch best, known := v.best(k); {
+	case !known || best == 0 && *c.Value != 0:
+	case *c.Value == best:
+		l.Ratio = "best"
+	default:
+		l.Ratio = format.Times(*c.Value / best)
+	}
+	return l
+}
+
+// best is the best value of a criterion among the surviving locks.
+func (v *view) best(k Criterion) (best float64, known bool) {
+	for _, name := range v.inOrder() {
+		c := v.cells[[2]string{name, k.Name}]
+		if c.Value != nil && (!known || (*c.Value-best)*float64(k.Better) > 0) {
 			best, known = *c.Value, true
 		}
 	}
 	return best, known
 }
 
-func (v *view) anchorOf(option string) string {
-	for i, o := range v.Options {
-		if o.Name == option {
-			return fmt.Sprintf("option-%d", i+1)
-		}
+// Heading is a criterion with its unit.
+func (c Criterion) Heading() string {
+	if unit := amountUnit(c.Unit); unit != "" {
+		return c.Title + ", " + unit
 	}
-	return ""
+	return c.Title
 }
 
-// percent writes a part of one; what is not quite all, or not quite nothing, is not written as if it were.
-func percent(part float64) string {
-	switch {
-	case part > 0 && part < .001:
-		return "< 0.1 %"
-	case part < 1 && part > .999:
-		return "> 99.9 %"
+// Direction says which values are better.
+func (c Criterion) Direction() string {
+	if c.Better > 0 {
+		return "more is better"
 	}
-	return strings.TrimSpace(format.TrimZeros(fmt.Sprintf("%.1f", 100*part))) + " %"
+	return "less is better"
+}
+
+// score is written as far as the interval has a meaning.
+func score(s float64) string { return fmt.Sprintf("%.2f", s) }
+
+func scored(s Score) string {
+	if s.Low == nil || s.High == nil {
+		return score(s.Score)
+	}
+	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
+}
+
+// turns are the weights and values at which another option leads, in rows: the criterion, its weight or value now, and then.
+func (v *view) turns() [][]string {
+	var all [][]string
+	for _, t := range v.Decision.Turns {
+		title, now, then := v.title(t.Of), "", ""
+		for _, k := range v.Report.Criteria {
+			switch c := v.cells[[2]string{t.Option, t.Of}]; {
+			case k.Name != t.Of:
+			case t.Weight != nil:
+				title, now, then = "weight of "+k.Title, format.Percent(k.Weight), format.Percent(*t.Weight)
+			case t.Value != nil && c.Value != nil:
+				title, now, then = k.Title+" of "+t.Option, amount(*c.Value, k.Unit), amount(*t.Value, k.Unit)
+			}
+		}
+		all = append(all, []string{title, now, then, t.To})
+	}
+	return all
+}
+
+// changes are what other needs would change, in rows: the need, its value, the outcome and the options.
+func (v *view) changes() [][]string {
+	var all [][]string
+	for _, c := range v.Decision.Changes {
+		l := lookOfOutcome(c.Outcome)
+		row := []string{c.Need, c.Value, l.Symbol + " " + l.Word, format.Joined(c.Recommended)}
+		if c.Outcome == NoLockNeeded && len(c.Lock) > 0 {
+			row[3] += ", or " + format.Joined(c.Lock)
+		}
+		all = append(all, row)
+	}
+	return all
 }

@@ -5,126 +5,67 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"time"
 
 	"lockbench/reports/format"
-
-	"lockbench/internal/choose/decision"
 )
 
-// record is the decision record: what the page has, in the order that MADR 4 gives it.
-type record struct {
-	*page
-	Date    string // of the newest evidence: the report itself has no clock
-	Problem string
-	Drivers []driver
-	Options []pros
-}
-
-// driver is a requirement or a criterion, and why it is one.
-type driver struct{ Kind, Title, Because string }
-
-// pros are what is good, neutral and bad about one option.
-type pros struct {
-	judged
-	About             string
-	Good, Unsure, Bad []answered
-	Chosen            bool
-}
-
-// Markdown is the recommendation as a decision record, for the folder in which a team keeps those.
-func Markdown(r *decision.Report) ([]byte, error) {
-	r, err := decision.Scrubbed(r)
-	if err != nil {
-		return nil, err
-	}
+// Markdown returns the recommendation as a decision record (MADR 4), for the folder in which a team keeps those.
+func Markdown(r *Report) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
 		return nil, err
 	}
-	all := template.FuncMap{
-		"md": mdText, "code": mdCode, "ids": mdIDs, "titles": format.Joined, "setting": format.Setting,
-		"yes": mdAnswers, "lower": strings.ToLower,
+	funcs := template.FuncMap{
+		"md": mdText, "code": format.InCode, "ids": mdIDs, "setting": format.Setting, "about": aboutOption, "percent": format.Percent,
+		"lower": strings.ToLower, "row": mdRow, "rule": func(n int) string { return "|" + strings.Repeat(" --- |", n) },
+		"date":   func() string { return newest(p.Report) },
+		"chosen": func(o Option) bool { return slices.Contains(p.Decision.Recommended, o.Name) },
+		"met":    func(j judged) []line { return answersOf(j, func(w string) bool { return w == "yes" }) },
 	}
-	t, err := template.New("record").Funcs(all).ParseFS(templates, "templates/decision.md.tmpl")
+	t, err := template.New("record").Funcs(funcs).ParseFS(templates, "templates/decision.md.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "record", newRecord(p)); err != nil {
+	if err := t.ExecuteTemplate(&b, "record", p); err != nil {
 		return nil, err
 	}
 	return format.Tidy(b.Bytes()), nil
 }
 
-func newRecord(p *page) *record {
-	rec := &record{page: p, Problem: "What keeps two from doing the same thing at once?"}
-	if p.Needs.Guards != "" {
-		rec.Problem = "What keeps two from changing " + p.Needs.Guards + " at once?"
-	}
-	var newest time.Time
-	for _, s := range p.Report.Sources {
-		if at, err := time.Parse(time.RFC3339, s.Started); err == nil && at.After(newest) {
-			newest, rec.Date = at, at.UTC().Format(time.DateOnly)
+// newest is the day of the newest evidence: the report itself has no clock.
+func newest(r *Report) string {
+	day := ""
+	for _, s := range r.Sources {
+		if at, _, dated := strings.Cut(s.Started, "T"); dated {
+			day = max(day, at)
 		}
 	}
-	for _, r := range p.Requirements {
-		rec.Drivers = append(rec.Drivers, driver{orElse(r.Safety, "required, for safety", "required, for use"), r.Title, r.Because})
-	}
-	for _, c := range p.Criteria {
-		rec.Drivers = append(rec.Drivers, driver{"compared, with a weight of " + percent(c.Weight), c.Title, c.Doc})
-	}
-	for _, j := range p.Matrix {
-		rec.Options = append(rec.Options, prosOf(j, slices.Contains(p.Decision.Recommended, j.Option.Name)))
-	}
-	return rec
+	return day
 }
 
-// prosOf parts the answers.
-func prosOf(j judged, chosen bool) pros {
-	o := pros{judged: j, About: aboutOption(j.Option), Chosen: chosen}
-	for _, a := range j.Answers {
-		switch a.Look.Word {
-		case string(decision.Yes):
-			o.Good = append(o.Good, a)
-		case string(decision.No):
-			o.Bad = append(o.Bad, a)
-		default:
-			o.Unsure = append(o.Unsure, a)
-		}
-	}
-	return o
+// mdText is safe in Markdown: also not a heading, a list or a link of its own.
+func mdText(s string) string {
+	return strings.NewReplacer("_", `\_`, "#", `\#`, "://", `:\/\/`).Replace(format.Escaped(s))
 }
 
-// mdText is harmless in Markdown: also not as a heading, a list or a link of its own.
-func mdText(s any) string {
-	var text string
-	switch s := s.(type) {
-	case string:
-		text = s
-	case decision.Tag:
-		text = string(s)
+func mdRow(cells []string) string {
+	var b strings.Builder
+	b.WriteString("|")
+	for _, c := range cells {
+		b.WriteString(" " + mdText(c) + " |")
 	}
-	return strings.NewReplacer("_", `\_`, "#", `\#`, "://", `:\/\/`).Replace(format.Clean(format.Escaped(text)))
+	return b.String()
 }
 
-// mdCode is what stands between backquotes.
-func mdCode(s string) string { return format.Clean(format.InCode(s)) }
-
-// mdIDs are evidence ids behind a sentence.
-func mdIDs(refs []ref) string {
+// mdIDs are the tag of a line and the evidence ids behind it.
+func mdIDs(l line) string {
 	var all []string
-	for _, r := range refs {
-		all = append(all, "`"+mdCode(r.ID)+"`")
+	for _, r := range l.Refs {
+		all = append(all, "`"+format.InCode(r.ID)+"`")
 	}
-	return strings.Join(all, ", ")
-}
-
-// mdAnswers names the requirements of some answers.
-func mdAnswers(all []answered) string {
-	var titles []string
-	for _, a := range all {
-		titles = append(titles, a.Title)
+	if len(all) == 0 {
+		return "(" + string(l.Tag) + ")"
 	}
-	return format.Joined(titles)
+	return "(" + string(l.Tag) + ": " + strings.Join(all, ", ") + ")"
 }

@@ -1,226 +1,167 @@
 package selection
 
 import (
-	"bytes"
+	"cmp"
 	"embed"
-	"encoding/json"
-	"fmt"
 	"html/template"
 	"strings"
 	"time"
 
-	chartsreport "lockbench/reports/charts"
+	"lockbench/reports/charts"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
-
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/html"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// page is what the templates are given: words and numbers ready to be printed.
+// page is what every face of a report shows: words and numbers ready to be printed.
 type page struct {
-	*decision.Report
-	Headline  string
-	Look      look
-	Choices   []choice
-	OrLock    []choice // the best locks, where none is needed
-	Tiles     []tile
-	Without   []judged // what takes the place of a lock
-	Instead   []string // of those, what the team says applies
-	Asks      []asked
-	Matrix    []judged
-	MatrixSay string
-	Criteria  []weighed
-	Compared  []compared
-	Scores    *chartsreport.Chart
-	Wins      *chartsreport.Chart
-	Turns     *chartsreport.Chart
-	Values    []decision.Turn // the turns by a measured value
-	Changes   []changed
-	Leases    *chartsreport.Chart
-	Tried     []tried
-	Inputs    []said
-	For       []said
-	Against   []said
-	Because   []said // the conditions
-	Proofs    []proofs
-	Sources   []source
-	Style     template.CSS
-	Embedded  template.JS
-}
-
-// choice is a recommended option.
-type choice struct {
-	Name, Anchor, Doc, About string
-}
-
-// tile is one number of the head.
-type tile struct{ Big, Small string }
-
-// changed is what another need would change.
-type changed struct {
-	Need, Value string
-	Look        look
-	Recommended string
-	Text        string
+	*view
+	Headline                    string
+	Look                        look
+	Lead                        []string
+	Choices, OrLock             []judged // OrLock: the best locks, if none is needed
+	Tiles                       []html.Tile
+	Without                     []judged // what replaces a lock
+	Asks                        []asked
+	Matrix                      []judged
+	Compared                    []compared
+	Scores, Wins, Turns, Leases *charts.Chart
+	Changes                     [][]string
+	LeaseSay                    string
+	Inputs                      [][]string
+	Tried                       []tried
+	For, Against                []line
+	Again                       []string
+	Proofs                      []proofs
+	Sources                     []source
+	Embedded                    template.JS
 }
 
 // tried is a lease that was tried.
 type tried struct {
-	decision.Confirmed
-	TTL, Observed, Interval, Predicted string
-	Look                               look
-	Ref                                ref
-	Files                              []kept
+	TTL, Doubles, Observed, Interval, Predicted string
+	Look                                        look
+	Ref                                         ref
+	Files                                       []historyLink
 }
 
 // source is a folder of results, with the way to it.
 type source struct {
-	decision.Source
+	Source
 	Anchor, Link, Began string
 }
 
-// Page is the whole report as one file that needs nothing else: no network, no program. It carries the report itself, so
-// that anybody can work it out again: see ReadPage.
-func Page(r *decision.Report) ([]byte, error) {
-	r, err := decision.Scrubbed(r)
-	if err != nil {
-		return nil, err
-	}
+// Page returns the whole report as one file that needs nothing else: no network, no program. It carries the report itself,
+// so that anybody can work it out again: see ReadPage.
+func Page(r *Report) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("page").Funcs(funcs()).ParseFS(templates, "templates/*.html.tmpl")
-	if err == nil {
-		t, err = t.ParseFS(chartsreport.Files, "chart.html.tmpl")
-	}
-	if err != nil {
+	if p.Embedded, err = html.Script(p.Report); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "page", p); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption,
+		"refslice": func(r ref) []ref { return []ref{r} }}
+	return html.Page(templates, funcs, p, "templates/*.html.tmpl")
 }
 
-// newPage prepares the page of a report that was scrubbed.
-func newPage(r *decision.Report) (*page, error) {
-	text, err := json.Marshal(r) // < > & and the ends of lines that a script has are escaped
+// newPage prepares what is shown of a report.
+func newPage(r *Report) (*page, error) {
+	r, err := Scrubbed(r)
 	if err != nil {
-		return nil, err
-	}
-	if r, err = decision.Readable(r); err != nil {
 		return nil, err
 	}
 	v := newView(r)
 	p := &page{
-		Report: r, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Choices: v.choices(r.Decision.Recommended),
-		Tiles: v.tiles(), Asks: v.asks(), Matrix: v.judgedAll(), MatrixSay: v.matrixTakeaway(), Criteria: v.weighed(), Compared: v.comparedAll(),
-		Changes: v.changes(), Tried: v.tried(), For: v.said(r.Decision.For), Against: v.said(r.Decision.Against),
-		Because: v.said(r.Decision.Conditions), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
-		Scores: shownChart(v.scoresChart()), Wins: shownChart(v.winsChart()), Turns: shownChart(v.turnsChart()), Leases: shownChart(v.leaseChart()),
+		view: v, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Lead: v.lead(), Asks: r.Needs.asks(), Matrix: v.matrix(), Compared: v.comparedAll(),
+		Scores: v.scoresChart(), Wins: v.winsChart(), Turns: v.turnsChart(), Leases: v.leaseChart(), Changes: v.changes(), LeaseSay: v.leaseSay(), Inputs: v.inputs(), Tried: v.tried(),
+		For: v.inFavour(), Against: v.lines(r.Decision.Against), Again: r.Needs.again(), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
+		Tiles: []html.Tile{
+			{Big: format.Count(len(v.Options)), Small: "options"},
+			{Big: format.Count(len(r.Decision.Out)), Small: "eliminated"},
+			{Big: format.Count(len(r.Decision.Survivors)), Small: "meet all requirements"},
+			{Big: format.Count(len(v.ids()) - len(r.Sources)), Small: "observations"},
+		},
 	}
-	if r.Decision.Outcome == decision.NoLockNeeded {
-		p.OrLock = v.choices(r.Decision.Lock)
+	if wins := r.Decision.Wins; len(wins) > 0 {
+		p.Tiles = append(p.Tiles, html.Tile{Big: format.Percent(wins[0].Share), Small: "of weightings won by " + wins[0].Option})
 	}
 	for _, j := range p.Matrix {
-		if j.Option.Kind == decision.NoLock {
+		if j.Option.Kind == NoLock {
 			p.Without = append(p.Without, j)
 		}
 	}
-	for _, m := range r.Needs.Instead {
-		p.Instead = append(p.Instead, string(m))
+	p.Choices = v.chosen(p.Matrix, r.Decision.Recommended)
+	if r.Decision.Outcome == NoLockNeeded {
+		p.OrLock = v.chosen(p.Matrix, r.Decision.Lock)
 	}
-	for _, t := range r.Decision.Turns {
-		if t.Value != nil {
-			p.Values = append(p.Values, t)
+	return p, nil
+}
+
+func (v *view) chosen(all []judged, names []string) []judged {
+	var chosen []judged
+	for _, name := range names {
+		for _, j := range all {
+			if j.Option.Name == name {
+				chosen = append(chosen, j)
+			}
 		}
 	}
-	if r.Lease != nil {
-		p.Inputs = v.said(r.Lease.Inputs)
-	}
-	p.Embedded = template.JS(text)
-	p.Style, err = styleSheet()
-	return p, err
-}
-
-func shownChart(c chartsreport.Chart, ok bool) *chartsreport.Chart {
-	if !ok {
-		return nil
-	}
-	return &c
-}
-
-// styleSheet is that of all pages, and what this one has beyond.
-func styleSheet() (template.CSS, error) {
-	shared, err := run.Style()
-	if err != nil {
-		return "", err
-	}
-	charts, err := chartsreport.Files.ReadFile("chart.css")
-	if err != nil {
-		return "", err
-	}
-	own, err := templates.ReadFile("templates/advice.css")
-	return template.CSS(shared + string(charts) + string(own)), err
-}
-
-func (v *view) choices(names []string) []choice {
-	var all []choice
-	for _, name := range names {
-		o := v.options[name]
-		all = append(all, choice{Name: name, Anchor: v.anchorOf(name), Doc: o.Doc, About: aboutOption(o)})
-	}
-	return all
+	return chosen
 }
 
 // aboutOption says in a few words what an option takes.
-func aboutOption(o decision.Option) string {
-	if o.Kind == decision.NoLock {
+func aboutOption(o Option) string {
+	if o.Kind == NoLock {
 		return "no lock"
 	}
-	parts := nonEmpty(o.Store, o.Deployment)
-	text := "a lock"
-	if len(parts) > 0 {
-		text += " on " + strings.Join(parts, ", ")
-	}
-	switch o.Lease {
-	case decision.NoLease:
-		text += "; nothing ends a hold"
-	case decision.Fixed:
-		text += "; a fixed lease"
-	case decision.Renewed:
-		text += "; a lease that is renewed"
-	case decision.Connection:
-		text += "; it ends with its connection"
-	}
+	parts := nonEmpty(strings.Join(nonEmpty(o.Store, o.Deployment), ", "), map[Lease]string{NoLease: "nothing ends a hold", Fixed: "a fixed lease",
+		Renewed: "a lease that is renewed", Connection: "held by its connection"}[o.Lease])
 	if o.Fences {
-		text += "; gives fencing tokens"
+		parts = append(parts, "fencing tokens")
 	}
-	return text
+	return "lock: " + strings.Join(parts, "; ")
 }
 
-func (v *view) tiles() []tile {
-	d := v.Decision
-	all := []tile{
-		{format.Count(len(v.Options)), "options looked at"},
-		{format.Count(len(d.Out)), "knocked out"},
-		{format.Count(len(d.Survivors)), "do all that is required"},
+// leaseSay is the advice on the lease, with the figures that it follows from.
+func (v *view) leaseSay() string {
+	l := v.Lease
+	if l == nil {
+		return ""
 	}
-	if len(d.Wins) > 0 && d.Weighings > 0 {
-		all = append(all, tile{percent(d.Wins[0].Share), "of weightings won by " + d.Wins[0].Option})
+	pauses := "The longest pause is " + setting(v.Needs.Pauses.Longest) + ", the longest work " + setting(v.Needs.Hold.Max) + ". "
+	const beyond = " Longer pauses than that are not in the model: every probability is a lower bound."
+	switch {
+	case l.Lease == Connection:
+		return "There is no lease to choose: a hold lasts as long as the connection of its holder."
+	case l.Lease == NoLease:
+		return "There is no lease to choose: nothing ends the hold of a holder that has died."
+	case l.AdvisedNS > 0:
+		return pauses + v.leaseTakeaway() + beyond
 	}
-	return append(all, tile{format.Count(len(v.Findings) + len(v.Figures) + len(v.Times)), "observations"})
+	return pauses + "A lease of at least " + format.Setting(l.NeededNS) + " is needed, and " +
+		cmp.Or(map[bool]string{true: "recovery is to be within " + setting(v.Needs.Recovery)}[v.Needs.Recovery > 0], "the longest that is tried is shorter") + "." + beyond
 }
 
-func (v *view) changes() []changed {
-	var all []changed
-	for _, c := range v.Decision.Changes {
-		all = append(all, changed{c.Need, c.Value, lookOfOutcome(c.Outcome), orElse(len(c.Recommended) > 0, format.Joined(c.Recommended), format.None), c.Text})
+// inputs are the times that the lease curve is made from, in rows.
+func (v *view) inputs() [][]string {
+	if v.Lease == nil {
+		return nil
+	}
+	var all [][]string
+	for _, in := range v.Lease.Inputs {
+		row := []string{in.Name, setting(in.Times.P50), setting(in.Times.P99), setting(in.Times.Max), string(tagOf(in.Tag)), strings.TrimSpace(strings.Join(in.Evidence, " ") + " " + in.Where)}
+		switch {
+		case in.Tag == Unknown:
+			row[1], row[2], row[3], row[5] = format.None, format.None, format.None, "taken to last no time"
+		case in.N > 0:
+			row[1], row[2], row[3] = format.Duration(in.Times.P50), format.Duration(in.Times.P99), format.Duration(in.Times.Max)
+			row[5] += ", " + format.Count(in.N) + " recorded"
+		}
+		all = append(all, row)
 	}
 	return all
 }
@@ -231,16 +172,14 @@ func (v *view) tried() []tried {
 	}
 	var all []tried
 	for _, c := range v.Lease.Confirmed {
-		t := tried{
-			Confirmed: c, TTL: format.Setting(c.TTLNS), Observed: chance(observedShare(c)), Predicted: chance(c.Predicted),
+		t := tried{TTL: format.Setting(c.TTLNS), Doubles: format.Count(c.Doubles) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
 			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: look{"✗", "differs", "bad"},
-			Ref: ref{c.Source, v.anchors[c.Source]}, Files: historiesOf(v.sources[c.Source].Dir, c.Histories),
-		}
+			Ref: ref{c.Source, v.anchors[c.Source]}, Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
 		if c.Agrees {
 			t.Look = look{"✓", "agrees", "good"}
 		}
 		if c.Scale > 0 && c.Scale != 1 {
-			t.TTL = fmt.Sprintf("%s (as %s: all times %s as long)", format.Duration(asNeeded(c)), format.Duration(float64(c.TTLNS)), format.Times(c.Scale))
+			t.TTL = format.Duration(c.InUse()) + " (tried as " + t.TTL + ", all times " + format.Times(c.Scale) + ")"
 		}
 		all = append(all, t)
 	}
@@ -257,18 +196,4 @@ func (v *view) sourcesAll() []source {
 		all = append(all, source{s, v.anchors[s.ID], link(s.Dir), began})
 	}
 	return all
-}
-
-func funcs() template.FuncMap {
-	return template.FuncMap{
-		"count":    format.Count,
-		"plural":   format.Plural,
-		"setting":  format.Setting,
-		"titles":   format.Joined,
-		"tags":     tags,
-		"help":     helpOfTag,
-		"enough":   format.Significant,
-		"groups":   groupsOf,
-		"refslice": func(r ref) []ref { return []ref{r} },
-	}
 }

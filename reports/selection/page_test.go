@@ -12,13 +12,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"lockbench/internal/choose/decision"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func shown(t *testing.T, r *decision.Report) string {
+func shown(t *testing.T, r *Report) string {
 	t.Helper()
 	b, err := Page(r)
 	if err != nil {
@@ -27,7 +25,7 @@ func shown(t *testing.T, r *decision.Report) string {
 	return string(b)
 }
 
-func markdown(t *testing.T, r *decision.Report) string {
+func markdown(t *testing.T, r *Report) string {
 	t.Helper()
 	b, err := Markdown(r)
 	if err != nil {
@@ -36,7 +34,7 @@ func markdown(t *testing.T, r *decision.Report) string {
 	return string(b)
 }
 
-func summary(t *testing.T, r *decision.Report) string {
+func summary(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Text(&b, r); err != nil {
@@ -46,14 +44,14 @@ func summary(t *testing.T, r *decision.Report) string {
 }
 
 // everyKind are reports of all kinds.
-func everyKind() map[string]*decision.Report {
-	return map[string]*decision.Report{"a lock": sample(), "a tie": turnedOut(decision.ATie), "no lock": turnedOut(decision.NoLockNeeded), "nothing": turnedOut(decision.NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
+func everyKind() map[string]*Report {
+	return map[string]*Report{"a lock": sample(), "a tie": turnedOut(ATie), "no lock": turnedOut(NoLockNeeded), "nothing": turnedOut(NothingFits), "hostile": hostile(), "bare": bare(), "odd": odd(), "crowd": crowd()}
 }
 
 func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"decision.md": markdown(t, sample()), "summary.txt": summary(t, sample()),
-		"tie.txt": summary(t, turnedOut(decision.ATie)), "nolock.txt": summary(t, turnedOut(decision.NoLockNeeded)), "nothing.txt": summary(t, turnedOut(decision.NothingFits)),
+		"tie.txt": summary(t, turnedOut(ATie)), "nolock.txt": summary(t, turnedOut(NoLockNeeded)), "nothing.txt": summary(t, turnedOut(NothingFits)),
 	} {
 		file := filepath.Join("testdata", name)
 		if *update {
@@ -87,7 +85,7 @@ func TestReadPage(t *testing.T) {
 			if markdown(t, r) != markdown(t, back) || summary(t, r) != summary(t, back) {
 				t.Error("Markdown or text differ")
 			}
-			want, err := decision.Scrubbed(r)
+			want, err := Scrubbed(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +100,7 @@ func TestReadPageRefuses(t *testing.T) {
 	good := shown(t, sample())
 	for name, text := range map[string]string{
 		"nothing": "", "another page": "<!doctype html><p>hello", "twice": good + good, "cut short": good[:strings.Index(good, embeddedBegins)+100],
-		"another version": strings.Replace(good, `"lockbench_advice":1`, `"lockbench_advice":2`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
+		"another version": strings.Replace(good, `"lockbench_advice":2`, `"lockbench_advice":1`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := ReadPage([]byte(text)); err == nil || r != nil {
@@ -190,10 +188,10 @@ func checkDrawings(t *testing.T, page string) {
 
 // TestVerdicts: each outcome is told by a symbol and a word, in every face.
 func TestVerdicts(t *testing.T) {
-	for outcome, want := range map[decision.Outcome][]string{
-		decision.OneLock: {"✓", "One option is ahead", "Choose fenced"}, decision.ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
-		decision.NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
-		decision.NothingFits:  {"✗", "Nothing fits", "Nothing that was looked at does all that is needed"},
+	for outcome, want := range map[Outcome][]string{
+		OneLock: {"✓", "One option is ahead", "Choose fenced"}, ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
+		NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
+		NothingFits:  {"✗", "Nothing fits", "No option meets all requirements"},
 	} {
 		t.Run(string(outcome), func(t *testing.T) {
 			r := turnedOut(outcome)
@@ -268,7 +266,7 @@ func TestTraced(t *testing.T) {
 	for _, want := range []string{
 		`<a class="id" href="#P16">P16</a>`, `<th scope="row" id="P16">P16</th>`, `href="../runs/inventory-run/cells/setnx-exclusion"`,
 		`href="../runs/inventory-run/cells/setnx/trial-1/history.jsonl.zst"`, `title="2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae">2c26b46b68ff</code>`,
-		`lockbench verify-report FILE P16<`, `<a class="id" href="#R1">R1</a>`, `<h3 id="R1">`, `<a href="#option-6"><b>fenced</b></a> <small>a lock on redis, single; a lease that is renewed; gives fencing tokens</small>`,
+		`lockbench verify-report FILE P16<`, `<a class="id" href="#R1">R1</a>`, `<h3 id="R1">`, `<a href="#option-6"><b>fenced</b></a> <small>lock: redis, single; a lease that is renewed; fencing tokens</small>`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
@@ -286,7 +284,7 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for face, of := range map[string]func(*testing.T, *decision.Report) string{"page": shown, "markdown": markdown, "text": summary} {
+		for face, of := range map[string]func(*testing.T, *Report) string{"page": shown, "markdown": markdown, "text": summary} {
 			if first, second := of(t, r), of(t, r); first != second {
 				t.Errorf("%s: two of its %ss differ", name, face)
 			}

@@ -1,104 +1,212 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"lockbench/reports/bench"
-	"lockbench/reports/charts"
 	"lockbench/reports/format"
-
-	"lockbench/internal/choose/decision"
 )
 
-// view finds its way about in a Report, for what is shown of it.
+// view looks things up in a Report.
 type view struct {
-	*decision.Report
-	options map[string]decision.Option
-	cells   map[place]decision.Cell
-	sources map[string]decision.Source
-	anchors map[string]string // of a finding, a figure or a source, by its id
-	styles  map[string]charts.Style
+	*Report
+	options map[string]Option
+	cells   map[[2]string]Cell // by option, and requirement or criterion
+	sources map[string]Source
+	anchors map[string]string // of an option, a finding, a figure or a source
 }
 
-// place is an option and what is asked of it, or compared.
-type place struct{ option, of string }
-
-func newView(r *decision.Report) *view {
-	v := &view{
-		Report: r, options: map[string]decision.Option{}, cells: map[place]decision.Cell{}, sources: map[string]decision.Source{},
-		anchors: map[string]string{}, styles: map[string]charts.Style{},
-	}
-	for _, o := range r.Options {
+func newView(r *Report) *view {
+	v := &view{Report: r, options: map[string]Option{}, cells: map[[2]string]Cell{}, sources: map[string]Source{}, anchors: map[string]string{}}
+	for i, o := range r.Options {
 		v.options[o.Name] = o
+		v.anchors["option "+o.Name] = fmt.Sprintf("option-%d", i+1)
 	}
 	for _, c := range r.Cells {
-		v.cells[place{c.Option, c.Of}] = c
+		v.cells[[2]string{c.Option, c.Of}] = c
 	}
 	for _, s := range r.Sources {
 		v.sources[s.ID] = s
-		v.anchor(s.ID)
 	}
-	for _, f := range r.Findings {
-		v.anchor(f.ID)
+	for _, id := range v.ids() {
+		v.anchors[id] = id
+		if !plainID.MatchString(id) {
+			v.anchors[id] = fmt.Sprintf("evidence-%d", len(v.anchors))
+		}
 	}
-	for _, f := range r.Figures {
-		v.anchor(f.ID)
-	}
-	for _, t := range r.Times {
-		v.anchor(t.ID)
-	}
-	v.giveStyles()
 	return v
 }
 
 var plainID = regexp.MustCompile(`^[A-Z][0-9]+$`)
 
-// anchor is the id itself, unless it would not do as one.
-func (v *view) anchor(id string) {
-	if _, known := v.anchors[id]; known {
-		return
+// ids are those of all evidence.
+func (v *view) ids() []string {
+	var all []string
+	add := func(id string) {
+		if !slices.Contains(all, id) {
+			all = append(all, id)
+		}
 	}
-	if !plainID.MatchString(id) {
-		v.anchors[id] = fmt.Sprintf("evidence-%d", len(v.anchors))
-		return
+	for _, s := range v.Report.Sources {
+		add(s.ID)
 	}
-	v.anchors[id] = id
+	for _, f := range v.Findings {
+		add(f.ID)
+	}
+	for _, f := range v.Figures {
+		add(f.ID)
+	}
+	for _, t := range v.Times {
+		add(t.ID)
+	}
+	return all
 }
 
-// giveStyles gives those a colour that are drawn, from the best on; there are more options than colours.
-func (v *view) giveStyles() {
-	for _, s := range v.Decision.Scores {
-		v.giveStyle(s.Option)
+// look is a symbol, a word and a class for its colour, so that colour is never alone.
+type look struct{ Symbol, Word, Class string }
+
+func lookOfOutcome(o Outcome) look {
+	switch o {
+	case OneLock:
+		return look{"✓", "One option is ahead", "good"}
+	case ATie:
+		return look{"≈", "A tie", "unsure"}
+	case NoLockNeeded:
+		return look{"◇", "No lock is needed", "good"}
+	case NothingFits:
+		return look{"✗", "Nothing fits", "bad"}
 	}
-	for _, w := range v.Decision.Wins {
-		v.giveStyle(w.Option)
+	return look{"?", "Not decided", "unsure"}
+}
+
+func lookOfAnswer(a Answer) look {
+	switch a {
+	case Yes:
+		return look{"✓", "yes", "good"}
+	case No:
+		return look{"✗", "no", "bad"}
+	}
+	return look{"?", "unknown", "unsure"}
+}
+
+// tagDoc is a tag and what it means.
+type tagDoc struct {
+	Tag Tag
+	Doc string
+}
+
+// tags are all of them, from the strongest to the weakest.
+func tags() []tagDoc {
+	return []tagDoc{
+		{Measured, "it was observed by lockbench; the ids lead to the runs"},
+		{Documented, "the lock's own table, or its makers, say so"},
+		{Assumed, "it rests on what the team said, or on a default"},
+		{Unknown, "nothing is known: it never counts as a yes"},
 	}
 }
 
-func (v *view) giveStyle(option string) {
-	if _, has := v.styles[option]; has {
-		return
-	}
-	n := len(v.styles)
-	s := charts.Style{Color: n, Marker: n % charts.Markers, Dash: charts.Dashes()[n%len(charts.Dashes())]}
-	if n >= charts.Colors {
-		s.Color = charts.Grey
-	}
-	v.styles[option] = s
+func helpOfTag(t Tag) string {
+	return tags()[slices.IndexFunc(tags(), func(d tagDoc) bool { return d.Tag == tagOf(t) })].Doc
 }
 
-// styleOf is grey for what is drawn nowhere else.
-func (v *view) styleOf(option string) charts.Style {
-	if s, has := v.styles[option]; has {
-		return s
+// tagOf is unknown for anything that is not one of the others: a word from outside is no evidence.
+func tagOf(t Tag) Tag {
+	if slices.Contains([]Tag{Measured, Documented, Assumed}, t) {
+		return t
 	}
-	return charts.Style{Color: charts.Grey}
+	return Unknown
 }
 
-// ref is an evidence id and the place on the page that it leads to; none where there is no such evidence.
+// headline is the recommendation in as few words as possible.
+func headline(d Decision) string {
+	names := format.Joined(d.Recommended)
+	switch {
+	case d.Outcome == NothingFits:
+		return "No option meets all requirements"
+	case names == "":
+		return "No recommendation"
+	case d.Outcome == ATie:
+		return "A tie: " + names + " cannot be told apart"
+	case d.Outcome == NoLockNeeded:
+		return "No lock is needed: " + names + " will do"
+	}
+	return "Choose " + names
+}
+
+// lead is what follows the headline: the figures that it rests on, the lease and the main thing that speaks against it.
+func (v *view) lead() []string {
+	d := v.Decision
+	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "option"))}
+	if s := d.Scores; len(s) > 1 && d.Outcome == OneLock {
+		all = append(all, fmt.Sprintf("Score %s; next: %s, %s.", score(s[0].Score), s[1].Option, score(s[1].Score)))
+	}
+	if i := v.nearest(); i >= 0 && d.Outcome == NothingFits {
+		all = append(all, fmt.Sprintf("Nearest: %s. Not met: %s. Not known: %s.", d.Out[i].Option, v.titles(d.Out[i].Fails), v.titles(d.Out[i].Unsure)))
+	}
+	var evidence []string
+	for _, c := range v.Cells {
+		if c.Answer == Yes && slices.Contains(d.Recommended, c.Option) {
+			evidence = append(evidence, c.Evidence...)
+		}
+	}
+	if len(evidence) > 0 {
+		all = append(all, v.Sentence(Cell{Reason: Held, Evidence: evidence}))
+	}
+	if v.Lease != nil && v.Lease.AdvisedNS > 0 {
+		all = append(all, fmt.Sprintf("Lease: %s.", format.Setting(v.Lease.AdvisedNS)))
+	}
+	if len(d.Against) > 0 {
+		all = append(all, "Against it: "+v.line(d.Against[0]).String())
+	}
+	return all
+}
+
+// nearest is the index of the eliminated option that fails the fewest requirements: a lock, if there is one, since what
+// replaces a lock either applies or does not. -1: nothing is eliminated.
+func (v *view) nearest() int {
+	best := -1
+	rank := func(e Elimination) int {
+		n := 1000*len(e.Fails) + len(e.Unsure)
+		if slices.Contains(e.Fails, "applies") {
+			n += 1e6
+		}
+		return n
+	}
+	for i, e := range v.Decision.Out {
+		if best < 0 || rank(e) < rank(v.Decision.Out[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// titles are those of requirements or criteria, in a list.
+func (v *view) titles(names []string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, v.title(n))
+	}
+	return cmp.Or(strings.Join(all, ", "), "none")
+}
+
+func (v *view) title(name string) string {
+	for _, r := range v.Report.Requirements {
+		if r.Name == name {
+			return r.Title
+		}
+	}
+	for _, c := range v.Report.Criteria {
+		if c.Name == name {
+			return c.Title
+		}
+	}
+	return name
+}
+
+// ref is an evidence id and the place on the page that it leads to; none if there is no such evidence.
 type ref struct{ ID, Anchor string }
 
 func (v *view) refs(ids []string) []ref {
@@ -109,105 +217,133 @@ func (v *view) refs(ids []string) []ref {
 	return all
 }
 
-// said is a sentence with what it rests on.
-type said struct {
-	Text string
-	Tag  decision.Tag
-	Refs []ref
+// line is a cell as it is shown.
+type line struct {
+	Title, Text     string
+	Look            look
+	Value           string // of a criterion
+	Interval, Ratio string // to the best of those that are compared
+	Tag             Tag
+	Refs            []ref
 }
 
-func (v *view) said(statements []decision.Statement) []said {
-	var all []said
-	for _, s := range statements {
-		all = append(all, said{s.Text, tagOf(s.Tag), v.refs(s.Evidence)})
+func (v *view) line(c Cell) line {
+	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOfAnswer(c.Answer), Tag: tagOf(c.Tag), Refs: v.refs(c.Evidence)}
+	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
+		l.Title = "" // a property, which the sentence names
+	}
+	if c.Option != "" && len(v.Decision.Recommended) > 1 {
+		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
+	}
+	return l
+}
+
+func (v *view) lines(cells []Cell) []line {
+	var all []line
+	for _, c := range cells {
+		all = append(all, v.line(c))
 	}
 	return all
 }
 
-// tagOf is unknown for anything that is not one of the others: a word of another's is no evidence.
-func tagOf(t decision.Tag) decision.Tag {
-	if slices.Contains([]decision.Tag{decision.Measured, decision.Documented, decision.Assumed}, t) {
-		return t
-	}
-	return decision.Unknown
+// String is the line without what it rests on.
+func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, ": ") }
+
+// Label is the whole cell, for a pointer or a screen reader.
+func (l line) Label() string {
+	return fmt.Sprintf("%s: %s (%s). %s", l.Title, l.Look.Word, l.Tag, l.Text)
 }
 
-// answer is that of an option to a requirement: unknown where nobody gave one, or what was given is none.
-func (v *view) answer(option, requirement string) decision.Cell {
-	c, given := v.cells[place{option, requirement}]
-	if !given {
-		c.Text = "Nothing is known of it."
+// Small stands below the answer: its tag, unless the answer says it already.
+func (l line) Small() string {
+	if l.Tag == Unknown && l.Look.Word == string(DontKnow) {
+		return "no evidence"
 	}
-	c.Tag = tagOf(c.Tag)
-	if c.Answer != decision.Yes && c.Answer != decision.No {
-		c.Answer = decision.DontKnow
-	}
-	return c
+	return string(l.Tag)
 }
 
-// knockout is why an option is out; ok is false where it is not.
-func (v *view) knockout(option string) (k decision.Knockout, ok bool) {
-	i := slices.IndexFunc(v.Decision.Out, func(k decision.Knockout) bool { return k.Option == option })
-	if i < 0 {
-		return decision.Knockout{}, false
-	}
-	return v.Decision.Out[i], true
+// answer is that of an option to a requirement: unknown if there is none, or if what was given is none.
+func (v *view) answer(option, requirement string) line {
+	l := v.line(v.cells[[2]string{option, requirement}])
+	l.Title = v.title(requirement)
+	return l
 }
 
-// survives tells whether an option does all that is required.
-func (v *view) survives(option string) bool { return slices.Contains(v.Decision.Survivors, option) }
-
-// inOrder are the surviving locks as they are shown: by rank, then the dominated, then the others.
-func (v *view) inOrder() []string {
-	var all []string
-	add := func(option string) {
-		if o, known := v.options[option]; known && o.Kind != decision.NoLock && v.survives(option) && !slices.Contains(all, option) {
-			all = append(all, option)
-		}
+// inFavour are the requirements that recommended options meet, and the criteria in which they beat others.
+func (v *view) inFavour() []line {
+	var all []line
+	best := func(c Cell) bool {
+		own := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
+		return own >= 0 && v.Decision.Scores[own].Parts[c.Of] == 1 &&
+			slices.ContainsFunc(v.Decision.Scores, func(s Score) bool { return s.Parts[c.Of] < 1 })
 	}
-	for _, s := range v.Decision.Scores {
-		add(s.Option)
-	}
-	for _, d := range v.Decision.Dominated {
-		add(d.Option)
-	}
-	for _, o := range v.Decision.Survivors {
-		add(o)
-	}
-	return all
-}
-
-// optionOf is the option that something observed of a lock on a deployment speaks of: one whose answers rest on it, or else
-// one of its name; empty where it is none of them.
-func (v *view) optionOf(id, lock, deployment string) string {
 	for _, c := range v.Cells {
-		if slices.Contains(c.Evidence, id) {
-			return c.Option
+		if !slices.Contains(v.Decision.Recommended, c.Option) || c.Answer != Yes && !best(c) {
+			continue
 		}
-	}
-	for _, name := range []string{lock + "@" + deployment, lock} {
-		if _, known := v.options[name]; known {
-			return name
+		l := v.line(c)
+		if c.Answer == "" {
+			l.Title = "best " + l.Title
 		}
+		all = append(all, l)
 	}
-	return ""
+	return all
 }
 
-// amount writes a figure with its unit.
-func amount(value float64, unit string) string {
-	switch unit {
-	case "us":
-		unit = "µs"
-	case "ratio", "count":
-		unit = ""
-	}
-	return strings.TrimSpace(format.Significant(value) + " " + unit)
+// judged is an option in the matrix of options and requirements.
+type judged struct {
+	Option  Option
+	Anchor  string
+	Stays   bool
+	Why     line // it is out
+	Answers []line
+	Figures []line // of the criteria
+	Counts  string // of the answers
 }
 
-// metricTitle is what a figure is called.
-func metricTitle(name string) string {
-	if m, known := bench.FindMetric(name); known {
-		return m.Title
+// matrix has all options, those first that stay; otherwise in display order.
+func (v *view) matrix() []judged {
+	var stay, out []judged
+	for _, o := range v.Options {
+		j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name)}
+		counts := map[string]int{}
+		for _, r := range v.Report.Requirements {
+			l := v.answer(o.Name, r.Name)
+			counts[l.Look.Word]++
+			j.Answers = append(j.Answers, l)
+		}
+		j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
+		for _, k := range v.Report.Criteria {
+			if c, given := v.cells[[2]string{o.Name, k.Name}]; given {
+				j.Figures = append(j.Figures, v.figure(c, k))
+			}
+		}
+		for _, e := range v.Decision.Out {
+			if e.Option == o.Name {
+				j.Why = v.answer(o.Name, e.Reason)
+			}
+		}
+		if j.Stays {
+			stay = append(stay, j)
+		} else {
+			out = append(out, j)
+		}
 	}
-	return name
+	return append(stay, out...)
+}
+
+// Open are the answers that are not yes.
+func (j judged) Open() []line { return answersOf(j, func(w string) bool { return w != "yes" }) }
+
+func answersOf(j judged, accept func(word string) bool) []line {
+	return slices.DeleteFunc(slices.Clone(j.Answers), func(l line) bool { return !accept(l.Look.Word) })
+}
+
+// groups parts the options into those that stay and those that are out.
+func groups(all []judged) [][]judged {
+	out := slices.IndexFunc(all, func(j judged) bool { return !j.Stays })
+	if out <= 0 {
+		return [][]judged{all}
+	}
+	return [][]judged{all[:out], all[out:]}
 }

@@ -3,7 +3,9 @@ package stats
 import (
 	"math"
 	"slices"
+	"sort"
 
+	ustats "github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -46,37 +48,6 @@ func outside(n, m int) int {
 		mean, deviation := float64(n*m)/2, math.Sqrt(float64(n*m)*float64(n+m+1)/12)
 		return int(mean - 1.96*deviation)
 	}
-	var below float64
-	for u, p := range uDistribution(n, m) {
-		below += p
-		if below > tail {
-			return u
-		}
-	}
-	return 0
-}
-
-// uDistribution is how likely each U is when n values and m are mixed at random. It is counted value by value: the
-// largest of all is one of the n, and then greater than all m, or it is one of the m.
-func uDistribution(n, m int) []float64 {
-	rows := make([][]float64, m+1) // by how many of the m there are
-	for j := range rows {
-		rows[j] = []float64{1}
-	}
-	for i := 1; i <= n; i++ {
-		rows[0] = []float64{1}
-		for j := 1; j <= m; j++ {
-			next := make([]float64, i*j+1)
-			for u := range next {
-				if u >= j && u-j < len(rows[j]) {
-					next[u] += rows[j][u-j] * float64(i) / float64(i+j)
-				}
-				if u < len(rows[j-1]) {
-					next[u] += rows[j-1][u] * float64(j) / float64(i+j)
-				}
-			}
-			rows[j] = next
-		}
-	}
-	return rows[m]
+	u := ustats.UDist{N1: n, N2: m}
+	return sort.Search(n*m, func(k int) bool { return u.CDF(float64(k)) > tail })
 }

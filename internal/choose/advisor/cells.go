@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
+	"lockbench/reports/selection"
 	"lockbench/workloads"
 )
 
@@ -19,7 +19,7 @@ type Stage struct {
 	Name   string
 	Doc    string // one sentence
 	Trials int    // of each cell
-	cells  func(n decision.Needs, l impls.Impl, on string) []trial.Cell
+	cells  func(n selection.Needs, l impls.Impl, on string) []trial.Cell
 }
 
 // AtOnce is how many trials run side by side: none of their figures is compared with another, and most of the time they wait.
@@ -37,14 +37,13 @@ func Stages() []Stage {
 }
 
 // Cells are what a stage tries of some options.
-func (s Stage) Cells(n decision.Needs, options []decision.Option) []trial.Cell {
+func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell {
 	var all []trial.Cell
-	table := catalog.All()
 	for _, o := range options {
-		if o.Kind != decision.ALock {
+		if o.Kind != selection.ALock {
 			continue
 		}
-		impl, on := kept{lock: o.Name}.in(table)
+		impl, on := kept{lock: o.Name}.in(table())
 		for _, c := range s.cells(n, impl, on) {
 			if on != impl.Deployment {
 				c.Deployment = on
@@ -55,9 +54,9 @@ func (s Stage) Cells(n decision.Needs, options []decision.Option) []trial.Cell {
 	return all
 }
 
-func goodDay(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
+func goodDay(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	loads := []string{"counter", "contend"}
-	if n.TwoHold == decision.Corruption {
+	if n.TwoHold == selection.Corruption {
 		loads = append(loads, "misuse")
 	}
 	if n.Reenters {
@@ -66,23 +65,23 @@ func goodDay(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
 	return plan(l, loads, "none")
 }
 
-func death(_ decision.Needs, l impls.Impl, _ string) []trial.Cell {
+func death(_ selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	return plan(l, []string{"counter"}, "holder-kill")
 }
 
 // harmful are faults in which two are let in, with what becomes of the data where fencing tokens are checked on writes alone.
-func harmful(n decision.Needs, l impls.Impl, breaks ...string) []trial.Cell {
-	if n.TwoHold != decision.Corruption || len(breaks) == 0 {
+func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
+	if n.TwoHold != selection.Corruption || len(breaks) == 0 {
 		return nil
 	}
 	cells := plan(l, []string{"counter"}, breaks...)
-	if n.Fence == decision.OnWrites {
+	if n.Fence == selection.OnWrites {
 		cells = append(cells, plan(l, []string{"write-fenced"}, breaks...)...)
 	}
 	return cells
 }
 
-func storeTrouble(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
+func storeTrouble(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	var breaks []string
 	for _, t := range n.Survives {
 		breaks = append(breaks, befalling(t)...)
@@ -90,7 +89,7 @@ func storeTrouble(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
 	return harmful(n, l, breaks...)
 }
 
-func pauses(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
+func pauses(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	cells := harmful(n, l, "process-pause")
 	if len(cells) > 0 {
 		cells = append(cells, longestPause(n, l)...)
@@ -98,21 +97,21 @@ func pauses(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
 	return cells
 }
 
-func network(n decision.Needs, l impls.Impl, _ string) []trial.Cell {
-	if n.TwoHold != decision.Corruption {
+func network(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
+	if n.TwoHold != selection.Corruption {
 		return nil
 	}
 	return plan(l, []string{"counter"}, "slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire")
 }
 
 // befalling are the faults that are some trouble of a store.
-func befalling(t decision.Trouble) []string {
+func befalling(t selection.Trouble) []string {
 	switch t {
-	case decision.Restart:
+	case selection.Restart:
 		return []string{"server-restart"}
-	case decision.Failover:
+	case selection.Failover:
 		return []string{"failover", "leader-loss"}
-	case decision.Clock:
+	case selection.Clock:
 		return []string{"clock-forward", "clock-back"}
 	}
 	return []string{"eviction"}
@@ -137,7 +136,7 @@ const fewHolds = 1
 
 // longestPause is a process that stands still for as long as was ever seen, in work that takes as long as it ever does, with
 // the lease that is advised: it must outlast both.
-func longestPause(n decision.Needs, l impls.Impl) []trial.Cell {
+func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	lease := leaseOf(l.Name)
 	ttl := decision.AdviseTTL(n, lease)
 	if ttl == 0 {
@@ -164,7 +163,7 @@ func longestPause(n decision.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-func leaseOf(lock string) decision.Lease {
+func leaseOf(lock string) selection.Lease {
 	i := slices.IndexFunc(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", lock+"@") })
 	if i < 0 {
 		return ""

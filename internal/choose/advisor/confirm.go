@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
+	"lockbench/reports/selection"
 	"lockbench/workloads"
 )
 
@@ -23,14 +23,15 @@ const (
 	longerWork = "longer-work" // what the histories call work that stands still with its process
 )
 
-// Confirming are the cells in which an advised lease, and two that are too short, are tried; none where there is no lease to
-// choose.
-func Confirming(_ decision.Needs, l *decision.LeaseAdvice) []trial.Cell {
-	if l == nil || len(l.Points) == 0 {
+// Confirming returns the cells in which the lease that a report advises, and two that are too short, are tried; none if there
+// is no lease to choose.
+func Confirming(r *selection.Report) []trial.Cell {
+	points := decision.PointsToTry(r)
+	if len(points) == 0 {
 		return nil
 	}
-	lock, on := kept{lock: l.Option}.in(catalog.All())
-	return ConfirmCells(lock, on, l.Points)
+	lock, on := kept{lock: r.Lease.Option}.in(table())
+	return ConfirmCells(lock, on, points)
 }
 
 // ConfirmCells are the cells in which a lock's points are tried, one for each: its process stands still in one hold after
@@ -42,16 +43,13 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	contend := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == "contend" })]
 	var cells []trial.Cell
 	for _, p := range points {
-		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: contend, Scenario: ConfirmScenario(p),
+		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: contend, Scenario: decision.LeaseScenario(p.TTL),
 			Fault:  pausing(p),
 			Partly: true, // a hold that was not to be had for long leaves fewer pauses, and those count
 		})
 	}
 	return cells
 }
-
-// ConfirmScenario is the scenario that a point's cell is part of.
-func ConfirmScenario(p decision.TrialPoint) string { return decision.LeaseScenario(p.TTL) }
 
 // pausing is the fault of a point.
 func pausing(p decision.TrialPoint) faults.Fault {

@@ -15,6 +15,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
+	"lockbench/reports/selection"
 	"lockbench/workloads"
 )
 
@@ -25,7 +26,7 @@ func point(ttl, pause time.Duration) decision.TrialPoint {
 // TestPausesAreDrawn: the same seed draws the same, another one another.
 func TestPausesAreDrawn(t *testing.T) {
 	p := point(time.Second, 0)
-	p.Pause = decision.FromTimes(decision.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
+	p.Pause = decision.FromTimes(selection.Times{P50: 20 * time.Millisecond, P99: time.Second, Max: time.Minute})
 	if !reflect.DeepEqual(draw(p, 1), draw(p, 1)) || reflect.DeepEqual(draw(p, 1), draw(p, 2)) {
 		t.Error("the seed does not decide what is drawn")
 	}
@@ -96,10 +97,10 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 }
 
 // confirmed is what the trials of a point come to.
-func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) decision.Confirmed {
+func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) selection.Confirmed {
 	t.Helper()
 	var all decision.Paused
-	var of []decision.History
+	var of []selection.History
 	for _, c := range ConfirmCells(lock, "", []decision.TrialPoint{p}) {
 		trials, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(c.Dir())))
 		if err != nil {
@@ -112,7 +113,7 @@ func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint)
 			t.Fatal(err)
 		}
 		all.Holds, all.Doubled = all.Holds+seen.Holds, all.Doubled+seen.Doubled
-		of = append(of, decision.History{File: file})
+		of = append(of, selection.History{File: file})
 	}
 	return p.Confirm(all, "R1", of)
 }

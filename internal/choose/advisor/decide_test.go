@@ -11,13 +11,14 @@ import (
 	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/choose/requirements"
+	"lockbench/reports/selection"
 	"lockbench/workloads"
 )
 
 // expectation is what a file of needs says of itself, in comments: `# expect: lock redisson`, `# out: fenced pause`,
 // `# stays: redisson`.
 type expectation struct {
-	outcome     decision.Outcome
+	outcome     selection.Outcome
 	recommended []string
 	out         [][2]string
 	stays       []string
@@ -32,7 +33,7 @@ func expectationOf(t *testing.T, text string) (e expectation) {
 		}
 		switch words[0] {
 		case "expect:":
-			e.outcome, e.recommended = decision.Outcome(words[1]), words[2:]
+			e.outcome, e.recommended = selection.Outcome(words[1]), words[2:]
 		case "out:":
 			e.out = append(e.out, [2]string{words[1], words[2]})
 		case "stays:":
@@ -66,7 +67,7 @@ func TestDecisions(t *testing.T) {
 			options := Options(n)
 			got := decision.Decide(n, options, world(n, options)).Decision
 			if got.Outcome != want.outcome || len(want.recommended) > 0 && !slices.Equal(got.Recommended, want.recommended) {
-				t.Errorf("%s %v, want %s %v\n%s\n%s", got.Outcome, got.Recommended, want.outcome, want.recommended, got.Sentence, outs(got))
+				t.Errorf("%s %v, want %s %v\n%s", got.Outcome, got.Recommended, want.outcome, want.recommended, outs(got))
 			}
 			for _, o := range want.out {
 				if !knockedOut(got, o[0], o[1]) {
@@ -82,16 +83,16 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func knockedOut(d decision.Decision, option, requirement string) bool {
-	return slices.ContainsFunc(d.Out, func(k decision.Knockout) bool {
+func knockedOut(d selection.Decision, option, requirement string) bool {
+	return slices.ContainsFunc(d.Out, func(k selection.Elimination) bool {
 		return k.Option == option && (slices.Contains(k.Fails, requirement) || slices.Contains(k.Unsure, requirement))
 	})
 }
 
-func outs(d decision.Decision) string {
+func outs(d selection.Decision) string {
 	var b strings.Builder
 	for _, k := range d.Out {
-		fmt.Fprintf(&b, "  out: %s %v unsure %v: %s\n", k.Option, k.Fails, k.Unsure, k.Text)
+		fmt.Fprintf(&b, "  out: %s %v unsure %v: %s\n", k.Option, k.Fails, k.Unsure, k.Reason)
 	}
 	for _, s := range d.Scores {
 		fmt.Fprintf(&b, "  %d %s %.3f %v\n", s.Rank, s.Option, s.Score, s.Parts)
@@ -121,7 +122,7 @@ func TestChoices(t *testing.T) {
 		if len(k.languages) == 0 || k.lease == "" {
 			t.Errorf("%s has no languages, or no lease", k.lock)
 		}
-		if renews := impl.Renews || impl.Session && impl.Store != "mysql" && impl.Store != "postgres"; renews != (k.lease == decision.Renewed) && !impl.Peer {
+		if renews := impl.Renews || impl.Session && impl.Store != "mysql" && impl.Store != "postgres"; renews != (k.lease == selection.Renewed) && !impl.Peer {
 			t.Errorf("%s: its lease is %s, and the table of locks says that it renews: %v", k.lock, k.lease, renews)
 		}
 	}

@@ -1,24 +1,28 @@
 // Package advisor gathers what a selection report rests on: what a team can choose from, and what is to be tried and
-// measured for its needs. It makes cells of a run and the sections of a bench; the decision is reports/advice's.
+// measured for its needs. It makes cells of a run and the sections of a bench; internal/choose/decision decides.
 package advisor
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/impls/catalog"
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 // kept is what the table of locks does not say of one, and a team must know.
 type kept struct {
 	lock      string // lock, or lock@deployment
-	lease     decision.Lease
+	lease     selection.Lease
 	languages map[string]string
 }
+
+// table returns the table of locks, which is built once.
+var table = sync.OnceValue(catalog.All)
 
 // anywhere is for what is a few commands: it can be written down in any language that has a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
@@ -32,44 +36,43 @@ func choices() []kept {
 		sql      = "a few statements, with any client of the database"
 	)
 	return []kept{
-		{"setnx", decision.NoLease, anywhere(commands)},
-		{"set-px", decision.Fixed, anywhere(commands)},
-		{"set-px-lua", decision.Fixed, anywhere("a command and a script, with any client of Redis")},
-		{"set-px-lua@cluster", decision.Fixed, anywhere("a command and a script, with any client of Redis")},
-		{"set-px-wait", decision.Fixed, anywhere("two commands and a script, with any client of Redis")},
-		{"redisson", decision.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
-		{"redisson@cluster", decision.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
-		{"redlock", decision.Fixed, map[string]string{"go": "go-redsync/redsync", "node": "node-redlock", "python": "pottery", "any": "a command and a script for each of five servers"}},
-		{"fenced", decision.Renewed, anywhere(scripts)},
-		{"redsync", decision.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
-		{"redsync-tuned", decision.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
-		{"redislock", decision.Fixed, map[string]string{"go": "bsm/redislock"}},
-		{"redislock-tuned", decision.Fixed, map[string]string{"go": "bsm/redislock"}},
-		{"rueidislock", decision.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
-		{"rueidislock-tuned", decision.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
-		{"mysql-row-ttl", decision.Fixed, anywhere(sql)},
-		{"mysql-getlock", decision.Connection, anywhere(sql)},
-		{"postgres-advisory", decision.Connection, anywhere(sql)},
-		{"mongodb", decision.Fixed, anywhere("one command, with any client of MongoDB")},
-		{"ferretdb", decision.Fixed, anywhere("one command, with any client of MongoDB")},
-		{"zookeeper", decision.Renewed, map[string]string{"java": "Apache Curator, InterProcessMutex", "go": "go-zookeeper/zk", "python": "kazoo"}},
-		{"zk-lock", decision.Renewed, map[string]string{"go": "go-zookeeper/zk, Lock"}},
-		{"etcd", decision.Renewed, map[string]string{"go": "etcd's client", "java": "jetcd", "python": "etcd3"}},
-		{"etcd-concurrency", decision.Renewed, map[string]string{"go": "etcd's client/v3/concurrency, Mutex"}},
+		{"setnx", selection.NoLease, anywhere(commands)},
+		{"set-px", selection.Fixed, anywhere(commands)},
+		{"set-px-lua", selection.Fixed, anywhere("a command and a script, with any client of Redis")},
+		{"set-px-lua@cluster", selection.Fixed, anywhere("a command and a script, with any client of Redis")},
+		{"set-px-wait", selection.Fixed, anywhere("two commands and a script, with any client of Redis")},
+		{"redisson", selection.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
+		{"redisson@cluster", selection.Renewed, map[string]string{"java": "Redisson", "any": scripts}},
+		{"redlock", selection.Fixed, map[string]string{"go": "go-redsync/redsync", "node": "node-redlock", "python": "pottery", "any": "a command and a script for each of five servers"}},
+		{"fenced", selection.Renewed, anywhere(scripts)},
+		{"redsync", selection.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
+		{"redsync-tuned", selection.Fixed, map[string]string{"go": "go-redsync/redsync v4"}},
+		{"redislock", selection.Fixed, map[string]string{"go": "bsm/redislock"}},
+		{"redislock-tuned", selection.Fixed, map[string]string{"go": "bsm/redislock"}},
+		{"rueidislock", selection.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
+		{"rueidislock-tuned", selection.Renewed, map[string]string{"go": "redis/rueidis, rueidislock"}},
+		{"mysql-row-ttl", selection.Fixed, anywhere(sql)},
+		{"mysql-getlock", selection.Connection, anywhere(sql)},
+		{"postgres-advisory", selection.Connection, anywhere(sql)},
+		{"mongodb", selection.Fixed, anywhere("one command, with any client of MongoDB")},
+		{"ferretdb", selection.Fixed, anywhere("one command, with any client of MongoDB")},
+		{"zookeeper", selection.Renewed, map[string]string{"java": "Apache Curator, InterProcessMutex", "go": "go-zookeeper/zk", "python": "kazoo"}},
+		{"zk-lock", selection.Renewed, map[string]string{"go": "go-zookeeper/zk, Lock"}},
+		{"etcd", selection.Renewed, map[string]string{"go": "etcd's client", "java": "jetcd", "python": "etcd3"}},
+		{"etcd-concurrency", selection.Renewed, map[string]string{"go": "etcd's client/v3/concurrency, Mutex"}},
 	}
 }
 
 // Options are what a team with these stores can choose from: what takes the place of a lock, which stands first in any case,
 // and the locks of its stores.
-func Options(n decision.Needs) []decision.Option {
-	all := []decision.Option{
-		{Name: string(decision.Idempotent), Kind: decision.NoLock, Doc: "let the operation be done twice: the second time changes nothing"},
-		{Name: string(decision.Compare), Kind: decision.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
-		{Name: string(decision.Row), Kind: decision.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
+func Options(n selection.Needs) []selection.Option {
+	all := []selection.Option{
+		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "let the operation be done twice: the second time changes nothing"},
+		{Name: string(selection.Compare), Kind: selection.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
+		{Name: string(selection.Row), Kind: selection.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
 	}
-	table := catalog.All()
 	for _, k := range choices() {
-		if impl, on := k.in(table); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
+		if impl, on := k.in(table()); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
 			all = append(all, k.option(impl, on))
 		}
 	}
@@ -83,7 +86,7 @@ func storeOf(place string) string {
 }
 
 // stands leaves out what stands elsewhere than usual, unless it is there that the team has its store.
-func (k kept) stands(n decision.Needs) bool {
+func (k kept) stands(n selection.Needs) bool {
 	_, on, placed := strings.Cut(k.lock, "@")
 	return !placed || slices.ContainsFunc(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })
 }
@@ -99,13 +102,12 @@ func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 	panic("a choice that is no lock of the table, which no test can have passed: " + name)
 }
 
-func (k kept) option(i impls.Impl, on string) decision.Option {
-	o := decision.Option{Name: k.lock, Kind: decision.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease, Peer: i.Peer,
+func (k kept) option(i impls.Impl, on string) selection.Option {
+	o := selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff)}
 	for _, e := range i.Expect {
 		if e.Verdict == histories.Breaks {
-			o.Claims = append(o.Claims, decision.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment,
-				Verdict: string(e.Verdict), Because: e.Because})
+			o.Claims = append(o.Claims, selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because})
 		}
 	}
 	return o
@@ -114,9 +116,8 @@ func (k kept) option(i impls.Impl, on string) decision.Option {
 // Stores are where the locks that can be chosen stand: store, or store@deployment.
 func Stores() []string {
 	var all []string
-	table := catalog.All()
 	for _, k := range choices() {
-		impl, on := k.in(table)
+		impl, on := k.in(table())
 		places := []string{impl.Store}
 		if on != "single" && on != "three" {
 			places = append(places, impl.Store+"@"+on)

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/format"
+	"lockbench/reports/selection"
 )
 
 // Meter measures how a process of this machine stands still, by one that only sleeps: what it oversleeps it stood still for.
@@ -33,13 +34,13 @@ const (
 )
 
 // MeasurePauses measures for so long how processes of this machine stand still.
-func MeasurePauses(ctx context.Context, d time.Duration) (decision.Pauses, error) {
+func MeasurePauses(ctx context.Context, d time.Duration) (selection.Pauses, error) {
 	return Meter{For: d}.Measure(ctx)
 }
 
 // Measure measures until the time is up or ctx ends, and says what it saw. A machine that never stood still is said to
 // have paused for no time; whether anything at all was measured is the error.
-func (m Meter) Measure(ctx context.Context) (decision.Pauses, error) {
+func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep := m.Now, m.Sleep
 	if now == nil {
 		now = time.Now
@@ -64,24 +65,24 @@ func (m Meter) Measure(ctx context.Context) (decision.Pauses, error) {
 	}
 	took := last.Sub(start)
 	if took <= 0 {
-		return decision.Pauses{}, fmt.Errorf("pauses were to be measured for %s, which is no time: give a longer one", m.For)
+		return selection.Pauses{}, fmt.Errorf("pauses were to be measured for %s, which is no time: give a longer one", m.For)
 	}
 	return summed(pauses, took, floor), nil
 }
 
 // summed are quantiles of what was seen.
-func summed(pauses []time.Duration, took, floor time.Duration) decision.Pauses {
-	p := decision.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
+func summed(pauses []time.Duration, took, floor time.Duration) selection.Pauses {
+	p := selection.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
 	if len(pauses) == 0 {
 		p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and never stood still for %s or longer: that says little of what is rare.",
-			decision.Lasting(took), decision.Lasting(floor))
+			format.Duration(took), format.Setting(int64(floor)))
 		return p
 	}
 	slices.Sort(pauses)
 	at := func(percent int) time.Duration { return pauses[(len(pauses)-1)*percent/100] }
 	p.P50, p.P99, p.Longest = at(50), at(99), at(100)
 	p.Measured = fmt.Sprintf("a process that only slept was watched for %s on this machine, and stood still %d times for %s or longer, %s at most. What is rarer than that it could not see, nor what another program does to itself, such as its collections.",
-		decision.Lasting(took), len(pauses), decision.Lasting(floor), decision.Lasting(p.Longest))
+		format.Duration(took), len(pauses), format.Setting(int64(floor)), format.Duration(p.Longest))
 	return p
 }
 

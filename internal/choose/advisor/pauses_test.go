@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 // machine is a clock of a machine that oversleeps, by the number of the nap.
@@ -44,11 +44,11 @@ func TestMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := decision.Pauses{PerHour: 6000, P50: 59 * time.Millisecond, P99: 108 * time.Millisecond, Longest: 109 * time.Millisecond, Measured: got.Measured}
+	want := selection.Pauses{PerHour: 6000, P50: 59 * time.Millisecond, P99: 108 * time.Millisecond, Longest: 109 * time.Millisecond, Measured: got.Measured}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	for _, s := range []string{"for 60 s on this machine", "100 times for 5 ms or longer", "109 ms at most", "could not see"} {
+	for _, s := range []string{"for 60.0 s on this machine", "100 times for 5 ms or longer", "109 ms at most", "could not see"} {
 		if !strings.Contains(got.Measured, s) {
 			t.Errorf("%q does not say %q", got.Measured, s)
 		}

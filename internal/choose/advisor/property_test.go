@@ -11,23 +11,24 @@ import (
 
 	"lockbench/checker"
 	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 // drawn are needs that somebody might have.
-func drawn(r *rand.Rand) decision.Needs {
+func drawn(r *rand.Rand) selection.Needs {
 	pick := func(n int) int { return r.IntN(n) }
-	n := decision.Needs{Name: "drawn", TwoHold: []decision.Harm{decision.Corruption, decision.WastedWork}[pick(2)],
-		Fence:    []decision.Check{decision.NoCheck, decision.OnWrites, decision.OnAll}[pick(3)],
-		Hold:     decision.Times{P50: time.Millisecond, P99: 10 * time.Millisecond, Max: time.Duration(1+pick(200)) * 10 * time.Millisecond},
-		Pauses:   decision.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: time.Duration(1+pick(20)) * 100 * time.Millisecond},
+	n := selection.Needs{Name: "drawn", TwoHold: []selection.Harm{selection.Corruption, selection.WastedWork}[pick(2)],
+		Fence:    []selection.Check{selection.NoCheck, selection.OnWrites, selection.OnAll}[pick(3)],
+		Hold:     selection.Times{P50: time.Millisecond, P99: 10 * time.Millisecond, Max: time.Duration(1+pick(200)) * 10 * time.Millisecond},
+		Pauses:   selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: time.Duration(1+pick(20)) * 100 * time.Millisecond},
 		Recovery: time.Duration(pick(4)) * 5 * time.Second, Clients: 16, Reenters: pick(4) == 0, Fair: pick(4) == 0,
 		Stores: []string{"redis", "redis@five", "postgres", "zookeeper"}[:1+pick(4)], Weights: map[string]float64{}}
-	for _, m := range []decision.Means{decision.Idempotent, decision.Compare, decision.Row} {
+	for _, m := range []selection.Means{selection.Idempotent, selection.Compare, selection.Row} {
 		if pick(8) == 0 {
 			n.Instead = append(n.Instead, m)
 		}
 	}
-	for _, t := range []decision.Trouble{decision.Restart, decision.Failover, decision.Clock, decision.Eviction} {
+	for _, t := range []selection.Trouble{selection.Restart, selection.Failover, selection.Clock, selection.Eviction} {
 		if pick(6) == 0 {
 			n.Survives = append(n.Survives, t)
 		}
@@ -39,7 +40,7 @@ func drawn(r *rand.Rand) decision.Needs {
 }
 
 // shaken is evidence of a world in which some things come out otherwise than expected.
-func shaken(r *rand.Rand, n decision.Needs, options []decision.Option) decision.Evidence {
+func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selection.Evidence {
 	e := world(n, options)
 	for i := range e.Findings {
 		f := &e.Findings[i]
@@ -57,7 +58,7 @@ func shaken(r *rand.Rand, n decision.Needs, options []decision.Option) decision.
 
 // harm says, apart from the rules of the decision, whether a finding is of two let in where these needs do not allow it, or of
 // nobody knowing whether they were.
-func harm(n decision.Needs, f decision.Finding) bool {
+func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false
 	}
@@ -66,13 +67,13 @@ func harm(n decision.Needs, f decision.Finding) bool {
 	if f.Fault == "none" && exclusion && usual {
 		return true
 	}
-	if n.TwoHold != decision.Corruption {
+	if n.TwoHold != selection.Corruption {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == decision.NoCheck { // else what is guarded may refuse who comes late
+	if n.Fence == selection.NoCheck { // else what is guarded may refuse who comes late
 		needed = append(needed, decision.LongestPause)
-		for t, faults := range map[decision.Trouble][]string{decision.Restart: {"server-restart"}, decision.Clock: {"clock-forward", "clock-back"}, decision.Eviction: {"eviction"}} {
+		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {
 				needed = append(needed, faults...)
 			}
@@ -111,7 +112,7 @@ func TestNeverRecommended(t *testing.T) {
 }
 
 // outlivesPauses: where a pause longer than any lease does no harm, one that a lease outlasts need not be looked at.
-func outlivesPauses(e decision.Evidence, lock string) bool {
+func outlivesPauses(e selection.Evidence, lock string) bool {
 	held := false
 	for _, f := range e.Findings {
 		if f.Lock == lock && f.Fault == "process-pause" && f.Workload == "counter" {
@@ -147,12 +148,9 @@ func TestSame(t *testing.T) {
 }
 
 // unnumbered is a decision without the ids, which are given anew.
-func unnumbered(r *decision.Report) decision.Decision {
+func unnumbered(r *selection.Report) selection.Decision {
 	d := r.Decision
-	d.For, d.Against, d.Conditions = slices.Clone(d.For), slices.Clone(d.Against), slices.Clone(d.Conditions)
-	for i := range d.For {
-		d.For[i].Evidence = nil
-	}
+	d.Against = slices.Clone(d.Against)
 	for i := range d.Against {
 		d.Against[i].Evidence = nil
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure/suites"
+	"lockbench/reports/selection"
 )
 
 // What a bench of an advice takes at most: a point with longer holds takes longer, and says no more of a lock, since a
@@ -17,10 +17,10 @@ const (
 )
 
 // Suite is what is measured of options: the lock that everybody wants, and a lock for each.
-func Suite(n decision.Needs, options []decision.Option) suites.Suite {
+func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	var locks []suites.Lock
 	for _, o := range options {
-		if o.Kind == decision.ALock {
+		if o.Kind == selection.ALock {
 			name, on, _ := strings.Cut(o.Name, "@")
 			locks = append(locks, suites.Lock{Name: name, Deployment: on})
 		}

@@ -22,6 +22,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
 
@@ -36,7 +37,7 @@ type Checked struct {
 // verifying judges and measures histories, each once, whatever rests on it.
 type verifying struct {
 	base     string
-	sources  map[string]decision.Source
+	sources  map[string]selection.Source
 	verdicts map[string]judged
 }
 
@@ -47,8 +48,8 @@ type judged struct {
 
 // Verify judges and measures again what a report rests on: its folders are seen from base. Only those with the given ids,
 // where there are any.
-func Verify(base string, r *decision.Report, only ...string) []Checked {
-	v := &verifying{base: base, sources: map[string]decision.Source{}, verdicts: map[string]judged{}}
+func Verify(base string, r *selection.Report, only ...string) []Checked {
+	v := &verifying{base: base, sources: map[string]selection.Source{}, verdicts: map[string]judged{}}
 	for _, s := range r.Sources {
 		v.sources[s.ID] = s
 	}
@@ -62,7 +63,7 @@ func Verify(base string, r *decision.Report, only ...string) []Checked {
 	for _, f := range r.Figures {
 		switch {
 		case !wanted(f.ID):
-		case f.Metric == decision.RecoveryMetric:
+		case f.Metric == selection.RecoveryMetric:
 			all = append(all, v.recovery(f))
 		default:
 			all = append(all, v.figure(f))
@@ -82,7 +83,7 @@ func Verify(base string, r *decision.Report, only ...string) []Checked {
 }
 
 // stood counts again what pauses of processes came to.
-func (v *verifying) stood(s decision.StoodStill) Checked {
+func (v *verifying) stood(s selection.StoodStill) Checked {
 	c := Checked{ID: s.ID}
 	var seen decision.Paused
 	for _, h := range s.Histories {
@@ -103,7 +104,7 @@ func (v *verifying) stood(s decision.StoodStill) Checked {
 }
 
 // time looks that the histories are those of which a time is told, and that as many acquires are in them.
-func (v *verifying) time(t decision.RecordedTime) Checked {
+func (v *verifying) time(t selection.RecordedTime) Checked {
 	c := Checked{ID: t.ID}
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	for _, h := range t.Histories {
@@ -129,9 +130,9 @@ func (v *verifying) time(t decision.RecordedTime) Checked {
 }
 
 // finding judges the histories of a property again.
-func (v *verifying) finding(f decision.Finding) Checked {
+func (v *verifying) finding(f selection.Finding) Checked {
 	c := Checked{ID: f.ID}
-	got := decision.Finding{Observed: checker.NotApplicable}
+	got := selection.Finding{Observed: checker.NotApplicable}
 	for _, h := range f.Histories {
 		verdict, ok := v.judge(&c, f.Source, h)
 		if !ok {
@@ -175,7 +176,7 @@ func worse(a, b checker.Observed) checker.Observed {
 }
 
 // judge judges a history again, if it is the one that the report speaks of.
-func (v *verifying) judge(c *Checked, source string, h decision.History) (*checker.Verdict, bool) {
+func (v *verifying) judge(c *Checked, source string, h selection.History) (*checker.Verdict, bool) {
 	file, ok := v.same(c, source, h)
 	if !ok {
 		return nil, false
@@ -193,7 +194,7 @@ func (v *verifying) judge(c *Checked, source string, h decision.History) (*check
 }
 
 // same looks that a history is there, and that it is the one that was summed.
-func (v *verifying) same(c *Checked, source string, h decision.History) (string, bool) {
+func (v *verifying) same(c *Checked, source string, h selection.History) (string, bool) {
 	if h.File == "" || !filepath.IsLocal(filepath.FromSlash(h.File)) {
 		c.Absent = true
 		return "", false
@@ -233,7 +234,7 @@ func sumOf(file string) (string, error) {
 }
 
 // recovery reads again how long it took from the death of a holder to the next grant.
-func (v *verifying) recovery(f decision.Figure) Checked {
+func (v *verifying) recovery(f selection.Figure) Checked {
 	c := Checked{ID: f.ID}
 	var times []float64
 	for _, h := range f.Histories {
@@ -248,7 +249,7 @@ func (v *verifying) recovery(f decision.Figure) Checked {
 }
 
 // figure works a metric of a bench out again. What was counted beside the record is taken from the trials' files.
-func (v *verifying) figure(f decision.Figure) Checked {
+func (v *verifying) figure(f selection.Figure) Checked {
 	c := Checked{ID: f.ID}
 	dir := v.folder(f.Source)
 	var values []float64
@@ -277,7 +278,7 @@ func (v *verifying) figure(f decision.Figure) Checked {
 }
 
 // compare holds values to those of a figure, and the figure to itself.
-func (c Checked) compare(f decision.Figure, values []float64) Checked {
+func (c Checked) compare(f selection.Figure, values []float64) Checked {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir))
 	}

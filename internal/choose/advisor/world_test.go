@@ -7,9 +7,9 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
+	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
 
@@ -25,14 +25,13 @@ var measuredOf = map[string][4]float64{
 }
 
 // world is evidence in which everything came out as the table of locks expects, and that has been measured as above.
-func world(n decision.Needs, options []decision.Option) decision.Evidence {
-	e := decision.Evidence{Sources: []decision.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
-	table := catalog.All()
+func world(n selection.Needs, options []selection.Option) selection.Evidence {
+	e := selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "bench"}}}
 	for _, o := range options {
-		if o.Kind != decision.ALock {
+		if o.Kind != selection.ALock {
 			continue
 		}
-		impl, _ := kept{lock: o.Name}.in(table)
+		impl, _ := kept{lock: o.Name}.in(table())
 		e.Findings = append(e.Findings, expected(n, o, impl)...)
 		e.Figures = append(e.Figures, figured(n, o)...)
 	}
@@ -46,12 +45,12 @@ func world(n decision.Needs, options []decision.Option) decision.Evidence {
 }
 
 // expected is what the stages would try of a lock for these needs, with what its table expects.
-func expected(n decision.Needs, o decision.Option, impl impls.Impl) []decision.Finding {
-	var list []decision.Finding
+func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selection.Finding {
+	var list []selection.Finding
 	for _, s := range Stages() {
-		for _, c := range s.Cells(n, []decision.Option{o}) {
-			f := decision.Finding{Source: "R1", Dir: c.Dir(), Lock: impl.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
-				Scenario: c.Scenario, Trials: s.Trials, Operations: 100, TTLNS: int64(800 * time.Millisecond), Clients: 3, Histories: []decision.History{}}
+		for _, c := range s.Cells(n, []selection.Option{o}) {
+			f := selection.Finding{Source: "R1", Dir: c.Dir(), Lock: impl.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
+				Scenario: c.Scenario, Trials: s.Trials, Operations: 100, TTLNS: int64(800 * time.Millisecond), Clients: 3, Histories: []selection.History{}}
 			situation := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
 			if held(impl, situation) {
 				f.Property, f.Observed = "mutual-exclusion", checker.Held
@@ -82,7 +81,7 @@ func held(impl impls.Impl, s impls.Situation) bool {
 }
 
 // outlasting is a pause that the advised lease outlasts: of all locks but the one whose hand-over comes with a shorter one.
-func outlasting(n decision.Needs, o decision.Option, f decision.Finding) decision.Finding {
+func outlasting(n selection.Needs, o selection.Option, f selection.Finding) selection.Finding {
 	ttl := decision.AdviseTTL(n, o.Lease)
 	f.TTLNS, f.Property, f.Observed = int64(float64(ttl)*min(1, float64(longTrial)/float64(ttl))), "mutual-exclusion", checker.Held
 	if o.Name == "fenced" {
@@ -92,7 +91,7 @@ func outlasting(n decision.Needs, o decision.Option, f decision.Finding) decisio
 }
 
 // figured is what a bench and the deaths of holders would say.
-func figured(n decision.Needs, o decision.Option) []decision.Figure {
+func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	m, ok := measuredOf[o.Name]
 	if !ok {
 		return nil
@@ -101,16 +100,16 @@ func figured(n decision.Needs, o decision.Option) []decision.Figure {
 	together := bench.Point{ID: "together", Workload: "contend", Clients: 16, Keys: 1, HoldNS: int64(hold), Fault: "none", DurationNS: int64(time.Second)}
 	apart := bench.Point{ID: "apart", Workload: "contend", Clients: 16, Keys: 16, Fault: "none"}
 	goodput := 1 / (1/m[0] - 0.001 + hold.Seconds())
-	figure := func(metric string, at bench.Point, v float64) decision.Figure {
-		return decision.Figure{Source: "B1", Lock: o.Name, Deployment: o.Deployment, Metric: metric, Point: at, Estimate: around(v), Histories: []decision.History{}}
+	figure := func(metric string, at bench.Point, v float64) selection.Figure {
+		return selection.Figure{Source: "B1", Lock: o.Name, Deployment: o.Deployment, Metric: metric, Point: at, Estimate: around(v), Histories: []selection.History{}}
 	}
 	took := 1.0
-	if o.Lease == decision.Connection {
+	if o.Lease == selection.Connection {
 		took = 0.02
 	}
-	recovery := figure(decision.RecoveryMetric, bench.Point{TTLNS: int64(800 * time.Millisecond), Clients: 3, Fault: "holder-kill"}, took)
+	recovery := figure(selection.RecoveryMetric, bench.Point{TTLNS: int64(800 * time.Millisecond), Clients: 3, Fault: "holder-kill"}, took)
 	recovery.Source = "R1"
-	return []decision.Figure{figure("goodput", together, goodput), figure("min_max_share", together, m[1]), figure("commands", together, m[2]),
+	return []selection.Figure{figure("goodput", together, goodput), figure("min_max_share", together, m[1]), figure("commands", together, m[2]),
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 

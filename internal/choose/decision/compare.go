@@ -2,16 +2,17 @@ package decision
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"lockbench/reports/selection"
 )
 
-// compare sets aside what is dominated, scores the rest, and finds out how sure the order is.
-func (d *deciding) compare(to *Decision, locks []Option, values map[string]map[string]value) {
-	to.Dominated, to.Scores, to.Wins, to.Turns = []Dominated{}, []Score{}, []Win{}, []Turn{}
-	var left []Option
+// compare sets aside what is dominated and scores the rest.
+func (d *deciding) compare(to *selection.Decision, locks []selection.Option, values map[string]map[string]value) {
+	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
+	var left []selection.Option
 	for _, o := range locks {
 		if by := d.dominates(locks, o, values); by != nil {
 			to.Dominated = append(to.Dominated, *by)
@@ -22,15 +23,13 @@ func (d *deciding) compare(to *Decision, locks []Option, values map[string]map[s
 	if len(left) == 0 {
 		return
 	}
-	s := &scoring{by: d.by, options: names(left), values: values}
-	to.Scores = s.scores()
-	to.Weighings, to.Wins = s.weighings()
-	to.Turns = s.turns(to.Scores[0].Option)
+	d.scoring = &scoring{by: d.by, options: names(left), values: values}
+	to.Scores = d.scoring.scores()
 }
 
-// dominates finds a lock that is as good as o in every criterion that counts, and better than it in one beyond noise. Medians
-// alone would set aside a lock for a difference that is none.
-func (d *deciding) dominates(locks []Option, o Option, values map[string]map[string]value) *Dominated {
+// dominates finds a lock that is as good as o in every criterion that counts, and better in one beyond noise. Medians alone
+// would set a lock aside for a difference that is none.
+func (d *deciding) dominates(locks []selection.Option, o selection.Option, values map[string]map[string]value) *selection.Dominated {
 	for _, other := range locks {
 		better := ""
 		for _, c := range d.by {
@@ -38,25 +37,25 @@ func (d *deciding) dominates(locks []Option, o Option, values map[string]map[str
 				continue
 			}
 			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
-			if !a.known || !b.known || worse(c.Criterion, c.counted(a.median), c.counted(b.median)) {
+			if a.unknown != "" || b.unknown != "" || c.worse(c.counted(a.median), c.counted(b.median)) {
 				better = ""
 				break
 			}
-			if beyondNoise(c, a, b) {
-				better = cmp.Or(better, c.Title)
+			if c.beyondNoise(a, b) {
+				better = cmp.Or(better, c.Name)
 			}
 		}
 		if better != "" {
-			return &Dominated{Option: o.Name, By: other.Name, Text: fmt.Sprintf("%s is at least as good in every criterion, and better in %s", other.Name, better)}
+			return &selection.Dominated{Option: o.Name, By: other.Name, In: better}
 		}
 	}
 	return nil
 }
 
-func worse(c Criterion, a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
+func (c criterion) worse(a, b float64) bool { return float64(c.Better)*(a-b) < 0 }
 
-// beyondNoise tells whether a is better than b, by intervals that do not meet.
-func beyondNoise(c criterion, a, b value) bool {
+// beyondNoise reports whether a is better than b, by intervals that do not meet.
+func (c criterion) beyondNoise(a, b value) bool {
 	if a.low == nil || b.low == nil {
 		return false
 	}
@@ -83,20 +82,20 @@ func (s *scoring) parts(at func(value) float64) [][]float64 {
 	for k, c := range s.by {
 		best := math.NaN()
 		for _, o := range s.options {
-			if v := s.values[o][c.Name]; v.known && (math.IsNaN(best) || worse(c.Criterion, best, c.counted(at(v)))) {
+			if v := s.values[o][c.Name]; v.unknown == "" && (math.IsNaN(best) || c.worse(best, c.counted(at(v)))) {
 				best = c.counted(at(v))
 			}
 		}
 		for i, o := range s.options {
-			if v := s.values[o][c.Name]; v.known {
-				parts[i][k] = closeness(c.Criterion, c.counted(at(v)), best)
+			if v := s.values[o][c.Name]; v.unknown == "" {
+				parts[i][k] = c.closeness(c.counted(at(v)), best)
 			}
 		}
 	}
 	return parts
 }
 
-func closeness(c Criterion, v, best float64) float64 {
+func (c criterion) closeness(v, best float64) float64 {
 	if v == best {
 		return 1
 	}
@@ -131,12 +130,12 @@ const (
 )
 
 // scores are those of all options, from best to worst, with intervals over trials and shared ranks.
-func (s *scoring) scores() []Score {
+func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)
-	var list []Score
+	var list []selection.Score
 	for i, o := range s.options {
-		sc := Score{Option: o, Score: round(weigh(parts[i], weights), 4), Parts: map[string]float64{}}
+		sc := selection.Score{Option: o, Score: round(weigh(parts[i], weights), 4), Parts: map[string]float64{}}
 		for k, c := range s.by {
 			sc.Parts[c.Name] = round(parts[i][k], 4)
 		}
@@ -151,7 +150,7 @@ func (s *scoring) scores() []Score {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Score, list[a].Score) })
 	s.rank(list, order, drawn)
-	sorted := []Score{}
+	sorted := []selection.Score{}
 	for _, i := range order {
 		sorted = append(sorted, list[i])
 	}
@@ -159,7 +158,7 @@ func (s *scoring) scores() []Score {
 }
 
 // rank gives those that cannot be told from the first of a rank the same one.
-func (s *scoring) rank(list []Score, order []int, drawn [][]float64) {
+func (s *scoring) rank(list []selection.Score, order []int, drawn [][]float64) {
 	first := order[0]
 	for place, i := range order {
 		if place > 0 && s.apart(first, i, drawn) {
@@ -169,7 +168,7 @@ func (s *scoring) rank(list []Score, order []int, drawn [][]float64) {
 	}
 }
 
-// apart tells whether one option's score is above another's, whatever trials are drawn.
+// apart reports whether one option's score is above another's, whatever trials are drawn.
 func (s *scoring) apart(a, b int, drawn [][]float64) bool {
 	if !s.enough(s.options[a]) || !s.enough(s.options[b]) {
 		return false
@@ -182,12 +181,12 @@ func (s *scoring) apart(a, b int, drawn [][]float64) bool {
 	return *low > 0
 }
 
-// enough tells whether there are trials enough of every figure that counts. Recoveries are few and alike: what they differ
+// enough reports whether there are enough trials of every figure that counts. Recoveries are few and alike: what they differ
 // by is the lease, and not the machine.
 func (s *scoring) enough(option string) bool {
 	for _, c := range s.by {
 		v := s.values[option][c.Name]
-		if c.Weight > 0 && v.known && c.Metric != RecoveryMetric && len(v.values) < fewest {
+		if c.Weight > 0 && v.unknown == "" && c.Metric != selection.RecoveryMetric && len(v.values) < fewest {
 			return false
 		}
 	}
@@ -213,16 +212,16 @@ func (s *scoring) resampled(weights []float64) [][]float64 {
 		for n, at := range draws {
 			best := math.NaN()
 			for i, v := range of {
-				if v.known {
+				if v.unknown == "" {
 					values[i] = c.counted(drawnMedian(v.values, at))
-					if math.IsNaN(best) || worse(c.Criterion, best, values[i]) {
+					if math.IsNaN(best) || c.worse(best, values[i]) {
 						best = values[i]
 					}
 				}
 			}
 			for i, v := range of {
-				if v.known {
-					drawn[i][n] += weights[k] * closeness(c.Criterion, values[i], best)
+				if v.unknown == "" {
+					drawn[i][n] += weights[k] * c.closeness(values[i], best)
 				}
 			}
 		}

@@ -1,16 +1,17 @@
 package decision
 
 import (
+	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 	"testing"
 )
 
 // two are locks that differ in one figure, by so much, and by their trials alone.
 func two(goodput [2]float64, trials int) *scoring {
-	s := &scoring{by: weighed(Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
+	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
 	for i, o := range s.options {
-		v := value{known: true}
+		v := value{}
 		var blocks []int
 		for n := range trials {
 			v.values = append(v.values, goodput[i]*(1+0.05*float64((n*(2+i))%5-2)))
@@ -39,10 +40,10 @@ func TestRanks(t *testing.T) {
 
 // TestTurns: the weight and the value at which another is ahead are where the scores meet.
 func TestTurns(t *testing.T) {
-	n := Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
+	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{
-		"a": {"goodput": {known: true, median: 100}, "commands": {known: true, median: 20}},
-		"b": {"goodput": {known: true, median: 60}, "commands": {known: true, median: 10}},
+		"a": {"goodput": {median: 100}, "commands": {median: 20}},
+		"b": {"goodput": {median: 60}, "commands": {median: 10}},
 	}}
 	// By goodput 1 and 0.6, by commands 0.5 and 1: at a weight w of commands a has 1-w+0.5w and b has 0.6(1-w)+w.
 	ahead := s.options[s.leader(s.parts(median), s.weights())]

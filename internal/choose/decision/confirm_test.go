@@ -3,7 +3,6 @@ package decision
 import (
 	"lockbench/reports/stats"
 	"math"
-	"strings"
 	"testing"
 	"time"
 )
@@ -32,21 +31,10 @@ func TestConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		seen   Paused
 		agrees bool
-		says   []string
-	}{
-		{Paused{60, 9}, true, []string{"With a lease of 1 s", "60 holds, and 9 of those", ": 15 %", "Predicted was 15 %, which agrees", "stands for a lease of 10 s", "0.1 times"}},
-		{Paused{60, 30}, false, []string{"does not agree"}},
-		{Paused{60, 0}, false, []string{"from 0 to 6 %"}},
-		{Paused{0, 0}, false, []string{"nothing is known"}},
-	} {
+	}{{Paused{60, 9}, true}, {Paused{60, 30}, false}, {Paused{60, 0}, false}, {Paused{0, 0}, false}} {
 		got := p.Confirm(c.seen, "R1", nil)
-		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Doubles != c.seen.Doubled {
+		if got.Agrees != c.agrees || got.Pauses != c.seen.Holds || got.Doubles != c.seen.Doubled || got.InUse() != 1e10 {
 			t.Errorf("%+v: %+v", c.seen, got)
-		}
-		for _, s := range c.says {
-			if !strings.Contains(got.Text, s) {
-				t.Errorf("%q does not say %q", got.Text, s)
-			}
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"lockbench/reports/selection"
 )
 
 // Distribution is how long something takes, known by some of its quantiles. Between two of them the share that takes longer
@@ -22,7 +24,7 @@ const rarest = 1e-4
 
 // FromTimes is the distribution with these quantiles. Below the median it goes on as between the median and the 99th
 // percentile.
-func FromTimes(t Times) Distribution {
+func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
 	return Distribution{[]knot{{least, 1}, {p50, 0.5}, {p99, 0.01}, {longest, rarest}}}
@@ -56,7 +58,7 @@ func step(q int) int {
 }
 
 // Always is the distribution of what takes the same time whenever.
-func Always(d time.Duration) Distribution { return FromTimes(Times{d, d, d}) }
+func Always(d time.Duration) Distribution { return FromTimes(selection.Times{P50: d, P99: d, Max: d}) }
 
 // scaled is the same with every time multiplied.
 func (d Distribution) scaled(by float64) Distribution {
@@ -100,10 +102,7 @@ func (d Distribution) exceeds(x float64) float64 {
 // steepness is the exponent of the power between two knots.
 func (a knot) steepness(b knot) float64 { return math.Log(a.over/b.over) / math.Log(b.at/a.at) }
 
-// Quantile is the time that a share takes longer than.
-func (d Distribution) Quantile(over float64) time.Duration { return time.Duration(d.quantile(over)) }
-
-// quantile is the same in nanoseconds.
+// quantile returns the time in nanoseconds that a share takes longer than.
 func (d Distribution) quantile(over float64) float64 {
 	for i := 1; i < len(d.knots); i++ {
 		a, b := d.knots[i-1], d.knots[i]

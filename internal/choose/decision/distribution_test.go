@@ -1,13 +1,18 @@
 package decision
 
 import (
+	"lockbench/reports/selection"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 )
 
-var steepPauses = Times{20 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second}
+func times(p50, p99, most time.Duration) selection.Times {
+	return selection.Times{P50: p50, P99: p99, Max: most}
+}
+
+var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)
 
 func near(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
@@ -54,9 +59,9 @@ func TestDistributionEdges(t *testing.T) {
 		near(t, name+": area", d.area(5e8), 5e8, 1)
 		near(t, name+": median", d.quantile(0.5), 1e9, 1)
 	}
-	half := FromTimes(Times{time.Second, time.Second, 3 * time.Second})
+	half := FromTimes(times(time.Second, time.Second, 3*time.Second))
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
-	inverse := FromTimes(Times{time.Second, 50 * time.Second, 50 * time.Second}) // half of one over the time
+	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // half of one over the time
 	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
 	if zero := Always(0); zero.exceeds(2) != 0 {
 		t.Error("no time at all is longer than 2 ns")

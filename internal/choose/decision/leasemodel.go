@@ -2,8 +2,9 @@ package decision
 
 import (
 	"math"
-	"strconv"
 	"time"
+
+	"lockbench/reports/selection"
 )
 
 // LeaseModel says what becomes of a lease of any length, under assumptions that are to be read with every figure of it:
@@ -28,7 +29,7 @@ import (
 //
 // Holds into which a pause or a death falls are longer than others, in proportion to their length.
 type LeaseModel struct {
-	Lease   Lease
+	Lease   selection.Lease
 	Acquire Distribution // from the sending of the attempt that wins to its return
 	Hold    Distribution // of the work, without pauses
 	Pause   Distribution
@@ -48,14 +49,14 @@ const (
 const impossible = 1e-12
 
 // Point is what a lease of one length comes to.
-func (m LeaseModel) Point(ttl time.Duration) LeasePoint {
+func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
 	double := m.double(t)
 	if double < impossible {
 		double = 0
 	}
-	return LeasePoint{TTLNS: int64(ttl), Double: digits4(double), GivenPause: digits4(m.givenPause(t)),
-		RecoveryMeanNS: int64(digits4(m.recovery(t) + float64(m.HandOffMean))), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
+	return selection.LeasePoint{TTLNS: int64(ttl), Double: round(double, 4), GivenPause: round(m.givenPause(t), 4),
+		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
 // each visits all combinations of an acquire and a hold, with the time from the sending to the end of the work.
@@ -73,7 +74,7 @@ func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
 // double is the probability that a hold is doubled.
 func (m LeaseModel) double(ttl float64) (p float64) {
-	if m.Lease == Renewed {
+	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {
 			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
 		})
@@ -106,7 +107,7 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 // last: when it is over, or some time later.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
-	case m.Lease == Renewed:
+	case m.Lease == selection.Renewed:
 		return m.deadly(ttl, granted, trip, length) / length
 	case length > granted:
 		return 1
@@ -134,20 +135,11 @@ func (m LeaseModel) recovery(ttl float64) float64 {
 	var left, lengths float64
 	m.each(func(trip, length, share float64) {
 		period, whole := ttl/3+trip, 0.0
-		if m.Lease == Renewed {
+		if m.Lease == selection.Renewed {
 			whole = math.Floor(length / period)
 		}
 		left += share * (whole*upTo(period) + upTo(length-whole*period))
 		lengths += share * length
 	})
 	return left / lengths
-}
-
-// digits4 rounds to four significant digits: more are not known, and fewer depend on the machine that computes.
-func digits4(v float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
-	if err != nil || math.IsNaN(rounded) { // of nothing: no time at all was given
-		return 0
-	}
-	return rounded
 }

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"lockbench/reports/selection"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,9 +13,9 @@ import (
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
 	perHour := 3600.0 // one each second of work
-	fixed := LeaseModel{Lease: Fixed, Hold: Always(hold), Pause: Always(pause), PerHour: perHour}
+	fixed := LeaseModel{Lease: selection.Fixed, Hold: Always(hold), Pause: Always(pause), PerHour: perHour}
 	renewed := fixed
-	renewed.Lease = Renewed
+	renewed.Lease = selection.Renewed
 	for _, c := range []struct {
 		name          string
 		m             LeaseModel
@@ -38,14 +39,14 @@ func TestLeaseClosedForms(t *testing.T) {
 
 // TestRoundTripCounts: a lease begins when it is sent for.
 func TestRoundTripCounts(t *testing.T) {
-	m := LeaseModel{Lease: Fixed, Hold: Always(time.Second), Pause: Always(time.Second), Acquire: Always(100 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Fixed, Hold: Always(time.Second), Pause: Always(time.Second), Acquire: Always(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
 		t.Errorf("100 ms until the answer, 1 s of work and 1 s of pause are longer than 2050 ms: %v", p)
 	}
 	if p := m.Point(2150 * time.Millisecond); p.GivenPause != 0 {
 		t.Errorf("and not longer than 2150 ms: %v", p)
 	}
-	m.Lease, m.Hold = Renewed, Always(time.Hour)
+	m.Lease, m.Hold = selection.Renewed, Always(time.Hour)
 	// Renewed each 500 ms + 100: left is 1500 - 100 - up to 600.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a second is too long for 200 of each 600 ms: %v", p)
@@ -54,28 +55,28 @@ func TestRoundTripCounts(t *testing.T) {
 
 // TestLongRoundTrip: a lease that is over before the round trips of its renewals are is deadly by itself.
 func TestLongRoundTrip(t *testing.T) {
-	m := LeaseModel{Lease: Renewed, Hold: Always(time.Hour), Pause: Always(1), Acquire: Always(600 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Renewed, Hold: Always(time.Hour), Pause: Always(1), Acquire: Always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
 // TestManyPauses: more than are told apart are at least as long as those.
 func TestManyPauses(t *testing.T) {
-	m := LeaseModel{Lease: Fixed, Hold: Always(time.Second), Pause: Always(10 * time.Millisecond), PerHour: 200 * 3600}
+	m := LeaseModel{Lease: selection.Fixed, Hold: Always(time.Second), Pause: Always(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
 }
 
 // TestLeaseRecovery: a holder dies anywhere in its hold.
 func TestLeaseRecovery(t *testing.T) {
 	for _, c := range []struct {
-		lease     Lease
+		lease     selection.Lease
 		hold, ttl time.Duration
 		mean      time.Duration
 	}{
-		{Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
-		{Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die when the lease is over already
-		{Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
-		{Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
-		{Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them in the first period
+		{selection.Fixed, time.Second, 3 * time.Second, 2500 * time.Millisecond},
+		{selection.Fixed, 2 * time.Second, time.Second, 250 * time.Millisecond}, // half of them die when the lease is over already
+		{selection.Renewed, time.Hour, 3 * time.Second, 2500 * time.Millisecond},
+		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
+		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them in the first period
 	} {
 		m := LeaseModel{Lease: c.lease, Hold: Always(c.hold), Pause: Always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
@@ -88,11 +89,11 @@ func TestLeaseRecovery(t *testing.T) {
 
 // TestLeaseMonteCarlo: the model against what is played out event by event.
 func TestLeaseMonteCarlo(t *testing.T) {
-	base := LeaseModel{Acquire: FromTimes(Times{2 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond}),
-		Hold:    FromTimes(Times{200 * time.Millisecond, time.Second, 2 * time.Second}),
-		Pause:   FromTimes(Times{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}),
+	base := LeaseModel{Acquire: FromTimes(times(2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond)),
+		Hold:    FromTimes(times(200*time.Millisecond, time.Second, 2*time.Second)),
+		Pause:   FromTimes(times(50*time.Millisecond, 500*time.Millisecond, 2*time.Second)),
 		PerHour: 7200}
-	for _, lease := range []Lease{Fixed, Renewed} {
+	for _, lease := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		for _, ttl := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
 			m := base
 			m.Lease = lease
@@ -145,7 +146,7 @@ func (g game) struck() (weight, double float64) {
 func (g game) hold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
-	if g.m.Lease == Renewed {
+	if g.m.Lease == selection.Renewed {
 		renewal = g.ttl/3 + trip
 	}
 	for {
@@ -157,7 +158,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			next = math.Inf(1)
 		}
 		run := min(next, trip+hold-worked)
-		for g.m.Lease == Renewed && renewal <= wall+run { // in time: nothing stands still
+		for g.m.Lease == selection.Renewed && renewal <= wall+run { // in time: nothing stands still
 			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
 		}
 		wall, worked = wall+run, worked+run
@@ -172,7 +173,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			at = 0
 		}
 		lost := wall
-		if g.m.Lease == Renewed {
+		if g.m.Lease == selection.Renewed {
 			lost += trip // until a renewal has come through
 		}
 		if lost > until {

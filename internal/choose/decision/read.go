@@ -15,31 +15,47 @@ import (
 
 	"lockbench/checker"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
 
-// ReadEvidence reads folders of runs and benches, and says what they show of the options. base is the folder of the report,
-// which the sources are seen from. A folder that has such folders in it stands for them.
-func ReadEvidence(base string, options []Option, dirs ...string) (Evidence, error) {
-	e := Evidence{Sources: []Source{}, Findings: []Finding{}, Figures: []Figure{}, Times: []RecordedTime{}, Stood: []StoodStill{}}
+// ReadEvidence reads folders of runs and benches, and returns what they say of the options. base is the folder of the report,
+// to which the sources are relative. A folder that contains such folders stands for them.
+func ReadEvidence(base string, options []selection.Option, dirs ...string) (selection.Evidence, error) {
 	found, err := sourcesIn(dirs)
 	if err != nil {
-		return e, err
+		return selection.Evidence{}, err
 	}
+	g := &gathering{options: options}
 	for _, dir := range found {
-		if err := e.read(base, dir, options); err != nil {
-			return e, err
+		from, err := relative(base, dir)
+		if err != nil {
+			return selection.Evidence{}, err
+		}
+		read := g.readRun
+		if exists(filepath.Join(dir, bench.PlanName)) {
+			read = g.readBench
+		}
+		if err := read(dir, from); err != nil {
+			return selection.Evidence{}, err
 		}
 	}
-	return e.numbered(), nil
+	return numbered(g.Evidence), nil
 }
 
-// sourcesIn are the folders of results among dirs, or one level below them, each once.
+// gathering is evidence on some options that is being read.
+type gathering struct {
+	selection.Evidence
+	options []selection.Option
+}
+
+// sourcesIn returns the folders of results among dirs, or one level below them, each once.
 func sourcesIn(dirs []string) ([]string, error) {
 	var found []string
 	add := func(dir string) bool {
-		if !isRun(dir) && !isBench(dir) {
+		if !exists(filepath.Join(dir, run.ManifestName)) && !exists(filepath.Join(dir, bench.PlanName)) {
 			return false
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -69,26 +85,12 @@ func sourcesIn(dirs []string) ([]string, error) {
 	return found, nil
 }
 
-func isRun(dir string) bool   { return exists(filepath.Join(dir, run.ManifestName)) }
-func isBench(dir string) bool { return exists(filepath.Join(dir, bench.PlanName)) }
-
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
 
-func (e *Evidence) read(base, dir string, options []Option) error {
-	from, err := relative(base, dir)
-	if err != nil {
-		return err
-	}
-	if isBench(dir) {
-		return e.readBench(dir, from, options)
-	}
-	return e.readRun(dir, from, options)
-}
-
-// relative is a folder with slashes, seen from another.
+// relative returns a folder, with slashes, relative to another.
 func relative(base, dir string) (string, error) {
 	if real, err := filepath.EvalSymlinks(base); err == nil { // as sources are
 		base = real
@@ -103,7 +105,7 @@ func relative(base, dir string) (string, error) {
 }
 
 // readRun takes what a run's results say.
-func (e *Evidence) readRun(dir, from string, options []Option) error {
+func (g *gathering) readRun(dir, from string) error {
 	text, err := os.ReadFile(filepath.Join(dir, run.ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s has no %s: lockbench report %s makes it", dir, run.ResultsName, dir)
@@ -116,59 +118,59 @@ func (e *Evidence) readRun(dir, from string, options []Option) error {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, run.ResultsName), err)
 	}
 	m := r.Run
-	s := Source{ID: fmt.Sprintf("R%d", 1+e.kinds("run")), Kind: "run", Dir: from, Command: m.Command, Seed: m.Seed,
-		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes}
-	e.Sources = append(e.Sources, s)
+	s := g.source("run", "R", selection.Source{Dir: from, Command: m.Command, Seed: m.Seed,
+		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes})
 	cells := map[string]run.Measurement{}
 	for _, c := range r.Measurements {
 		cells[c.Dir] = c
 	}
 	for _, o := range r.Cells {
-		if among(options, o.Lock) && counts(o) {
-			e.Findings = append(e.Findings, findingOf(s, o, cells))
+		if g.among(o.Lock) && counts(o) {
+			g.Findings = append(g.Findings, findingOf(s, o, cells))
 		}
 	}
-	if err := e.readStood(dir, s, r, options); err != nil {
+	if err := g.readStood(dir, s, r); err != nil {
 		return err
 	}
 	for _, c := range r.Measurements {
-		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && among(options, c.Lock) {
-			e.Figures = append(e.Figures, recoveryFigure(s, c, histories(c, r.Cells)))
+		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && g.among(c.Lock) {
+			g.Figures = append(g.Figures, recoveryFigure(s, c, histories(c, r.Cells)))
 		}
 	}
 	return nil
 }
 
-func (e *Evidence) kinds(kind string) int {
-	n := 0
-	for _, s := range e.Sources {
-		if s.Kind == kind {
+// source numbers a source within its kind, and adds it.
+func (g *gathering) source(kind, letter string, s selection.Source) selection.Source {
+	n := 1
+	for _, other := range g.Sources {
+		if other.Kind == kind {
 			n++
 		}
 	}
-	return n
+	s.ID, s.Kind = fmt.Sprint(letter, n), kind
+	g.Sources = append(g.Sources, s)
+	return s
 }
 
-// among tells whether a lock is one of the options, wherever it stands.
-func among(options []Option, lock string) bool {
-	return slices.ContainsFunc(options, func(o Option) bool {
-		return lockOf(o.Name) == lock
-	})
+// among reports whether a lock is one of the options, on any deployment.
+func (g *gathering) among(lock string) bool {
+	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts tells whether an observation says anything that a requirement may ask about.
+// counts reports whether an observation says anything that a requirement may ask about.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
 }
 
-func findingOf(s Source, o run.Observation, cells map[string]run.Measurement) Finding {
-	f := Finding{Source: s.ID, Lock: o.Lock, Deployment: o.Deployment, Workload: o.Workload, Fault: o.Fault, Scenario: o.Scenario,
+func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measurement) selection.Finding {
+	f := selection.Finding{Source: s.ID, Lock: o.Lock, Deployment: o.Deployment, Workload: o.Workload, Fault: o.Fault, Scenario: o.Scenario,
 		Property: o.Property, Observed: o.Observed, Why: o.Why, Trials: o.Trials, ViolatedIn: o.ViolatedIn, Violations: o.Violations,
-		Operations: o.Counts.Operations, Weight: o.Weight, Witness: o.Witness, Histories: []History{}}
+		Operations: o.Counts.Operations, Weight: o.Weight, Witness: o.Witness, Histories: []selection.History{}}
 	for _, t := range o.Evidence {
 		f.Dir = path.Dir(t.Dir)
-		f.Histories = append(f.Histories, History{File: path.Join(t.Dir, "history.jsonl.zst"), SHA256: t.SHA256})
+		f.Histories = append(f.Histories, selection.History{File: path.Join(t.Dir, "history.jsonl.zst"), SHA256: t.SHA256})
 	}
 	if c, ok := cells[f.Dir]; ok {
 		f.TTLNS, f.Clients = c.TTLNS, c.Clients
@@ -177,77 +179,74 @@ func findingOf(s Source, o run.Observation, cells map[string]run.Measurement) Fi
 }
 
 // histories are those of a cell, as its observations have them.
-func histories(c run.Measurement, all []run.Observation) []History {
+func histories(c run.Measurement, all []run.Observation) []selection.History {
 	for _, o := range all {
 		if len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir {
-			return findingOf(Source{}, o, nil).Histories
+			return findingOf(selection.Source{}, o, nil).Histories
 		}
 	}
-	return []History{}
+	return []selection.History{}
 }
 
-func recoveryFigure(s Source, c run.Measurement, from []History) Figure {
-	var blocks []int
-	for i := range c.Recovery.Multiples {
-		blocks = append(blocks, i)
+func recoveryFigure(s selection.Source, c run.Measurement, from []selection.History) selection.Figure {
+	blocks := make([]int, len(c.Recovery.Multiples))
+	for i := range blocks {
+		blocks[i] = i
 	}
-	return Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: RecoveryMetric,
+	return selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
 		Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
 		Estimate: stats.EstimateOf(c.Recovery.Multiples, blocks), Histories: from}
 }
 
 // readBench takes the figures of a bench.
-func (e *Evidence) readBench(dir, from string, options []Option) error {
+func (g *gathering) readBench(dir, from string) error {
 	r, err := bench.Read(dir)
 	if err != nil {
 		return err
 	}
 	p := r.Plan
-	s := Source{ID: fmt.Sprintf("B%d", 1+e.kinds("bench")), Kind: "bench", Dir: from, Command: p.Command, Seed: p.Seed,
-		Started: p.Started.UTC().Format(time.RFC3339), Servers: p.Servers, Environment: p.Environment, Notes: p.Notes, Withheld: r.Withheld}
-	e.Sources = append(e.Sources, s)
+	s := g.source("bench", "B", selection.Source{Dir: from, Command: p.Command, Seed: p.Seed,
+		Started: p.Started.UTC().Format(time.RFC3339), Servers: p.Servers, Environment: p.Environment, Notes: p.Notes, Withheld: r.Withheld})
 	for _, row := range r.Rows {
 		subject, _ := p.Subject(row.Subject)
 		point, _ := p.Point(row.Point)
-		if subject.Role != bench.Lock || !among(options, subject.Lock) || point.Section == bench.ControlSection {
+		if subject.Role != bench.Lock || !g.among(subject.Lock) || point.Section == bench.ControlSection {
 			continue
 		}
-		e.Figures = append(e.Figures, figuresOf(s, r, row, subject, point)...)
-		t, err := acquires(s, r, row, point)
+		trials := trialsOf(r, row)
+		g.Figures = append(g.Figures, figuresOf(s, trials, row, subject, point)...)
+		if point.Contended() {
+			continue
+		}
+		t, err := acquires(trials)
 		if err != nil {
 			return err
 		}
-		if t != nil {
-			e.Times = append(e.Times, *t)
+		if t.N > 0 {
+			t.Source, t.Lock, t.Where = s.ID, row.Subject, fmt.Sprintf("of %s, %s with a lock for each", row.Subject, format.Plural(point.Clients, "client"))
+			g.Times = append(g.Times, t)
 		}
 	}
 	return nil
 }
 
-// acquires are the times of all trials of a lock that nobody else wanted: from the call to the grant.
-func acquires(s Source, r *bench.Results, row bench.Row, point bench.Point) (*RecordedTime, error) {
-	if point.Contended() {
-		return nil, nil
-	}
+// acquires returns the times of all trials of a lock that no other client wanted: from the call to the grant.
+func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
-	t := &RecordedTime{Source: s.ID, Lock: row.Subject, What: "acquire", Histories: []History{},
-		Where: fmt.Sprintf("of %s, %s with a lock for each", row.Subject, plural(point.Clients, "client"))}
-	for _, trial := range trialsOf(r, row) {
+	t := selection.RecordedTime{What: "acquire", Histories: []selection.History{}}
+	for _, trial := range trials {
 		text, ok := trial.Curves["uncontended"]
 		if !ok {
 			continue
 		}
 		h, err := hdrhistogram.Decode([]byte(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: its curve of acquires: %w", trial.Dir, err)
+			return t, fmt.Errorf("%s: its curve of acquires: %w", trial.Dir, err)
 		}
 		all.Merge(h)
-		t.Histories = append(t.Histories, History{File: trial.Judged.History, SHA256: trial.Judged.SHA256})
+		t.Histories = append(t.Histories, selection.History{File: trial.Judged.History, SHA256: trial.Judged.SHA256})
 	}
-	if t.N = all.TotalCount(); t.N == 0 {
-		return nil, nil
-	}
-	t.Quantiles = QuantilesOf(all)
+	t.N, t.Quantiles = all.TotalCount(), QuantilesOf(all)
 	return t, nil
 }
 
@@ -268,48 +267,42 @@ func trialsOf(r *bench.Results, row bench.Row) []*bench.Trial {
 	})
 }
 
-// measuredMetrics are the metrics of a bench that decisions look at.
-func measuredMetrics() []string {
-	var list []string
-	for _, c := range criteria() {
-		list = append(list, c.Metric)
-	}
-	return list
-}
-
-func figuresOf(s Source, r *bench.Results, row bench.Row, subject bench.Subject, point bench.Point) []Figure {
-	var from []History
-	for _, t := range trialsOf(r, row) {
-		from = append(from, History{File: t.Judged.History, SHA256: t.Judged.SHA256})
+// figuresOf returns the metrics of a row that decisions look at.
+func figuresOf(s selection.Source, trials []*bench.Trial, row bench.Row, subject bench.Subject, point bench.Point) []selection.Figure {
+	var from []selection.History
+	for _, t := range trials {
+		from = append(from, selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256})
 	}
 	unsafe := ""
 	if row.Unsafe != nil {
 		unsafe = row.Unsafe.Text
 	}
-	var list []Figure
-	for _, name := range measuredMetrics() {
-		if e, ok := row.Estimates[name]; ok {
-			m, _ := bench.FindMetric(name)
-			list = append(list, Figure{Source: s.ID, Dir: path.Join(point.ID, subject.Name), Lock: subject.Name, Deployment: subject.Deployment,
-				Metric: name, Unit: m.Unit, Point: point, Estimate: e, Unsafe: unsafe, Limited: row.Limited, Histories: from})
+	var list []selection.Figure
+	for _, c := range criteria() {
+		if e, ok := row.Estimates[c.Metric]; ok {
+			m, _ := bench.FindMetric(c.Metric)
+			list = append(list, selection.Figure{Source: s.ID, Dir: path.Join(point.ID, subject.Name), Lock: subject.Name, Deployment: subject.Deployment,
+				Metric: c.Metric, Unit: m.Unit, Point: point, Estimate: e, Unsafe: unsafe, Limited: row.Limited, Histories: from})
 		}
 	}
 	return list
 }
 
-// numbered gives everything an id, in its order.
-func (e Evidence) numbered() Evidence {
+// numbered gives everything an id, in its order, and leaves no list out.
+func numbered(e selection.Evidence) selection.Evidence {
+	e = selection.Evidence{Sources: append([]selection.Source{}, e.Sources...), Findings: append([]selection.Finding{}, e.Findings...), Figures: append([]selection.Figure{}, e.Figures...),
+		Times: append([]selection.RecordedTime{}, e.Times...), Stood: append([]selection.StoodStill{}, e.Stood...)}
 	for i := range e.Findings {
-		e.Findings[i].ID = fmt.Sprintf("P%d", i+1)
+		e.Findings[i].ID = fmt.Sprint("P", i+1)
 	}
 	for i := range e.Figures {
-		e.Figures[i].ID = fmt.Sprintf("M%d", i+1)
+		e.Figures[i].ID = fmt.Sprint("M", i+1)
 	}
 	for i := range e.Times {
-		e.Times[i].ID = fmt.Sprintf("T%d", i+1)
+		e.Times[i].ID = fmt.Sprint("T", i+1)
 	}
 	for i := range e.Stood {
-		e.Stood[i].ID = fmt.Sprintf("S%d", i+1)
+		e.Stood[i].ID = fmt.Sprint("S", i+1)
 	}
 	return e
 }

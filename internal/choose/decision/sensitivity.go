@@ -2,10 +2,11 @@ package decision
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
+
+	"lockbench/reports/selection"
 )
 
 // steps is into how many parts all weight is split: tenths.
@@ -13,7 +14,7 @@ const steps = 10
 
 // weighings tries every way to split all weight among the criteria, in tenths, and counts who is ahead. The weights of the
 // needs are one of many that somebody could defend.
-func (s *scoring) weighings() (total int, wins []Win) {
+func (s *scoring) weighings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
 	weights := make([]float64, len(s.by))
@@ -31,13 +32,13 @@ func (s *scoring) weighings() (total int, wins []Win) {
 		}
 	}
 	split(0, steps)
-	wins = []Win{}
+	wins = []selection.Win{}
 	for i, o := range s.options {
 		if times[i] > 0 {
-			wins = append(wins, Win{Option: o, Times: times[i], Share: round(float64(times[i])/float64(total), 4)})
+			wins = append(wins, selection.Win{Option: o, Times: times[i], Share: round(float64(times[i])/float64(total), 4)})
 		}
 	}
-	slices.SortStableFunc(wins, func(a, b Win) int { return cmp.Compare(b.Times, a.Times) })
+	slices.SortStableFunc(wins, func(a, b selection.Win) int { return cmp.Compare(b.Times, a.Times) })
 	return total, wins
 }
 
@@ -53,8 +54,8 @@ func (s *scoring) leader(parts [][]float64, weights []float64) int {
 }
 
 // turns are the weights, and the measured values of who is ahead, at which somebody else is.
-func (s *scoring) turns(ahead string) []Turn {
-	list := []Turn{}
+func (s *scoring) turns(ahead string) []selection.Turn {
+	list := []selection.Turn{}
 	if len(s.options) < 2 {
 		return list
 	}
@@ -72,7 +73,7 @@ func (s *scoring) turns(ahead string) []Turn {
 
 // weightTurns finds the nearest weights of a criterion, above and below its own, at which another option is ahead. The
 // others keep their proportions, so that every score is a straight line over the weight.
-func (s *scoring) weightTurns(ahead, k int) []Turn {
+func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
 	others := func(i int) float64 { // the score by all other criteria
@@ -99,15 +100,12 @@ func (s *scoring) weightTurns(ahead, k int) []Turn {
 			down, downTo = w, i
 		}
 	}
-	var list []Turn
-	c := s.by[k]
+	var list []selection.Turn
 	if downTo >= 0 {
-		list = append(list, Turn{Of: c.Name, Weight: four(down), To: s.options[downTo],
-			Text: fmt.Sprintf("%s is ahead if %s weighs under %s (now %s of all weight)", s.options[downTo], c.Title, percent(down), percent(weights[k]))})
+		list = append(list, selection.Turn{Of: s.by[k].Name, Weight: four(down), To: s.options[downTo]})
 	}
 	if upTo >= 0 {
-		list = append(list, Turn{Of: c.Name, Weight: four(up), To: s.options[upTo],
-			Text: fmt.Sprintf("%s is ahead if %s weighs over %s (now %s of all weight)", s.options[upTo], c.Title, percent(up), percent(weights[k]))})
+		list = append(list, selection.Turn{Of: s.by[k].Name, Weight: four(up), To: s.options[upTo]})
 	}
 	return list
 }
@@ -116,10 +114,10 @@ func (s *scoring) weightTurns(ahead, k int) []Turn {
 const furthest = 100
 
 // valueTurn finds how much worse a value of who is ahead must be for another to be ahead.
-func (s *scoring) valueTurn(ahead, k int) *Turn {
+func (s *scoring) valueTurn(ahead, k int) *selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[ahead]][c.Name]
-	if c.Weight == 0 || !v.known || v.median <= 0 {
+	if c.Weight == 0 || v.unknown != "" || v.median <= 0 {
 		return nil
 	}
 	worsened := func(by float64) float64 {
@@ -143,14 +141,7 @@ func (s *scoring) valueTurn(ahead, k int) *Turn {
 			high = mid
 		}
 	}
-	to := s.options[leaderAt(high)]
-	word := "over"
-	if c.Better > 0 {
-		word = "under"
-	}
-	return &Turn{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: to,
-		Text: fmt.Sprintf("%s is ahead if %s of %s is %s %s%s (measured: %s%s)", to, c.Title, s.options[ahead], word,
-			figure(worsened(high)), unit(c.Unit), figure(v.median), unit(c.Unit))}
+	return &selection.Turn{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: s.options[leaderAt(high)]}
 }
 
 // with is the same comparison with another value of one option.
@@ -167,5 +158,3 @@ func four(v float64) *float64 {
 	r := round(v, 4)
 	return &r
 }
-
-func percent(v float64) string { return figure(100*v) + " %" }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"lockbench/reports/selection"
 )
 
 // TrialPoint is a lease to be tried: processes really stand still in their holds, for times drawn from the distribution of
@@ -78,7 +80,7 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 			scale *= max(least, min(most, 1))
 		}
 	}
-	t := m.tried(digits2(scale), backOff)
+	t := m.tried(round(scale, 2), backOff)
 	var points []TrialPoint
 	for _, ttl := range []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale} {
 		points = append(points, t.point(max(digestible(ttl), shortest)))
@@ -129,13 +131,13 @@ func untilAsked(backOff float64) []portion {
 }
 
 func (t trialModel) point(ttl time.Duration) TrialPoint {
-	return TrialPoint{TTL: ttl, Scale: t.scale, Predicted: digits4(t.predicted(float64(ttl))), Hold: t.Hold, Pause: t.Pause,
+	return TrialPoint{TTL: ttl, Scale: t.scale, Predicted: round(t.predicted(float64(ttl)), 4), Hold: t.Hold, Pause: t.Pause,
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
 // holdCut is how much work there is at most: what is longer comes to the same.
 func (t trialModel) holdCut(ttl float64) float64 {
-	if t.Lease == Renewed {
+	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
 		whole := math.Floor(float64(longestCycle) / period)
 		return min(max(1, min(whole, periodsTried))*period, float64(longestCycle))

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"lockbench/reports/selection"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -10,14 +11,14 @@ import (
 func TestTrialPoints(t *testing.T) {
 	for name, change := range map[string]func(*LeaseInputs){
 		"usual":                   func(*LeaseInputs) {},
-		"long work, short pauses": func(in *LeaseInputs) { in.Needs.Hold = Times{time.Minute, 5 * time.Minute, 10 * time.Minute} },
+		"long work, short pauses": func(in *LeaseInputs) { in.Needs.Hold = times(time.Minute, 5*time.Minute, 10*time.Minute) },
 		"short work, long pauses": func(in *LeaseInputs) {
-			in.Needs.Pauses = Pauses{P50: 10 * time.Second, P99: 30 * time.Second, Longest: time.Minute}
+			in.Needs.Pauses = selection.Pauses{P50: 10 * time.Second, P99: 30 * time.Second, Longest: time.Minute}
 		},
 		"none that does":          func(in *LeaseInputs) { in.Needs.Recovery = time.Second },
 		"the lock's own shortest": func(in *LeaseInputs) { in.Shortest = 2 * time.Second },
 	} {
-		for _, l := range []Lease{Fixed, Renewed} {
+		for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 			in := leaseInputs(l)
 			in.Acquire.Sample = []time.Duration{time.Microsecond} // which is not scaled
 			change(&in)
@@ -49,10 +50,10 @@ func TestTrialPoints(t *testing.T) {
 
 // TestScaleBesideBackOff: pauses that are shorter than the times between tries are made longer, and no more than need be.
 func TestScaleBesideBackOff(t *testing.T) {
-	in := leaseInputs(Fixed)
+	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}
-	in.Needs.Hold = Times{5 * time.Millisecond, 40 * time.Millisecond, 200 * time.Millisecond}
-	in.Needs.Pauses = Pauses{P50: 8 * time.Millisecond, P99: 60 * time.Millisecond, Longest: 400 * time.Millisecond}
+	in.Needs.Hold = times(5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
+	in.Needs.Pauses = selection.Pauses{P50: 8 * time.Millisecond, P99: 60 * time.Millisecond, Longest: 400 * time.Millisecond}
 	if p := in.Model().TrialPoints(time.Second, 0, 50*time.Millisecond)[0]; p.TTL < leastTried*9/10 || p.TTL > 2*leastTried {
 		t.Errorf("a lease of %v is tried, all times %v times as long", p.TTL, p.Scale)
 	}
@@ -60,7 +61,7 @@ func TestScaleBesideBackOff(t *testing.T) {
 
 // TestDraw: what is drawn is doubled as often as predicted, where a hold is doubled as the model says.
 func TestDraw(t *testing.T) {
-	for _, l := range []Lease{Fixed, Renewed} {
+	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		in := leaseInputs(l)
 		in.Acquire.Sample = []time.Duration{time.Microsecond}
 		r := rand.New(rand.NewPCG(5, 5))
@@ -73,7 +74,7 @@ func TestDraw(t *testing.T) {
 					t.Fatalf("%+v", s)
 				}
 				over := s.Hold + s.Pause
-				if l == Renewed {
+				if l == selection.Renewed {
 					over = s.Pause + s.After%(p.TTL/3)
 				}
 				if over > p.TTL {
@@ -122,7 +123,7 @@ func TestUntilAsked(t *testing.T) {
 
 // TestLateWaitersAreFewer: where waiters ask now and then, fewer holds are doubled by the same pauses.
 func TestLateWaitersAreFewer(t *testing.T) {
-	for _, l := range []Lease{Fixed, Renewed} {
+	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		m := leaseInputs(l).Model()
 		at, later := m.tried(10, 0).predicted(900e6), m.tried(10, 50*time.Millisecond).predicted(900e6)
 		if later >= at || later < at*0.8 {
@@ -133,8 +134,8 @@ func TestLateWaitersAreFewer(t *testing.T) {
 
 // TestNothingToTry: where nothing stands still there is no trial of it.
 func TestNothingToTry(t *testing.T) {
-	in := leaseInputs(Fixed)
-	in.Needs.Pauses = Pauses{}
+	in := leaseInputs(selection.Fixed)
+	in.Needs.Pauses = selection.Pauses{}
 	if points := in.Model().TrialPoints(0, 0, 0); len(points) != 0 {
 		t.Errorf("%+v", points)
 	}

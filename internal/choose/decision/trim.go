@@ -1,65 +1,55 @@
 package decision
 
-import "slices"
+import (
+	"slices"
+
+	"lockbench/reports/selection"
+)
 
 // Trim leaves of the evidence what a decision by these needs rests on, or one that another need would change, and numbers it
 // anew. The decision by what is left is the same.
-func Trim(n Needs, options []Option, e Evidence) Evidence {
+func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	used := map[string]bool{}
-	use := func(ids []string) {
-		for _, id := range ids {
-			used[id] = true
-		}
-	}
-	cells := func(n Needs) {
-		for _, c := range newDeciding(n, options, e).decide().Cells {
-			use(c.Evidence)
+	use := func(cells []selection.Cell) {
+		for _, c := range cells {
+			for _, id := range c.Evidence {
+				used[id] = true
+			}
 		}
 	}
 	for _, v := range variations(n) {
 		varied := n
 		v.change(&varied)
-		cells(varied)
+		use(newDeciding(varied, options, e).decide().Cells)
 	}
 	r := Decide(n, options, e)
-	for _, c := range r.Cells {
-		use(c.Evidence)
-	}
-	said := slices.Concat(r.Decision.For, r.Decision.Against, r.Decision.Conditions)
+	use(slices.Concat(r.Cells, r.Decision.Against))
+	advised := ""
 	if r.Lease != nil {
-		said = append(said, r.Lease.Inputs...)
-	}
-	for _, s := range said {
-		use(s.Evidence)
-	}
-	left := e
-	left.Findings, left.Figures = []Finding{}, []Figure{}
-	for _, f := range e.Findings {
-		if used[f.ID] || r.speaksOf(f) {
-			left.Findings = append(left.Findings, f)
+		advised = r.Lease.Option
+		for _, in := range r.Lease.Inputs {
+			use([]selection.Cell{{Evidence: in.Evidence}})
 		}
 	}
-	for _, f := range e.Figures {
-		if used[f.ID] {
-			left.Figures = append(left.Figures, f)
-		}
+	quotes := func(f selection.Finding) bool { // it keeps a recommended lock's table from being quoted in its place
+		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
-	left.Times = []RecordedTime{}
-	for _, t := range e.Times {
-		if used[t.ID] {
-			left.Times = append(left.Times, t)
-		}
-	}
-	left.Stood = []StoodStill{}
-	for _, t := range e.Stood { // of the lock that is advised
-		if r.Lease != nil && t.Lock == r.Lease.Option {
-			left.Stood = append(left.Stood, t)
-		}
-	}
-	return left.numbered()
+	return numbered(selection.Evidence{
+		Sources:  e.Sources,
+		Findings: filtered(e.Findings, func(f selection.Finding) bool { return used[f.ID] || quotes(f) }),
+		Figures:  filtered(e.Figures, func(f selection.Figure) bool { return used[f.ID] }),
+		Times:    filtered(e.Times, func(t selection.RecordedTime) bool { return used[t.ID] }),
+		Stood:    filtered(e.Stood, func(s selection.StoodStill) bool { return s.Lock == advised }),
+	})
 }
 
-// speaksOf tells whether a finding keeps a recommended lock's table from being quoted in its place.
-func (r *Report) speaksOf(f Finding) bool {
-	return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return lockOf(o) == f.Lock })
+// filtered returns what is accepted; never nil, and all is left as it is.
+func filtered[T any](all []T, accept func(T) bool) []T {
+	left := []T{}
+	for _, v := range all {
+		if accept(v) {
+			left = append(left, v)
+		}
+	}
+	return left
 }

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // answers are values by the path of their need.
 type answers map[string]*yamlfile.Node
 
 // needs are what the answers come to, or all that is wrong with them.
-func (a answers) needs(known Known) (n decision.Needs, wrong []string) {
+func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	all := keys(&n, known)
 	f := yamlfile.Check(mappingOf(a, "", all), all)
 	if err := f.Err(); err != nil {
-		return decision.Needs{}, yamlfile.Texts(err)
+		return selection.Needs{}, yamlfile.Texts(err)
 	}
 	return n, yamlfile.Texts(complete(f, &n))
 }

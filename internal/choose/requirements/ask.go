@@ -9,8 +9,8 @@ import (
 	"io"
 	"strings"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // maxTries is how many wrong answers a question takes. A program at the other end would give them for ever.
@@ -18,23 +18,23 @@ const maxTries = 5
 
 // Ask asks for needs, a line for each question. Whoever cannot answer them is to be told of files. It writes plain lines and moves no cursor, so that it can be read aloud, and
 // answered by a pipe.
-func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (decision.Needs, error) {
+func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all := questions()
 	d := dialogue{ctx, linesOf(ctx, in), out, known}
 	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
-	a := answers{"if_two_hold": yamlfile.Scalar(string(decision.Corruption)), "name": yamlfile.Scalar("our-lock")}
+	a := answers{"if_two_hold": yamlfile.Scalar(string(selection.Corruption)), "name": yamlfile.Scalar("our-lock")}
 	for i, q := range all {
 		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
 		var err error
 		if a, err = d.ask(place, q, a); err != nil {
-			return decision.Needs{}, fmt.Errorf("%s: %w", place, err)
+			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
 	n, wrong := a.needs(known)
 	if len(wrong) > 0 {
-		return decision.Needs{}, errors.New(wrong[0])
+		return selection.Needs{}, errors.New(wrong[0])
 	}
 	return n, nil
 }
@@ -136,15 +136,15 @@ func (d dialogue) next() (string, error) {
 }
 
 // usual is what an empty line takes, as an answer that could be given.
-func (q question) usual(n decision.Needs) string {
+func (q question) usual(n selection.Needs) string {
 	return strings.TrimSpace(strings.Join(q.words(n, false), " "))
 }
 
 // understood is what an answer came to.
-func (q question) understood(n decision.Needs) string { return strings.Join(q.words(n, true), ", ") }
+func (q question) understood(n selection.Needs) string { return strings.Join(q.words(n, true), ", ") }
 
 // words are the values of a question's keys, each with its name where it is asked for.
-func (q question) words(n decision.Needs, named bool) []string {
+func (q question) words(n selection.Needs, named bool) []string {
 	var all []string
 	for _, path := range q.keys {
 		k := keyAt(keys(&n, Known{}), path)
@@ -184,7 +184,7 @@ func inSpeech(k yamlfile.Key) string {
 // wants is what may be answered, a line for each value.
 func (q question) wants(known Known) string {
 	var b strings.Builder
-	all := leaves("", keys(new(decision.Needs), known))
+	all := leaves("", keys(new(selection.Needs), known))
 	for _, path := range q.keys {
 		for _, l := range all {
 			if l.path != path && !strings.HasPrefix(l.path, path+".") {

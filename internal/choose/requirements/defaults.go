@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 )
 
 // fill has the default of each need that was not stated. A default follows what was stated beside it, so that it makes
 // sense there: who holds a lock for minutes does not mean 50 ms at p99.
-func (r reader) fill(n *decision.Needs) {
-	normally(r, "checks_fence", &n.Fence, decision.NoCheck)
+func (r reader) fill(n *selection.Needs) {
+	normally(r, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
 	normally(r, "clients", &n.Clients, 16)
 	normally(r, "stores", &n.Stores, []string{"redis"})
-	if n.TwoHold == decision.Corruption {
-		normally(r, "survives_store", &n.Survives, []decision.Trouble{decision.Restart})
+	if n.TwoHold == selection.Corruption {
+		normally(r, "survives_store", &n.Survives, []selection.Trouble{selection.Restart})
 	}
 	r.quantiles(longestHold, quantile{"hold.p50", &n.Hold.P50, 5 * time.Millisecond}, quantile{"hold.p99", &n.Hold.P99, 50 * time.Millisecond},
 		quantile{"hold.max", &n.Hold.Max, 500 * time.Millisecond})

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // Shorter times are nobody's needs: less than it takes to ask a store anything.
@@ -18,20 +18,20 @@ const (
 )
 
 // Table returns the table of keys, for its documentation and schema.
-func Table() []yamlfile.Key { return keys(new(decision.Needs), Known{}) }
+func Table() []yamlfile.Key { return keys(new(selection.Needs), Known{}) }
 
-func keys(n *decision.Needs, k Known) []yamlfile.Key {
+func keys(n *selection.Needs, k Known) []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "name", Into: &n.Name, Form: yamlfile.Name, Required: true, Doc: "what the decision is called"},
 		{Name: "guards", Into: &n.Guards, Form: yamlfile.Text, Doc: "what is guarded, for people"},
-		{Name: "if_two_hold", Into: &n.TwoHold, Form: yamlfile.Choice, Required: true, Values: []string{string(decision.Corruption), string(decision.WastedWork)},
+		{Name: "if_two_hold", Into: &n.TwoHold, Form: yamlfile.Choice, Required: true, Values: []string{string(selection.Corruption), string(selection.WastedWork)},
 			Doc: "what becomes of it if two hold at once: `corruption` (wrong data, money, stock) must not happen, `wasted-work` costs time and nothing else"},
-		{Name: "instead", Into: &n.Instead, Form: yamlfile.Choice, List: true, Empty: true, Values: []string{string(decision.Idempotent), string(decision.Compare), string(decision.Row)},
+		{Name: "instead", Into: &n.Instead, Form: yamlfile.Choice, List: true, Empty: true, Values: []string{string(selection.Idempotent), string(selection.Compare), string(selection.Row)},
 			Doc: "what could decide it without a lock: `idempotent` (done twice, the second changes nothing), `compare-and-set` (a unique constraint, a version, a conditional write), `database-row` (all that is guarded is changed in one transaction of one database)"},
-		{Name: "checks_fence", Into: &n.Fence, Form: yamlfile.Choice, Values: []string{string(decision.NoCheck), string(decision.OnWrites), string(decision.OnAll)}, Normally: "nothing",
+		{Name: "checks_fence", Into: &n.Fence, Form: yamlfile.Choice, Values: []string{string(selection.NoCheck), string(selection.OnWrites), string(selection.OnAll)}, Normally: "nothing",
 			Doc: "which operations what is guarded refuses, if they come with a fencing token that is lower than one it has seen"},
-		{Name: "hold", Into: &n.Hold, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return holdKeys(into.(*decision.Times)) }, Normally: "see below", Doc: "how long the work under the lock takes"},
-		{Name: "pauses", Into: &n.Pauses, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return pauseKeys(into.(*decision.Pauses)) }, Normally: "see below", Doc: "how a process stands still: collections, a busy host, a machine that is moved"},
+		{Name: "hold", Into: &n.Hold, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return holdKeys(into.(*selection.Times)) }, Normally: "see below", Doc: "how long the work under the lock takes"},
+		{Name: "pauses", Into: &n.Pauses, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return pauseKeys(into.(*selection.Pauses)) }, Normally: "see below", Doc: "how a process stands still: collections, a busy host, a machine that is moved"},
 		{Name: "recovery_within", Into: &n.Recovery, Form: yamlfile.Span, To: 24 * time.Hour, Normally: "30s", Doc: "from the death of a holder to the next grant, 100ms at the least; 0s: whenever"},
 		{Name: "clients", Into: &n.Clients, Form: yamlfile.Whole, Min: 1, Top: 10000, Normally: "16", Doc: "that want the busiest lock at once"},
 		{Name: "rate", Into: &n.Rate, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "grants of the busiest lock that are wanted, per second; 0: as they come"},
@@ -42,13 +42,13 @@ func keys(n *decision.Needs, k Known) []yamlfile.Key {
 		languages(&n.Language, k),
 		stores(&n.Stores, k),
 		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if two must not hold",
-			Values: []string{string(decision.Restart), string(decision.Failover), string(decision.Clock), string(decision.Eviction)},
+			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
 			Doc:    "what befalls a store and may not let two in: `restart` (with what it has on disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys for want of memory); `[]`: nothing of it has to be survived"},
 		{Name: "weights", Into: &n.Weights, Form: yamlfile.Mapping, Of: func(into any) []yamlfile.Key { return weightKeys(into.(*map[string]float64)) }, Normally: "see below", Doc: "of what is compared, once all that is needed is met"},
 	}
 }
 
-func holdKeys(t *decision.Times) []yamlfile.Key {
+func holdKeys(t *selection.Times) []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "p50", Into: &t.P50, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "5ms, or a tenth of `p99`", Doc: "half of the holds are no longer"},
 		{Name: "p99", Into: &t.P99, Form: yamlfile.Span, From: shortest, To: longestHold, Normally: "10 x `p50`", Doc: "99 of 100 are no longer"},
@@ -56,7 +56,7 @@ func holdKeys(t *decision.Times) []yamlfile.Key {
 	}
 }
 
-func pauseKeys(p *decision.Pauses) []yamlfile.Key {
+func pauseKeys(p *selection.Pauses) []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "per_hour", Into: &p.PerHour, Form: yamlfile.Number, Max: 1e5, Normally: "60, or as many as fit", Doc: "of one process; 0: it never stands still"},
 		{Name: "p50", Into: &p.P50, Form: yamlfile.Span, From: shortest, To: longestPause, Normally: "10ms, or a tenth of `p99`", Doc: "half of the pauses are no longer"},
@@ -96,7 +96,7 @@ func (w *weight) UnmarshalText(text []byte) (err error) {
 }
 
 func (w *weight) MarshalText() ([]byte, error) {
-	return []byte(yamlfile.Plainly(decision.Needs{Weights: *w.of}.Weight(w.name))), nil
+	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
 func languages(into *[]string, k Known) yamlfile.Key {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // Known are the names that the caller knows, so that one which is misspelt is found where it stands. What is nil is not
@@ -18,20 +18,20 @@ type Known struct {
 }
 
 // Parse reads needs. The error has a line for each mistake, with the place where it stands.
-func Parse(file string, whole []byte, known Known) (decision.Needs, error) {
-	var n decision.Needs
+func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
+	var n selection.Needs
 	f, err := yamlfile.Read(file, "list of needs", whole, keys(&n, known))
 	if err != nil {
-		return decision.Needs{}, err
+		return selection.Needs{}, err
 	}
 	if err := complete(f, &n); err != nil {
-		return decision.Needs{}, err
+		return selection.Needs{}, err
 	}
 	return n, nil
 }
 
 // complete adds the defaults to what was read, as far as it makes sense together.
-func complete(f *yamlfile.File, n *decision.Needs) error {
+func complete(f *yamlfile.File, n *selection.Needs) error {
 	r := reader{f}
 	r.fill(n)
 	for _, l := range leaves("", Table()) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -54,7 +54,7 @@ survives_store: [restart, failover, clock, eviction]
 weights: {goodput: 0, acquire: 0.5, wait: 10, fairness: 1, recovery: 2, commands: 3}
 `
 
-func parsed(t *testing.T, text string) decision.Needs {
+func parsed(t *testing.T, text string) selection.Needs {
 	t.Helper()
 	n, err := Parse("n.yaml", []byte(text), Known{})
 	if err != nil {
@@ -64,13 +64,13 @@ func parsed(t *testing.T, text string) decision.Needs {
 }
 
 func TestEveryKey(t *testing.T) {
-	want := decision.Needs{Name: "all", Guards: `every key: "and" # more`, TwoHold: decision.WastedWork,
-		Instead: []decision.Means{decision.Idempotent, decision.Compare, decision.Row}, Fence: decision.OnAll,
-		Hold:     decision.Times{P50: time.Millisecond, P99: 1500 * time.Millisecond, Max: 30 * time.Minute},
-		Pauses:   decision.Pauses{PerHour: 0.5, P50: 2 * time.Millisecond, P99: 3 * time.Second, Longest: time.Minute},
+	want := selection.Needs{Name: "all", Guards: `every key: "and" # more`, TwoHold: selection.WastedWork,
+		Instead: []selection.Means{selection.Idempotent, selection.Compare, selection.Row}, Fence: selection.OnAll,
+		Hold:     selection.Times{P50: time.Millisecond, P99: 1500 * time.Millisecond, Max: 30 * time.Minute},
+		Pauses:   selection.Pauses{PerHour: 0.5, P50: 2 * time.Millisecond, P99: 3 * time.Second, Longest: time.Minute},
 		Recovery: 0, Clients: 10000, Rate: 12.5, Wait: 24 * time.Hour, Fair: true, Commands: 7.5, Reenters: true,
 		Language: []string{"go", "c#"}, Stores: []string{"redis@five"},
-		Survives: []decision.Trouble{decision.Restart, decision.Failover, decision.Clock, decision.Eviction},
+		Survives: []selection.Trouble{selection.Restart, selection.Failover, selection.Clock, selection.Eviction},
 		Weights:  map[string]float64{"goodput": 0, "acquire": 0.5, "wait": 10, "fairness": 1, "recovery": 2, "commands": 3}}
 	if diff := cmp.Diff(want, parsed(t, whole)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -83,10 +83,10 @@ func TestEveryKey(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	want := decision.Needs{Name: "few", TwoHold: decision.Corruption, Fence: decision.NoCheck,
-		Hold:     decision.Times{P50: 5 * time.Millisecond, P99: 50 * time.Millisecond, Max: 500 * time.Millisecond},
-		Pauses:   decision.Pauses{PerHour: 60, P50: 10 * time.Millisecond, P99: 100 * time.Millisecond, Longest: 500 * time.Millisecond},
-		Recovery: 30 * time.Second, Clients: 16, Stores: []string{"redis"}, Survives: []decision.Trouble{decision.Restart},
+	want := selection.Needs{Name: "few", TwoHold: selection.Corruption, Fence: selection.NoCheck,
+		Hold:     selection.Times{P50: 5 * time.Millisecond, P99: 50 * time.Millisecond, Max: 500 * time.Millisecond},
+		Pauses:   selection.Pauses{PerHour: 60, P50: 10 * time.Millisecond, P99: 100 * time.Millisecond, Longest: 500 * time.Millisecond},
+		Recovery: 30 * time.Second, Clients: 16, Stores: []string{"redis"}, Survives: []selection.Trouble{selection.Restart},
 		Weights: map[string]float64{"goodput": 1, "acquire": 1, "wait": 1, "fairness": 1, "recovery": 1, "commands": 1},
 		Assumed: []string{"instead", "checks_fence", "hold.p50", "hold.p99", "hold.max", "pauses.per_hour", "pauses.p50", "pauses.p99", "pauses.longest",
 			"recovery_within", "clients", "rate", "wait", "fair", "commands", "reenters", "languages", "stores", "survives_store",
@@ -142,7 +142,7 @@ func TestDefaultsFollow(t *testing.T) {
 }
 
 // checkAgain holds that needs are the same once they were written and read again.
-func checkAgain(t *testing.T, n decision.Needs) {
+func checkAgain(t *testing.T, n selection.Needs) {
 	t.Helper()
 	text := Write(n)
 	again, err := Parse("again.yaml", text, Known{})

@@ -5,13 +5,14 @@ import (
 
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // reader tells what is wrong in needs.
 type reader struct{ *yamlfile.File }
 
 // sense checks what a key cannot tell by itself, once each is right.
-func (r reader) sense(n decision.Needs) {
+func (r reader) sense(n selection.Needs) {
 	r.rise("hold", []string{"p50", "p99", "max"}, n.Hold.P50, n.Hold.P99, n.Hold.Max)
 	r.rise("pauses", []string{"p50", "p99", "longest"}, n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest)
 	if n.Recovery > 0 && n.Recovery < leastRecovery {
@@ -37,7 +38,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 
 // fits holds that there is time enough for what is said to happen. Half of all times are at least p50, and one in a hundred is at
 // least p99: their mean is at least atLeast.
-func (r reader) fits(n decision.Needs) {
+func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
 			yamlfile.Plainly(n.Rate), yamlfile.Spelt(n.Hold.P50), yamlfile.Spelt(n.Hold.P99), took)
@@ -50,7 +51,7 @@ func (r reader) fits(n decision.Needs) {
 
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
-func (r reader) weighs(n decision.Needs) {
+func (r reader) weighs(n selection.Needs) {
 	for _, c := range decision.Criteria() {
 		if n.Weight(c) > 0 {
 			return

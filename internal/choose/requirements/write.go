@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
+	"lockbench/reports/selection"
 )
 
 // Write writes needs as a file to be read, and gone on with, by people. What was assumed stands there as a comment, so that it
 // stays assumed when the file is read again. Where pauses were measured is not written: a file gives them.
-func Write(n decision.Needs) []byte {
+func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
 		"# A need behind a # was not stated: its default stands there. Take the # away to state it.\n")

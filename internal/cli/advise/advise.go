@@ -75,8 +75,8 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 type advising struct {
 	*flags
 	cmd            *cobra.Command
-	needs          decision.Needs
-	options        []decision.Option
+	needs          selection.Needs
+	options        []selection.Option
 	dir            string
 	tried          *run.Runner // nil: nothing is tried
 	from           []string    // folders of evidence
@@ -119,7 +119,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 }
 
 // learn reads the needs, or asks for them.
-func (f *flags) learn(cmd *cobra.Command) (decision.Needs, error) {
+func (f *flags) learn(cmd *cobra.Command) (selection.Needs, error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
 	if f.needs == "" {
 		n, err := requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
@@ -130,7 +130,7 @@ func (f *flags) learn(cmd *cobra.Command) (decision.Needs, error) {
 	}
 	text, err := os.ReadFile(f.needs)
 	if err != nil {
-		return decision.Needs{}, console.Usage(err, "examples/inventory.yaml is a file of needs")
+		return selection.Needs{}, console.Usage(err, "examples/inventory.yaml is a file of needs")
 	}
 	n, err := requirements.Parse(f.needs, text, known)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *advising) run(ctx context.Context) error {
 	if err := a.print(r); err != nil {
 		return err
 	}
-	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil, console.ExitUndecided: r.Decision.Outcome == decision.NothingFits}
+	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil, console.ExitUndecided: r.Decision.Outcome == selection.NothingFits}
 	if failed != nil && ctx.Err() == nil {
 		return failed
 	}
@@ -180,7 +180,7 @@ func (a *advising) run(ctx context.Context) error {
 }
 
 // decide works the recommendation out from what there is by now.
-func (a *advising) decide() (*decision.Report, error) {
+func (a *advising) decide() (*selection.Report, error) {
 	e, err := decision.ReadEvidence(a.dir, a.options, a.from...)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (a *advising) decide() (*decision.Report, error) {
 }
 
 // write leaves the report in its three forms.
-func (a *advising) write(r *decision.Report) error {
+func (a *advising) write(r *selection.Report) error {
 	forms, err := selection.Forms(r)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (a *advising) write(r *decision.Report) error {
 	return nil
 }
 
-func (a *advising) print(r *decision.Report) error {
+func (a *advising) print(r *selection.Report) error {
 	if a.asJSON {
 		return console.JSON(a.stdout, r)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"lockbench/internal/choose/advisor"
-	"lockbench/internal/choose/decision"
+	"lockbench/reports/selection"
 	"lockbench/internal/cli/bench"
 	"lockbench/internal/cli/console"
 	cli "lockbench/internal/cli/run"
@@ -40,27 +40,27 @@ func (a *advising) gather(ctx context.Context) error {
 	if err != nil || r.Lease == nil {
 		return err
 	}
-	return a.try(ctx, "processes that stand still, to confirm what leases of three lengths come to", advisor.ConfirmTrials, advisor.Confirming(a.needs, r.Lease))
+	return a.try(ctx, "processes that stand still, to confirm what leases of three lengths come to", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
 // left are the locks that are not out for good: by what was seen of them, or by what they are. What is only known of one from
 // its table is tried all the same.
-func (a *advising) left() ([]decision.Option, error) {
+func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(a.options), func(o decision.Option) bool {
-		return o.Kind != decision.ALock || slices.ContainsFunc(r.Cells, func(c decision.Cell) bool { return c.Option == o.Name && final(r, c) })
+	return slices.DeleteFunc(slices.Clone(a.options), func(o selection.Option) bool {
+		return o.Kind != selection.ALock || slices.ContainsFunc(r.Cells, func(c selection.Cell) bool { return c.Option == o.Name && final(r, c) })
 	}), nil
 }
 
 // final tells whether a cell rules its option out whatever else may be seen.
-func final(r *decision.Report, c decision.Cell) bool {
-	if c.Answer != decision.No {
+func final(r *selection.Report, c selection.Cell) bool {
+	if c.Answer != selection.No {
 		return false
 	}
-	return c.Tag == decision.Measured || slices.ContainsFunc(r.Requirements, func(q decision.Requirement) bool { return q.Name == c.Of && !q.Tried })
+	return c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried })
 }
 
 // try drives cells as a run does, and reports the run as far as it has got.
@@ -104,7 +104,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 }
 
 // measure benches what is left, at the point of the needs.
-func (a *advising) measure(ctx context.Context, left []decision.Option) error {
+func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
 		return err // an emulator's figures compare with nothing

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +61,7 @@ type verifying struct {
 	w      io.Writer
 	file   string
 	text   []byte
-	report *decision.Report
+	report *selection.Report
 	found  console.Codes
 }
 
@@ -194,7 +193,7 @@ func parted(a, b any) (string, string) {
 }
 
 // drawn makes the forms of the report again, and holds the files to them that are there.
-func (v *verifying) drawn(again *decision.Report) error {
+func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
 		return err
@@ -312,7 +311,7 @@ func (v *verifying) describe(id string) bool {
 	for _, s := range r.Stood {
 		if s.ID == id {
 			return v.print(id, s.Source, s.Dir, "processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled",
-				s.Lock, decision.Lasting(time.Duration(s.TTLNS)), s.Doubled, s.Holds)
+				s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
 		}
 	}
 	for _, t := range r.Times {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // kind is what a folder is of.
@@ -301,13 +301,13 @@ func (s *Server) sumBench(f *folder) error {
 	return nil
 }
 
-func (s *Server) advice(name string) (*decision.Report, error) {
-	r := &decision.Report{}
+func (s *Server) advice(name string) (*selection.Report, error) {
+	r := &selection.Report{}
 	if err := s.read(path.Join(name, adviceName), r); err != nil {
 		return nil, err
 	}
-	if r.Version != decision.Version {
-		return nil, fmt.Errorf("%s has version %d, and this lockbench reads version %d", adviceName, r.Version, decision.Version)
+	if r.Version != selection.Version {
+		return nil, fmt.Errorf("%s has version %d, and this lockbench reads version %d", adviceName, r.Version, selection.Version)
 	}
 	return r, nil
 }

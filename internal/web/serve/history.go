@@ -88,10 +88,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	p.Warnings = slices.Compact(p.Warnings)
 	p.jumps(v, verdict)
 	p.strip(v)
-	if err := p.draw(verdict); err != nil {
-		s.unreadable(w, "The drawing", err)
-		return
-	}
+	p.draw(verdict)
 	s.show(w, r, "history", page{Title: "History of " + dir, Content: p,
 		Crumbs: []crumb{{name, link("folder", name)}}})
 }
@@ -204,7 +201,7 @@ func (p *historyPage) strip(v view) {
 }
 
 // draw chooses the lanes and draws the window.
-func (p *historyPage) draw(verdict *checker.Verdict) (err error) {
+func (p *historyPage) draw(verdict *checker.Verdict) {
 	w := p.Window
 	p.Clients = p.lanes()
 	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: p.Over.Faults, Holds: w.Holds,
@@ -225,8 +222,7 @@ func (p *historyPage) draw(verdict *checker.Verdict) (err error) {
 	if !w.Crowded() {
 		drawn.Ops = w.Ops
 	}
-	p.Drawing, err = run.DrawWindow(drawn)
-	return err
+	p.Drawing = run.DrawWindow(drawn)
 }
 
 // lanes are the clients that are drawn: all of a small history, so that none comes and goes, else those that did something.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"lockbench/checker"
-	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // listPage is all folders, or those that a filter lets through.
@@ -230,7 +230,7 @@ func (s *Server) benchPage(f folder) (benchPage, error) {
 
 type advicePage struct {
 	folder
-	Advice  *decision.Report
+	Advice  *selection.Report
 	Reports []string
 	s       *Server
 }

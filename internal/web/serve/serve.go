@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"lockbench/reports/run"
+	"lockbench/reports/html"
 )
 
 //go:embed templates static
@@ -49,10 +49,8 @@ func New(dir string) (*Server, error) {
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
 		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
-	if s.pages, err = parsePages(); err == nil {
-		s.style, err = run.Style()
-	}
-	if err != nil {
+	s.style = string(html.Style())
+	if s.pages, err = parsePages(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("prepare the pages: %w", err)
 	}

@@ -2,9 +2,9 @@ package serve
 
 import (
 	"lockbench/checker"
-	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // state is what became of something: a symbol, a word and a colour, each of which says it alone.
@@ -73,15 +73,15 @@ func benched(withheldFor []string, rows []bench.Row) state {
 }
 
 // decided is what an advice came to.
-func decided(o decision.Outcome) state {
+func decided(o selection.Outcome) state {
 	switch o {
-	case decision.OneLock:
+	case selection.OneLock:
 		return advised()
-	case decision.NoLockNeeded:
+	case selection.NoLockNeeded:
 		return state{"score-kept", "✓", "no lock needed"}
-	case decision.ATie:
+	case selection.ATie:
 		return state{"score-undecided", "=", "a tie"}
-	case decision.NothingFits:
+	case selection.NothingFits:
 		return state{"score-broken", "✗", "nothing fits"}
 	}
 	return undecided()

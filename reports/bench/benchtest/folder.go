@@ -37,28 +37,49 @@ type Options struct {
 
 // Folder writes bench.json and the trials of a bench.
 func Folder(dir string, o Options) error {
+	p, trials, err := made(o)
+	if err != nil {
+		return err
+	}
+	if err := bench.WritePlan(dir, p); err != nil {
+		return err
+	}
+	for _, t := range trials {
+		if err := bench.WriteTrial(dir, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Results returns what the folder would give, without writing it.
+func Results(o Options) (*bench.Results, error) {
+	p, trials, err := made(o)
+	if err != nil {
+		return nil, err
+	}
+	return bench.ResultsOf(p, trials), nil
+}
+
+func made(o Options) (*bench.Plan, []*bench.Trial, error) {
 	if o.Blocks == 0 {
 		o.Blocks = 10
 	}
 	p := plan(o)
-	if err := bench.WritePlan(dir, p); err != nil {
-		return err
-	}
+	var trials []*bench.Trial
 	for block := range o.Blocks {
 		order := rand.New(rand.NewPCG(o.Seed, uint64(block))).Perm(len(p.Pairs))
 		for at, i := range order {
 			t, err := trial(o, p, p.Pairs[i], block)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			t.Order = at
 			t.Started = p.Started.Add(time.Duration(block*len(p.Pairs)+at) * time.Second)
-			if err := bench.WriteTrial(dir, t); err != nil {
-				return err
-			}
+			trials = append(trials, t)
 		}
 	}
-	return nil
+	return p, trials, nil
 }
 
 // random is a source of a trial's own, so that an option changes nothing but what it names.

@@ -115,15 +115,15 @@ if (live?.hasAttribute("data-history")) {
     go(a.getAttribute("href"), e.repeat ? "replaceState" : "pushState");
   });
 
-  // The time that lies under the pointer: the drawing's lanes begin at 92 and end at 986 of its 1000 units.
+  // The axis of the drawing is as long as its time.
+  const axis = () => document.querySelector("#lanes svg path.rule").getBoundingClientRect();
   const times = () => {
     const q = id => Number(document.getElementById(id).defaultValue);
     return {from: q("from"), to: q("to")};
   };
   const timeAt = x => {
-    const box = document.querySelector("#lanes svg").getBoundingClientRect(), {from, to} = times();
-    const part = ((x - box.left) / box.width * 1000 - 92) / 894;
-    return from + Math.min(1, Math.max(0, part)) * (to - from);
+    const box = axis(), {from, to} = times();
+    return from + Math.min(1, Math.max(0, (x - box.left) / box.width)) * (to - from);
   };
   const show = (from, to, how) => {
     const u = new URL(location.href);
@@ -152,10 +152,10 @@ if (live?.hasAttribute("data-history")) {
     };
     const up = m => {
       removeEventListener("pointermove", move);
-      const was = lanes.classList.contains("dragged"), box = lanes.querySelector("svg").getBoundingClientRect();
+      const was = lanes.classList.contains("dragged");
       lanes.classList.remove("dragged");
       if (!was) return;
-      const by = (m.clientX - start) / box.width * 1000 / 894 * (to - from);
+      const by = (m.clientX - start) / axis().width * (to - from);
       lanes.querySelector("svg").style.translate = "";
       const width = to - from, at = Math.max(0, from - by);
       show(at, at + width);

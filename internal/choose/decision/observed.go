@@ -1,0 +1,261 @@
+package decision
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/reports/selection"
+)
+
+// asked is what must have been observed of a lock: in cells of a fault, no violation of a property, nor of those with it.
+type asked struct {
+	property string   // of which there must be evidence
+	with     []string // properties that do not apply everywhere
+	faults   []string // each of them
+	either   bool     // one of them is enough: they are the same to different stores
+	workload string   // "": all but the special ones
+	accept   func(selection.Finding) bool
+}
+
+// exclusion asks for mutual exclusion under faults: what clients lived through, what was promised, what became of the data.
+func exclusion(faults ...string) asked {
+	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
+}
+
+func excludes(faults ...string) answer {
+	return func(d *deciding, o selection.Option) selection.Cell { return d.observed(o, exclusion(faults...)) }
+}
+
+func freesItsOwn(d *deciding, o selection.Option) selection.Cell {
+	return d.observed(o, asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"})
+}
+
+func reenters(d *deciding, o selection.Option) selection.Cell {
+	if !o.Reentrant {
+		return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.NotReentrant}
+	}
+	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
+}
+
+// refused asks for what becomes of the data if it checks tokens as this team's does: then two holders at once do no harm.
+// Checks on writes alone have a workload of their own. ok: no harm was done.
+func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
+	if !o.Fences || d.needs.Fence == selection.NoCheck {
+		return c, false
+	}
+	a := asked{property: "resource-integrity", faults: faults, either: either}
+	if d.needs.Fence == selection.OnWrites {
+		a.workload = "write-fenced"
+	}
+	c = d.observed(o, a)
+	return c, c.Answer == selection.Yes
+}
+
+// survivesPauses: a holder that is paused must do no harm when it goes on. Checked tokens see to that for any pause; so does a
+// lock that nothing takes away; a lease does for pauses that it outlasts.
+func survivesPauses(d *deciding, o selection.Option) selection.Cell {
+	if c, ok := d.refused(o, false, "process-pause"); ok {
+		return c
+	}
+	switch c := d.observed(o, exclusion("process-pause")); {
+	case c.Answer == selection.Yes, o.Lease == selection.NoLease, o.Lease == selection.Connection:
+		return c
+	}
+	ttl := d.ttl[o.Lease]
+	if ttl == 0 {
+		return assumed(false, "", selection.NoLeaseFits)
+	}
+	a := exclusion(LongestPause)
+	a.accept = func(f selection.Finding) bool { return d.outlasted(f, ttl) }
+	c := d.observed(o, a)
+	if c.Tag == selection.Unknown && c.Reason == selection.NotTried {
+		c.Reason = selection.PauseNotTried
+	}
+	return c
+}
+
+// outlasted reports whether a finding is of a pause as long, measured by its lease, as the longest of the needs.
+func (d *deciding) outlasted(f selection.Finding, ttl time.Duration) bool {
+	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
+	pause, err := time.ParseDuration(text)
+	return err == nil && pause > 0 && f.TTLNS > 0 && float64(pause)/float64(f.TTLNS) >= 0.999*float64(d.needs.Pauses.Longest)/float64(ttl)
+}
+
+// LongestPause is the fault of that scenario: nothing is expected of any lock under it.
+const LongestPause = "longest-pause"
+
+// The names of scenarios whose times were chosen for one team's needs begin with these.
+const (
+	pauseScenario = "longest-pause-"
+	leaseScenario = "lease-"
+)
+
+// PauseScenario returns the name of the scenario that pauses processes for so long, in a hold whose lease outlasts it.
+func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
+
+// LeaseScenario returns the name of the scenario in which a lease of the curve is tried.
+func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String() }
+
+func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
+
+// survivesStore asks for exclusion under what happens to a store, or that late tokens are refused.
+func survivesStore(either bool, faults []string) answer {
+	return func(d *deciding, o selection.Option) selection.Cell {
+		if c, ok := d.refused(o, either, faults...); ok {
+			return c
+		}
+		a := exclusion(faults...)
+		a.either = either
+		return d.observed(o, a)
+	}
+}
+
+// recovers: a holder that dies must not keep the others out, nor for longer than the needs allow.
+func recovers(d *deciding, o selection.Option) selection.Cell {
+	c := d.observed(o, asked{property: "recovery", with: []string{"no-orphan"}, faults: []string{"holder-kill"}})
+	if c.Answer != selection.Yes || d.needs.Recovery == 0 {
+		return c
+	}
+	f, ok := d.recovery(o)
+	if !ok {
+		return selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotMeasured}
+	}
+	longest := d.recoveryTime(o, slices.Max(f.Estimate.Values), f)
+	value, within := round(milliseconds(longest), 4), milliseconds(d.needs.Recovery)
+	c.Value, c.Limit, c.Reason = &value, &within, selection.WithinLimit
+	c.Evidence = append(c.Evidence, f.ID)
+	if longest > d.needs.Recovery {
+		c.Answer, c.Reason, c.Evidence = selection.No, selection.BeyondLimit, []string{f.ID}
+	}
+	return c
+}
+
+// recovery returns the measured figure of a lock, in leases.
+func (d *deciding) recovery(o selection.Option) (selection.Figure, bool) {
+	for _, f := range d.Figures {
+		if f.Lock == o.Lock() && f.Deployment == o.Deployment && f.Metric == selection.RecoveryMetric && len(f.Estimate.Values) > 0 {
+			return f, true
+		}
+	}
+	return selection.Figure{}, false
+}
+
+// recoveryTime returns a measured recovery at the advised lease: as many leases if a lease ends a hold; if the end of a
+// connection does, the lease that was tried does not matter.
+func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selection.Figure) time.Duration {
+	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
+}
+
+// Special reports whether a workload shows what it is made for and nothing else: it takes a lock beyond every usual use.
+func Special(workload string) bool {
+	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
+}
+
+// usual accepts cells of no scenario that was made for one length of things.
+func usual(f selection.Finding) bool {
+	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
+}
+
+func violated(f selection.Finding) bool { return f.Observed == checker.Violated }
+func settled(f selection.Finding) bool {
+	return f.Observed == checker.Held || f.Observed == checker.Violated
+}
+
+// observed answers by what was observed. A violation anywhere is a no; what is undecided, or was not tried, is not known.
+func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
+	var held []string
+	var missing *selection.Cell
+	found := 0
+	for _, fault := range a.faults {
+		seen := d.findings(o, fault, a)
+		if slices.ContainsFunc(seen, violated) {
+			return selection.Cell{Answer: selection.No, Tag: selection.Measured, Reason: selection.Violated, Evidence: ids(seen, violated)}
+		}
+		why := unsettled(seen, a.property)
+		if why == nil {
+			found++
+			held = append(held, ids(seen, settled)...)
+		} else if missing == nil {
+			why.Detail, missing = fault, why
+		}
+	}
+	if found == len(a.faults) || a.either && found > 0 {
+		return selection.Cell{Answer: selection.Yes, Tag: selection.Measured, Reason: selection.Held, Evidence: held}
+	}
+	missing.Evidence = append(missing.Evidence, held...)
+	return d.expected(o, a, *missing)
+}
+
+// findings returns those of an option that answer what is asked.
+func (d *deciding) findings(o selection.Option, fault string, a asked) []selection.Finding {
+	accept := a.accept
+	if accept == nil {
+		accept = usual
+	}
+	var seen []selection.Finding
+	for _, f := range d.Findings {
+		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
+		prop := f.Property == a.property || slices.Contains(a.with, f.Property)
+		if f.Lock == o.Lock() && f.Fault == fault && load && prop && at(f, o) && accept(f) && f.Observed != checker.NotApplicable {
+			seen = append(seen, f)
+		}
+	}
+	return seen
+}
+
+// at reports whether a finding is of the option's deployment. Some faults need a deployment of their own.
+func at(f selection.Finding, o selection.Option) bool {
+	switch f.Fault {
+	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
+		return o.Deployment != "cluster" && f.Deployment != "cluster" || f.Deployment == o.Deployment
+	}
+	return f.Deployment == o.Deployment
+}
+
+// unsettled returns why findings are no yes; nil: they are. What one run left undecided another may have settled.
+func unsettled(seen []selection.Finding, property string) *selection.Cell {
+	held := map[[3]string]bool{}
+	found := false
+	for _, f := range seen {
+		if f.Observed == checker.Held {
+			held[[3]string{f.Property, f.Workload, f.Scenario}] = true
+			found = found || f.Property == property
+		}
+	}
+	unknown := &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
+	for _, f := range seen {
+		if f.Observed == checker.Undecided && !held[[3]string{f.Property, f.Workload, f.Scenario}] {
+			unknown.Reason, unknown.Evidence = selection.Undecided, []string{f.ID}
+			return unknown
+		}
+	}
+	if found {
+		return nil
+	}
+	return unknown
+}
+
+// expected falls back on the lock's own table, which can speak against it and never for it.
+func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
+	for _, c := range o.Claims {
+		of := c.Property == a.property || slices.Contains(a.with, c.Property)
+		if of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil {
+			return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
+		}
+	}
+	return otherwise
+}
+
+// ids returns the ids of the findings that are accepted, each once.
+func ids(list []selection.Finding, accept func(selection.Finding) bool) []string {
+	var all []string
+	for _, f := range list {
+		if accept(f) && !slices.Contains(all, f.ID) {
+			all = append(all, f.ID)
+		}
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package charts
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+
+	"lockbench/reports/format"
+)
+
+// Axis is one of a chart's two. Zero bounds are taken from the data; a logarithmic axis has positive bounds.
+type Axis struct {
+	Label     string
+	Unit      string // appended to the number of each tick, as in " ms"
+	Low, High float64
+	Log       bool
+	Ticks     []Tick // in place of round numbers
+}
+
+// Tick is a labelled value of an axis.
+type Tick struct {
+	At   float64
+	Text string
+}
+
+// maxTicks is about how many ticks a linear axis has.
+const maxTicks = 5
+
+// Round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
+// others 1, 2 and 5 of each decade, or the decades alone if there are many.
+func Round(low, high float64, log bool) []float64 {
+	var all []float64
+	if !log || high/low < 4 {
+		step := niceStep((high - low) / maxTicks)
+		for i := math.Ceil(low/step - 1e-9); i*step <= high*(1+1e-9); i++ {
+			all = append(all, i*step)
+		}
+		return all
+	}
+	steps := []float64{1, 2, 5}
+	if high/low > 300 {
+		steps = steps[:1]
+	}
+	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
+		for _, m := range steps {
+			if v := m * power; v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+// niceStep returns the least of 1, 2, 5, 10, 20, ... that is not less than v.
+func niceStep(v float64) float64 {
+	if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= v {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// tickText writes a value of an axis without meaningless digits.
+func tickText(v float64) string {
+	if v == 0 || math.Abs(v) >= 1000 {
+		return format.Significant(v)
+	}
+	return format.TrimZeros(format.Significant(v))
+}
+
+// fit returns the axis with bounds that hold the values.
+func (a Axis) fit(values []float64) Axis {
+	if a.Low != 0 || a.High != 0 {
+		return a
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	switch {
+	case math.IsInf(low, 1):
+		low, high = 1, 10
+	case a.Log:
+		low, high = low/1.2, high*1.2
+	default:
+		low, high = min(0, low), high*1.06
+	}
+	if low == high {
+		high = low + 1
+	}
+	a.Low, a.High = low, high
+	return a
+}
+
+// clamp keeps a value within the axis.
+func (a Axis) clamp(v float64) float64 { return min(max(v, a.Low), a.High) }
+
+// set gives gonum's axis the bounds, the scale and the ticks.
+func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
+	to.Min, to.Max = a.Low, a.High
+	if a.Log {
+		to.Scale = plot.LogScale{}
+	}
+	to.Padding, to.LineStyle = 0, stroke("rule")
+	to.Label.TextStyle = words("axis", text.XCenter, text.YBottom)
+	to.Tick.Label, to.Tick.LineStyle, to.Tick.Length = words("axis", x, y), stroke("tick"), 4
+	ticks := plot.ConstantTicks{}
+	for _, t := range a.Ticks {
+		ticks = append(ticks, plot.Tick{Value: t.At, Label: t.Text})
+	}
+	if a.Ticks == nil {
+		for _, v := range Round(a.Low, a.High, a.Log) {
+			ticks = append(ticks, plot.Tick{Value: v, Label: tickText(v) + a.Unit})
+		}
+	}
+	to.Tick.Marker = ticks
+}

@@ -1,0 +1,54 @@
+package charts
+
+import (
+	"html/template"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Histogram is a small drawing for a table's cell: how many values lie in each of the bins that begin at 0.
+type Histogram struct {
+	Width  float64 // of a bin
+	Counts []int
+	Bound  float64              // marked
+	Title  func(bin int) string // the tooltip of a bar
+}
+
+// The size of a histogram in pixels.
+const (
+	histogramWidth  = 260
+	histogramHeight = 64
+)
+
+// SVG draws the histogram.
+func (b Histogram) SVG(h Head) template.HTML {
+	c := &canvas{width: histogramWidth, height: histogramHeight}
+	p := newPlot(Axis{High: b.Width * float64(max(len(b.Counts), 1))}, Axis{High: 1, Ticks: []Tick{}})
+	p.Add(histogramBars(b))
+	p.Draw(draw.Crop(draw.NewCanvas(c, c.width, c.height), 2, -10, 2, -4))
+	h.Class = "histogram"
+	return h.wrap(c, "")
+}
+
+type histogramBars Histogram
+
+// Plot implements plot.Plotter.
+func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	most := slices.Max(append([]int{1}, b.Counts...))
+	for i, n := range b.Counts {
+		if n == 0 {
+			continue
+		}
+		high := max(c.Min.Y+2, y(float64(n)/float64(most)))
+		from, to := x(float64(i)*b.Width), x(float64(i+1)*b.Width)
+		c.SetColor(titled{Class: "times", title: b.Title(i)})
+		c.Fill(vg.Rectangle{Min: vg.Point{X: from + .5, Y: c.Min.Y}, Max: vg.Point{X: max(to-.5, from+1), Y: high}}.Path())
+	}
+	if at := x(min(b.Bound, p.X.Max)); b.Bound > 0 {
+		c.StrokeLine2(stroke("bound"), at, c.Min.Y, at, c.Max.Y)
+	}
+}

@@ -1,0 +1,312 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Lanes shows what several clients did: a lane for each, time from left to right. Times are from the start of the run.
+type Lanes struct {
+	From, To   time.Duration
+	Zero       time.Duration // what the axis counts from
+	Label      string        // of the axis
+	Names      []string      // of the lanes, from above
+	Faults     []LaneSpan
+	Holds      []LaneSpan
+	Leases     []LaneSpan // beneath holds
+	Calls      []LaneSpan // with their numbers
+	Instants   []LaneSpan // their From counts; Label is written beside the number
+	Violations []Violation
+	Crowded    bool // a number without room is left out, rather than moved to the right
+}
+
+// LaneSpan is a time in a lane. It may reach beyond the drawing.
+type LaneSpan struct {
+	Lane     int // AllLanes: across all of them
+	From, To time.Duration
+	Number   int // of the operation, from 1; 0: none
+	Label    string
+	Title    string // a tooltip
+	Faint    bool
+}
+
+// AllLanes is the Lane of a fault that is not aimed at one client.
+const AllLanes = -1
+
+// Violation is a hatched time.
+type Violation struct {
+	From, To time.Duration
+	Label    string     // above the lanes
+	Short    string     // in its place if there is no room for it; may be empty
+	Parts    []LaneSpan // what is hatched; empty: all lanes from From to To
+}
+
+// The measures of a lane in pixels, from its upper edge.
+const (
+	laneHeight = 70
+	holdTop    = 16 // below the name of a fault
+	holdHeight = 20
+	callAt     = holdTop + holdHeight/2
+	leaseAt    = holdTop + holdHeight + 4
+	instantAt  = 52
+	numberAt   = holdTop - 4 // above a call
+	markRadius = 8.5
+	thinHatch  = 8 // a hatched time that is narrower has no edges
+	labelsHigh = 26
+)
+
+// SVG draws the lanes.
+func (l Lanes) SVG(h Head) template.HTML {
+	l.To = max(l.To, l.From+1)
+	c := &canvas{width: wide, height: l.height()}
+	p := l.plot()
+	p.Add(&laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
+	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
+	h.Class = "lanes"
+	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
+		template.HTMLEscapeString(h.ID)))
+}
+
+func (l Lanes) height() vg.Length { return vg.Length(len(l.Names)*laneHeight) + labelsHigh + 44 }
+
+func (l Lanes) plot() *plot.Plot {
+	ms := func(t time.Duration) float64 { return float64(t-l.Zero) / 1e6 }
+	y := Axis{Low: -float64(max(len(l.Names), 1)), Ticks: []Tick{}}
+	for i, name := range l.Names {
+		y.Ticks = append(y.Ticks, Tick{-float64(i) - callAt/float64(laneHeight), short(name, 100, width)})
+	}
+	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
+	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
+	p.Y.Tick.Label.Font.Size = 15.5 // as wide as the bold 13 of the style sheet
+	p.Add(grid(true, false))
+	return p
+}
+
+// laneMarks draws what is in the lanes.
+type laneMarks struct {
+	Lanes
+	hatch string
+	taken map[vg.Length]vg.Length // by height: up to where something was written
+	c     draw.Canvas
+}
+
+// GlyphBoxes implements plot.GlyphBoxer, to make room for the labels of violations.
+func (*laneMarks) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: labelsHigh}}}}
+}
+
+// Plot implements plot.Plotter.
+func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
+	d.c = c
+	for i := range len(d.Names) + 1 {
+		c.StrokeLine2(stroke("lane"), 0, d.y(i, 0), c.Max.X, d.y(i, 0))
+	}
+	for _, s := range d.shown(d.Faults) {
+		d.fault(s)
+	}
+	for _, s := range d.shown(d.Holds) {
+		d.box("hold", s, s.Lane, holdTop, holdHeight, "")
+	}
+	for _, v := range d.Violations {
+		d.violation(v)
+	}
+	for _, s := range d.shown(d.Leases) {
+		d.stroke(titled{"lease", s.Title, ""}, vg.Point{X: d.x(s.From), Y: d.y(s.Lane, leaseAt)}, vg.Point{X: d.x(s.To), Y: d.y(s.Lane, leaseAt)})
+	}
+	for _, s := range d.shown(d.Calls) {
+		d.call(s)
+	}
+	for _, s := range d.shown(d.Holds) {
+		if from := d.x(s.From); width(s.Label)+12 < d.x(s.To)-from {
+			d.text("held", text.XLeft, from+8, d.y(s.Lane, callAt), s.Label)
+		}
+	}
+	d.instants()
+}
+
+// shown returns the spans that lie within the time of the drawing, in its lanes.
+func (d *laneMarks) shown(all []LaneSpan) []LaneSpan {
+	return slices.DeleteFunc(slices.Clone(all), func(s LaneSpan) bool {
+		return s.From > d.To || max(s.From, s.To) < d.From || s.Lane >= len(d.Names)
+	})
+}
+
+func (d *laneMarks) x(t time.Duration) vg.Length {
+	t = min(max(t, d.From), d.To)
+	return d.c.Min.X + (d.c.Max.X-d.c.Min.X)*vg.Length(t-d.From)/vg.Length(d.To-d.From)
+}
+
+// y returns a height some pixels below the upper edge of a lane.
+func (d *laneMarks) y(lane int, below vg.Length) vg.Length {
+	return d.c.Max.Y - vg.Length(max(lane, 0)*laneHeight) - below
+}
+
+// room takes a place on a line for a text. If something is there, a crowded drawing has no room and others move it right.
+func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
+	if free, taken := d.taken[line]; taken && from < free {
+		if from = free; d.Crowded {
+			return 0, false
+		}
+	}
+	if from < 0 || from+wide > d.c.Max.X+8 {
+		return from, false
+	}
+	d.taken[line] = from + wide
+	return from, true
+}
+
+func (d *laneMarks) text(class Class, anchor text.XAlignment, x, y vg.Length, s string) {
+	d.c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
+}
+
+func (d *laneMarks) stroke(k titled, points ...vg.Point) {
+	d.c.StrokeLines(draw.LineStyle{Color: k, Width: 1}, points)
+}
+
+// box fills a span's time and returns its sides.
+func (d *laneMarks) box(class Class, s LaneSpan, lane int, below, high vg.Length, fill string) (from, to vg.Length) {
+	from = d.x(s.From)
+	to = max(from+2, d.x(s.To))
+	top := d.y(lane, below)
+	d.c.SetColor(titled{class, s.Title, fill})
+	d.c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: top - high}, Max: vg.Point{X: to, Y: top}}.Path())
+	return from, to
+}
+
+// sides draws the edges of a box.
+func (d *laneMarks) sides(class Class, from, to, top, high vg.Length) {
+	for _, x := range []vg.Length{from, to} {
+		d.c.StrokeLine2(stroke(class), x, top, x, top-high)
+	}
+}
+
+// fault draws a band, with its name at its beginning if there is room: above the holds of a lane, or at the foot of all.
+func (d *laneMarks) fault(s LaneSpan) {
+	class, below, high, line := Class("fault"), vg.Length(1), vg.Length(laneHeight-2), vg.Length(8)
+	if s.Lane == AllLanes {
+		below, high = 0, vg.Length(len(d.Names)*laneHeight)
+		line = high - 7
+	}
+	if s.Faint {
+		class += " unseen"
+	}
+	from, to := d.box(class, s, s.Lane, below, high, "")
+	d.sides("fault-edge", from, to, d.y(s.Lane, below), high)
+	long := boldWidth(s.Label)
+	y := d.y(s.Lane, line)
+	if free, taken := d.taken[y]; taken && free > from+4 && free+long > to {
+		return
+	}
+	at := max(min(from+4, d.c.Max.X-long), d.taken[y])
+	d.text("fault-name", text.XLeft, at, y, s.Label)
+	d.taken[y] = at + long + 8
+}
+
+func (d *laneMarks) call(s LaneSpan) {
+	from, to, y := d.x(s.From), d.x(s.To), d.y(s.Lane, callAt)
+	for _, end := range []vg.Length{from, to} {
+		d.c.StrokeLine2(stroke("flight"), end, y-6, end, y+6)
+	}
+	d.stroke(titled{"flight", s.Title, ""}, vg.Point{X: from, Y: y}, vg.Point{X: to, Y: y})
+	if s.Number == 0 {
+		return
+	}
+	number := strconv.Itoa(s.Number)
+	if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
+		d.text("number", text.XLeft, at, d.y(s.Lane, numberAt), number)
+	}
+}
+
+// violation hatches its parts, and writes its label above the lanes.
+func (d *laneMarks) violation(v Violation) {
+	if v.To < d.From || v.From > d.To {
+		return
+	}
+	for _, label := range []string{v.Label, v.Short} {
+		half := boldWidth(label)/2 + 4
+		middle := min(max((d.x(v.From)+d.x(v.To))/2, d.c.Min.X+half), d.c.Max.X-half)
+		if at, ok := d.room(d.y(0, -12), middle-half, 2*half); ok && label != "" {
+			d.text("overlap", text.XCenter, at+half, d.y(0, -12), label)
+			break
+		}
+	}
+	if len(v.Parts) == 0 {
+		d.hatched(LaneSpan{Lane: AllLanes, From: v.From, To: v.To}, vg.Length(len(d.Names)*laneHeight))
+	}
+	for _, part := range d.shown(v.Parts) {
+		d.hatched(part, laneHeight)
+	}
+}
+
+func (d *laneMarks) hatched(s LaneSpan, high vg.Length) {
+	from, to := d.box("hatched", s, s.Lane, 0, high, d.hatch)
+	if to-from >= thinHatch {
+		d.sides("edge", from, to, d.y(s.Lane, 0), high)
+	}
+}
+
+// instants draws numbered circles side by side, and then the words for which there is room beside them.
+func (d *laneMarks) instants() {
+	type placed struct {
+		LaneSpan
+		at vg.Length
+	}
+	var all []placed
+	for _, s := range d.shown(d.Instants) {
+		x, y := d.x(s.From), d.y(s.Lane, instantAt)
+		at, ok := d.room(y, x-markRadius-1, 2*markRadius+2)
+		if at += markRadius + 1; !ok && d.Crowded {
+			at, s.Number = x, 0
+		}
+		all = append(all, placed{s, min(at, d.c.Max.X)})
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.at, b.at)) })
+	free := vg.Length(0) // up to where the words of the lane reach
+	for i, m := range all {
+		if i == 0 || all[i-1].Lane != m.Lane {
+			free = 0
+		}
+		d.circle(m.LaneSpan, m.at)
+		next := d.c.Max.X
+		if i+1 < len(all) && all[i+1].Lane == m.Lane {
+			next = all[i+1].at - markRadius
+		}
+		const beside = markRadius + 5
+		switch long := width(m.Label); {
+		case m.at+beside+long < next:
+			d.text("word", text.XLeft, m.at+beside, d.y(m.Lane, instantAt), m.Label)
+			free = m.at + beside + long
+		case m.at-beside-long > free && next == d.c.Max.X:
+			d.text("word", text.XRight, m.at-beside, d.y(m.Lane, instantAt), m.Label)
+			fallthrough
+		default:
+			free = m.at + markRadius
+		}
+	}
+}
+
+func (d *laneMarks) circle(s LaneSpan, x vg.Length) {
+	y := d.y(s.Lane, instantAt)
+	if s.Number == 0 {
+		d.stroke(titled{"flight", s.Title, ""}, vg.Point{X: x, Y: y - 4}, vg.Point{X: x, Y: y + 4})
+		return
+	}
+	var p vg.Path
+	p.Arc(vg.Point{X: x, Y: y}, markRadius, 0, 0)
+	d.c.SetColor(titled{"mark", s.Title, ""})
+	d.c.Fill(p)
+	class := Class("in-mark")
+	if s.Number >= 100 {
+		class += " long"
+	}
+	d.text(class, text.XCenter, x, y+1, strconv.Itoa(s.Number))
+}

@@ -1,0 +1,226 @@
+package charts
+
+import (
+	"html/template"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Lines is a chart of lines, each named at its end. The first line is drawn on top.
+type Lines struct {
+	Title  string // above the axes, if the chart is one of several
+	Marker *Style // before the title
+	X, Y   Axis
+	Lines  []Line
+	Rules  []Rule
+	Height float64 // in pixels; 0: as usual
+}
+
+// Line is one subject's.
+type Line struct {
+	Name   string // at its end; empty: none
+	Style  Style
+	Class  string // in place of the style's colour and dash
+	Points []Point
+	Marks  bool // marks each point and draws intervals as whiskers, rather than as a band
+	Area   bool // fills what is below
+	Alone  bool // the points are not connected
+}
+
+// Point is a place on a line. Low and High are an interval around Y; both are 0 if there is none.
+type Point struct {
+	X, Y, Low, High float64
+	Text            string // beside it
+}
+
+func (p Point) interval() bool { return p.Low != 0 || p.High != 0 }
+
+// Rule is a line across the chart at a value of one axis.
+type Rule struct {
+	At       float64
+	Upright  bool
+	Text     string
+	Emphasis bool // a thick one
+}
+
+// SVG draws the chart.
+func (l Lines) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{l}}.SVG(h) }
+
+func (l Lines) height() vg.Length {
+	if l.Height > 0 {
+		return vg.Length(l.Height)
+	}
+	return 330
+}
+
+func (l Lines) plot() *plot.Plot {
+	l.Lines = slices.Clone(l.Lines)
+	l.spread()
+	var xs, ys []float64
+	for _, line := range l.Lines {
+		for _, p := range line.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+			if p.interval() {
+				ys = append(ys, p.Low, p.High)
+			}
+		}
+	}
+	for _, r := range l.Rules {
+		if !r.Upright {
+			ys = append(ys, r.At)
+		}
+	}
+	if l.X.Low == 0 && l.X.High == 0 && len(xs) > 0 {
+		l.X.Low, l.X.High = slices.Min(xs), slices.Max(xs)
+	}
+	l.Y = l.Y.fit(ys)
+	p := newPlot(l.X, l.Y)
+	p.Add(grid(true, true))
+	ends := ends{}
+	for _, r := range l.Rules {
+		p.Add(r)
+	}
+	for _, line := range slices.Backward(l.Lines) {
+		line.add(p, l.Y)
+		if line.Name != "" && len(line.Points) > 0 {
+			last := line.Points[len(line.Points)-1]
+			ends = append(ends, end{line.Name, line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
+		}
+	}
+	p.Add(ends)
+	p.Add(caption{l.Title, l.Y.Label, l.Marker})
+	return p
+}
+
+// spread moves the marks of several lines apart, so that their whiskers stand side by side.
+func (l *Lines) spread() {
+	n := 0
+	for _, line := range l.Lines {
+		if line.Marks && !line.Alone {
+			n++
+		}
+	}
+	if n < 2 || len(l.Lines[0].Points) == 0 {
+		return
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, line := range l.Lines {
+		for _, p := range line.Points {
+			low, high = min(low, p.X), max(high, p.X)
+		}
+	}
+	const most = .045 // of the width, for all of them
+	if l.X.Ticks != nil || low < high {
+		for i := range l.Lines {
+			by := most * (float64(i)/float64(n-1) - .5) * min(1, float64(n)/6)
+			l.Lines[i].Points = slices.Clone(l.Lines[i].Points)
+			for j := range l.Lines[i].Points {
+				if x := &l.Lines[i].Points[j].X; l.X.Log {
+					*x *= math.Pow(high/low, by)
+				} else {
+					*x += by * (high - low)
+				}
+			}
+		}
+	}
+	if l.X.Log {
+		room := max(math.Pow(high/low, most), 1.1)
+		l.X.Low, l.X.High = low/room, high*room
+	} else {
+		room := max(most*(high-low), .5)
+		l.X.Low, l.X.High = low-room, high+room
+	}
+}
+
+// add draws one line: its band, the line, its whiskers and its markers.
+func (l Line) add(p *plot.Plot, y Axis) {
+	var line plotter.XYs
+	var low, high plotter.XYs
+	whiskers := struct {
+		plotter.XYs
+		plotter.YErrors
+	}{}
+	for _, q := range l.Points {
+		at := plotter.XY{X: q.X, Y: y.clamp(q.Y)}
+		line = append(line, at)
+		if !q.interval() {
+			continue
+		}
+		bottom, top := y.clamp(q.Low), y.clamp(q.High)
+		low, high = append(low, plotter.XY{X: q.X, Y: bottom}), append(high, plotter.XY{X: q.X, Y: top})
+		whiskers.XYs = append(whiskers.XYs, at)
+		whiskers.YErrors = append(whiskers.YErrors, struct{ Low, High float64 }{at.Y - bottom, top - at.Y})
+	}
+	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // several grey bands would hide everything
+		slices.Reverse(high)
+		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
+	}
+	drawn := &plotter.Line{XYs: line, LineStyle: l.stroke()}
+	if l.Area {
+		drawn.FillColor = l.ink("band")
+	}
+	if !l.Alone {
+		p.Add(drawn)
+	}
+	if l.Marks && len(whiskers.XYs) > 0 {
+		p.Add(&plotter.YErrorBars{XYs: whiskers.XYs, YErrors: whiskers.YErrors, LineStyle: stroke(l.ink("whisker")), CapWidth: 8})
+	}
+	if l.Marks && l.Class == "" {
+		p.Add(&plotter.Scatter{XYs: line, GlyphStyle: l.Style.glyph()})
+	}
+	p.Add(notes{l.Points, y})
+}
+
+func (l Line) stroke() draw.LineStyle {
+	if l.Class != "" {
+		return stroke(Class(l.Class))
+	}
+	return l.Style.stroke("line")
+}
+
+func (l Line) ink(class string) Class { return Class(class + " " + l.Style.Class()) }
+
+// notes are the texts beside points.
+type notes struct {
+	points []Point
+	y      Axis
+}
+
+// Plot implements plot.Plotter.
+func (n notes) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, q := range n.points {
+		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: x(q.X) + 9, Y: y(n.y.clamp(q.Y)) + 10}, q.Text)
+	}
+}
+
+// Plot implements plot.Plotter.
+func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	class := Class("ruled")
+	if r.Emphasis {
+		class = "emphasis"
+	}
+	if !r.Upright {
+		at := y(r.At)
+		c.StrokeLine2(stroke(class), c.Min.X, at, c.Max.X, at)
+		if at += 9; at > c.Max.Y-6 {
+			at -= 18 // there is no room above
+		}
+		c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X + 6, Y: at}, r.Text)
+		return
+	}
+	at := x(r.At)
+	c.StrokeLine2(stroke(class), at, c.Min.Y, at, c.Max.Y)
+	side, by := text.XLeft, vg.Length(8)
+	if at > c.Center().X {
+		side, by = text.XRight, -8
+	}
+	c.FillText(words("soft", side, text.YCenter), vg.Point{X: at + by, Y: c.Max.Y - 8}, r.Text)
+}

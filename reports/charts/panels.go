@@ -1,0 +1,186 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"html/template"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"lockbench/reports/format"
+)
+
+// Head is what a drawing has beside its data.
+type Head struct {
+	ID          string // unique on its page
+	Class       string
+	Title, Desc string // for readers who cannot see it
+}
+
+// wrap makes the SVG element of a drawing.
+func (h Head) wrap(c *canvas, defs string) template.HTML {
+	class := strings.TrimSpace("plot " + h.Class)
+	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
+	id := clean(h.ID)
+	return template.HTML(fmt.Sprintf(
+		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
+		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
+}
+
+// Panel is a drawing with axes: Lines, Rows or Heat.
+type Panel interface {
+	plot() *plot.Plot
+	height() vg.Length
+}
+
+// Grid is several panels side by side, in rows of equal columns, with their axes aligned.
+type Grid struct {
+	Columns int
+	Panels  []Panel
+}
+
+// wide is the width of every drawing in pixels.
+const wide = 860
+
+// SVG draws the panels.
+func (g Grid) SVG(h Head) template.HTML {
+	var plots [][]*plot.Plot
+	var high vg.Length
+	for row := range slices.Chunk(g.Panels, g.Columns) {
+		line := make([]*plot.Plot, g.Columns)
+		for i, p := range row {
+			line[i] = p.plot()
+		}
+		plots, high = append(plots, line), high+row[0].height()
+	}
+	c := &canvas{width: wide, height: high}
+	all := draw.Crop(draw.NewCanvas(c, wide, high), 2, -8, 2, -4)
+	tiles := draw.Tiles{Rows: len(plots), Cols: g.Columns, PadX: 18, PadY: 14}
+	for j, row := range plot.Align(plots, tiles, all) {
+		for i, at := range row {
+			if p := plots[j][i]; p != nil {
+				p.Draw(at)
+			}
+		}
+	}
+	return h.wrap(c, "")
+}
+
+// newPlot returns gonum's plot of our axes.
+func newPlot(x, y Axis) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	x.set(&p.X, text.XCenter, text.YTop)
+	y.set(&p.Y, text.XRight, text.YCenter)
+	p.X.Label.Text, p.X.Label.Padding = x.Label, 4
+	p.Y.LineStyle.Width, p.Y.Tick.Length, p.Y.Padding = 0, 0, 4
+	return p
+}
+
+func grid(upright, level bool) *plotter.Grid {
+	g := &plotter.Grid{}
+	if upright {
+		g.Vertical = stroke("grid")
+	}
+	if level {
+		g.Horizontal = stroke("grid")
+	}
+	return g
+}
+
+// caption is a text above the axes: a marker and a name, or what the upright axis shows.
+type caption struct {
+	name, axis string
+	style      *Style
+}
+
+// GlyphBoxes implements plot.GlyphBoxer, to make room.
+func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	if k.name == "" && k.axis == "" {
+		return nil
+	}
+	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 24}}}}
+}
+
+// Plot implements plot.Plotter.
+func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
+	at := vg.Point{X: c.Min.X, Y: c.Max.Y + 15}
+	if k.style != nil {
+		k.style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
+		at.X += 16
+	}
+	c.FillText(words("name", text.XLeft, text.YCenter), at, short(k.name, c.Max.X-at.X, boldWidth))
+	c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X, Y: at.Y}, k.axis)
+}
+
+// ends writes the names of lines beside their ends, each with a sample of its line, apart from each other.
+type ends []end
+
+type end struct {
+	text string
+	line Line
+	at   plotter.XY
+}
+
+const (
+	endGap    = 16  // between the middles of two names
+	endSample = 22  // of the line
+	endMost   = 190 // pixels of a name
+	endRoom   = 20 + endSample
+)
+
+// GlyphBoxes implements plot.GlyphBoxer, to make room.
+func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	widest := vg.Length(0)
+	for _, e := range all {
+		widest = max(widest, endRoom+min(endMost, width(e.text)))
+	}
+	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: widest}}}}
+}
+
+// Plot implements plot.Plotter.
+func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(y(a.at.Y), y(b.at.Y)) })
+	at := make([]vg.Length, len(all))
+	for i, e := range all {
+		at[i] = y(e.at.Y)
+	}
+	at = spread(at, c.Min.Y+4, c.Max.Y-2)
+	right := c.Max.X
+	for i, e := range all {
+		from := vg.Point{X: x(e.at.X), Y: y(e.at.Y)}
+		c.StrokeLines(stroke(e.line.ink("lead")), []vg.Point{from, {X: right, Y: from.Y}, {X: right + 12, Y: at[i]}})
+		c.StrokeLine2(e.line.stroke(), right+14, at[i], right+14+endSample, at[i])
+		if e.line.Class == "" {
+			e.line.Style.mark(c, from)
+			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
+		}
+		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: right + endRoom, Y: at[i]}, short(e.text, endMost, width))
+	}
+}
+
+// spread moves ascending positions apart by at least endGap, within the bounds if there is room.
+func spread(at []vg.Length, low, high vg.Length) []vg.Length {
+	for i := range at {
+		at[i] = max(at[i], low)
+		if i > 0 {
+			at[i] = max(at[i], at[i-1]+endGap)
+		}
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		at[i] = min(at[i], high)
+		if i < len(at)-1 {
+			at[i] = min(at[i], at[i+1]-endGap)
+		}
+	}
+	return at
+}

@@ -1,0 +1,65 @@
+package charts
+
+import (
+	"slices"
+
+	"lockbench/reports/format"
+)
+
+// Percentiles returns the chart of latency distributions. The X of a point is a rank below 1, drawn at 1/(1-rank); Y is in
+// nanoseconds. Both axes are logarithmic.
+func Percentiles(all []Line) Lines {
+	far := 10.0
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Points = slices.Clone(all[i].Points)
+		for j, p := range all[i].Points {
+			q := Point{X: 1 / (1 - p.X), Y: max(p.Y, 1) / 1e6}
+			if p.interval() {
+				q.Low, q.High = max(p.Low, 1)/1e6, max(p.High, 1)/1e6
+			}
+			all[i].Points[j] = q
+			far = max(far, q.X)
+		}
+	}
+	x := Axis{Low: 2, High: far, Log: true, Ticks: []Tick{{2, "50 %"}}}
+	for v := 10.0; v <= far*1.0001; v *= 10 {
+		x.Ticks = append(x.Ticks, Tick{v, format.RankName(1 - 1/v)})
+	}
+	return Lines{X: x, Y: Axis{Log: true, Unit: " ms"}, Lines: all}
+}
+
+// At returns the Y of the point at x.
+func (l Line) At(x float64) (y float64, ok bool) {
+	i := slices.IndexFunc(l.Points, func(p Point) bool { return p.X == x })
+	if i < 0 {
+		return 0, false
+	}
+	return l.Points[i].Y, true
+}
+
+// Ranks returns those of the tables of latency.
+func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999} }
+
+// RankTable returns the table of Percentiles: milliseconds at the ranks that any of the lines reaches.
+func RankTable(lines []Line) (head []string, rows [][]string) {
+	ranks := slices.DeleteFunc(Ranks(), func(rank float64) bool {
+		return !slices.ContainsFunc(lines, func(l Line) bool { _, ok := l.At(rank); return ok })
+	})
+	head = []string{"lock"}
+	for _, rank := range ranks {
+		head = append(head, format.RankName(rank)+", ms")
+	}
+	for _, line := range lines {
+		row := []string{line.Name}
+		for _, rank := range ranks {
+			text := format.None
+			if ns, ok := line.At(rank); ok {
+				text = format.Milliseconds(int64(ns))
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}

@@ -1,0 +1,173 @@
+package charts
+
+import (
+	"html/template"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Rows is a chart with a named row for each subject: dots with intervals, bars, or several marks.
+type Rows struct {
+	Title  string // above the axes, if the chart is one of several
+	X      Axis
+	Rows   []Row
+	Rules  []Rule
+	NoAxis bool // no ticks and no grid: each value is written beside its mark
+	Names  bool // left of the rows
+	Texts  bool // the texts stand right of all rows, rather than beside their marks
+}
+
+// Row is one subject's.
+type Row struct {
+	Name      string
+	Style     Style
+	Marks     []Mark
+	Bar       bool     // from 0 to the first mark
+	Low, High *float64 // an interval, if both are known
+	Text      string
+}
+
+// Mark is a value of a row.
+type Mark struct {
+	At    float64
+	Style Style
+	Class string // in place of the style's colour
+}
+
+// rowHeight is in pixels.
+const rowHeight = 28
+
+// SVG draws the chart.
+func (r Rows) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{r}}.SVG(h) }
+
+func (r Rows) height() vg.Length {
+	high := vg.Length(rowHeight*len(r.Rows)) + 12
+	if r.Title != "" {
+		high += 24
+	}
+	if !r.NoAxis {
+		high += 26
+	}
+	if r.X.Label != "" {
+		high += 18
+	}
+	for _, rule := range r.Rules {
+		if rule.Text != "" {
+			return high + 24
+		}
+	}
+	return high
+}
+
+func (r Rows) plot() *plot.Plot {
+	var values []float64
+	for _, row := range r.Rows {
+		for _, m := range row.Marks {
+			values = append(values, m.At)
+		}
+		if row.Low != nil && row.High != nil {
+			values = append(values, *row.Low, *row.High)
+		}
+	}
+	for _, rule := range r.Rules {
+		values = append(values, rule.At)
+	}
+	r.X = r.X.fit(values)
+	y := Axis{Low: -.5, High: float64(len(r.Rows)) - .5, Ticks: []Tick{}}
+	if r.NoAxis {
+		r.X.Ticks = []Tick{}
+	}
+	p := newPlot(r.X, y)
+	p.X.Tick.Length = 0
+	if r.NoAxis {
+		p.X.LineStyle.Width = 0
+	}
+	p.Add(grid(!r.NoAxis, false))
+	top := ""
+	for _, rule := range r.Rules {
+		top += rule.Text
+	}
+	p.Add(rowMarks(r))
+	p.Add(caption{name: r.Title})
+	if top != "" {
+		p.Add(caption{axis: " "})
+	}
+	return p
+}
+
+// rowMarks draws the rows, the first one on top.
+type rowMarks Rows
+
+// GlyphBoxes implements plot.GlyphBoxer, to make room for names and texts.
+func (r rowMarks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	left, right := vg.Length(0), vg.Length(0)
+	for _, row := range r.Rows {
+		if r.Names {
+			left = max(left, 14+min(nameMost, boldWidth(row.Name)))
+		}
+		if row.Text != "" {
+			right = max(right, 14+min(textMost, width(row.Text)))
+		}
+	}
+	boxes := []plot.GlyphBox{{X: 0, Y: .5, Rectangle: vg.Rectangle{Min: vg.Point{X: -left - 4}}}}
+	return append(boxes, plot.GlyphBox{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: right}}})
+}
+
+// The most pixels of a row's name and of its text.
+const (
+	nameMost = 180
+	textMost = 240
+)
+
+// Plot implements plot.Plotter.
+func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, rule := range r.Rules {
+		at := x(rule.At)
+		c.StrokeLine2(stroke("ruled"), at, c.Min.Y, at, c.Max.Y+6)
+		c.FillText(words("soft", text.XCenter, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, short(rule.Text, 300, width))
+	}
+	if r.NoAxis {
+		c.StrokeLine2(stroke("rule"), c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
+	}
+	for i, row := range r.Rows {
+		at := y(float64(len(r.Rows) - 1 - i))
+		if r.Names {
+			c.FillText(words("name", text.XRight, text.YCenter), vg.Point{X: c.Min.X - 12, Y: at}, short(row.Name, nameMost, boldWidth))
+		}
+		r.row(c, x, at, row)
+	}
+}
+
+func (r rowMarks) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, row Row) {
+	end := c.Min.X
+	value := func(v float64) vg.Length { return x(r.X.clamp(v)) }
+	if row.Bar && len(row.Marks) > 0 {
+		end = value(row.Marks[0].At)
+		c.SetColor(Class("bar " + row.Style.Class()))
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: at - 8}, Max: vg.Point{X: end, Y: at + 8}}.Path())
+	}
+	if row.Low != nil && row.High != nil {
+		low, high := value(*row.Low), value(*row.High)
+		style := stroke(Class("whisker " + row.Style.Class()))
+		c.StrokeLine2(style, low, at, high, at)
+		c.StrokeLine2(style, low, at-4, low, at+4)
+		c.StrokeLine2(style, high, at-4, high, at+4)
+		end = max(end, high)
+	}
+	for _, m := range row.Marks {
+		g := m.Style.glyph()
+		if m.Class != "" {
+			g.Color = Class(m.Class)
+		}
+		g.Shape.DrawGlyph(&c, g, vg.Point{X: value(m.At), Y: at})
+		end = max(end, value(m.At))
+	}
+	if r.Texts {
+		end = c.Max.X
+	}
+	c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: end + 10, Y: at}, short(row.Text, textMost, width))
+}

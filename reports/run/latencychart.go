@@ -1,0 +1,107 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lockbench/reports/charts"
+	"lockbench/reports/figures"
+	"lockbench/reports/format"
+)
+
+// grantKind is one of the two kinds of grants, which are never mixed.
+type grantKind struct {
+	name string
+	of   func(*Measurement) figures.Distribution
+}
+
+func grantKinds() []grantKind {
+	return []grantKind{
+		{"contended", func(m *Measurement) figures.Distribution { return m.Contended }},
+		{"uncontended", func(m *Measurement) figures.Distribution { return m.Uncontended }},
+	}
+}
+
+// frequentKind returns the kind of which the measurements have more.
+func frequentKind(all []Measurement) grantKind {
+	kinds := grantKinds()
+	var n [2]int64
+	for i, kind := range kinds {
+		for _, m := range all {
+			n[i] += kind.of(&m).N
+		}
+	}
+	if n[1] > n[0] {
+		return kinds[1]
+	}
+	return kinds[0]
+}
+
+// latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. What is not a
+// lock is left out, so that its speed neither shines nor squeezes the others together.
+func latencyChart(id, workload string, all []Measurement, label func(lock, deployment string) string) charts.Chart {
+	kind := frequentKind(all)
+	var lines []charts.Line
+	var left []string
+	for _, m := range all {
+		name := label(m.Lock, m.Deployment)
+		switch d := kind.of(&m); {
+		case m.Standing == notALock:
+			left = append(left, name+" (not a lock)")
+		case len(d.Curve) < 2:
+			left = append(left, fmt.Sprintf("%s (%s: too few)", name, format.Plural(int(d.N), "grant")))
+		default:
+			line := charts.Line{Name: name, Style: charts.StyleAt(len(lines))}
+			for _, p := range d.Curve {
+				line.Points = append(line.Points, charts.Point{X: p.Rank, Y: float64(p.NS)})
+			}
+			lines = append(lines, line)
+		}
+	}
+	c := charts.Chart{Name: kind.name + " grants"}
+	if len(left) > 0 {
+		c.Note = fmt.Sprintf("Not drawn: %s.", format.Joined(left))
+	}
+	if len(lines) == 0 {
+		return c
+	}
+	c.ID, c.Takeaway = id+"-latency", takeaway(kind, all, label)
+	c.SVG = charts.Percentiles(lines).SVG(charts.Head{ID: id, Desc: c.Takeaway,
+		Title: fmt.Sprintf("Acquire latency by percentile, %s, %s", workload, c.Name)})
+	c.Note = fmt.Sprintf("Upwards: time from the intended start of an acquire to its grant. To the right: the part of the %s that came within that time; each line ends where ten samples remain. %s", c.Name, c.Note)
+	c.Head, c.Rows = charts.RankTable(lines)
+	return c
+}
+
+// enoughTrials is how many each of two locks needs before a rank test can tell them apart.
+const enoughTrials = 4
+
+// takeaway compares the locks at the highest percentile that all of them have.
+func takeaway(kind grantKind, all []Measurement, label func(lock, deployment string) string) string {
+	compared := slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool {
+		return m.Standing != "" || kind.of(&m).N < figures.SamplesFor(0.5)
+	})
+	for _, rank := range slices.Backward(figures.Ranks()) {
+		at := func(m Measurement) int64 {
+			ns, _ := kind.of(&m).At(rank)
+			return ns
+		}
+		if len(compared) == 0 || slices.ContainsFunc(compared, func(m Measurement) bool { return at(m) == 0 }) {
+			continue
+		}
+		slices.SortStableFunc(compared, func(a, b Measurement) int { return cmp.Compare(at(a), at(b)) })
+		first, last := compared[0], compared[len(compared)-1]
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s, ", format.RankName(rank), kind.name, format.Duration(at(first)), label(first.Lock, first.Deployment))
+		if len(compared) == 1 {
+			return text + "the only lock here."
+		}
+		text += fmt.Sprintf("the quickest here, and within %s with %s, the slowest: %s times as long.",
+			format.Duration(at(last)), label(last.Lock, last.Deployment), format.Significant(float64(at(last))/float64(max(at(first), 1))))
+		if slices.ContainsFunc(all, func(m Measurement) bool { return m.Standing == "" && len(m.Trials) < enoughTrials }) {
+			text += fmt.Sprintf(" With fewer than %d trials each, the order may be chance.", enoughTrials)
+		}
+		return text
+	}
+	return "No lock that excludes has enough samples for a comparison."
+}

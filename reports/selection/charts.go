@@ -1,0 +1,203 @@
+package selection
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockbench/reports/charts"
+	"lockbench/reports/format"
+)
+
+// style gives options a colour in the order of their scores.
+func (v *view) style(option string) charts.Style {
+	for i, s := range v.Decision.Scores {
+		if s.Option == option {
+			return charts.StyleAt(i)
+		}
+	}
+	return charts.Style{Color: charts.Grey}
+}
+
+// scoresChart shows how close each option comes to the best of everything, and how sure that is.
+func (v *view) scoresChart() *charts.Chart {
+	scores := v.Decision.Scores
+	if len(scores) == 0 {
+		return nil
+	}
+	c := &charts.Chart{ID: "scores-chart", Name: "Weighted score", Takeaway: fmt.Sprintf("%s has the highest score: %s.", scores[0].Option, score(scores[0].Score)),
+		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Options that share a rank cannot be told apart.",
+		Head: []string{"option", "rank", "score, 95 % interval"}}
+	for _, k := range v.Report.Criteria {
+		c.Head = append(c.Head, k.Title)
+	}
+	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
+	for _, s := range scores {
+		row := []string{s.Option, fmt.Sprint(s.Rank), scored(s)}
+		for _, k := range v.Report.Criteria {
+			part, text := s.Parts[k.Name], format.None
+			if s.Parts != nil {
+				text = score(part)
+			}
+			row = append(row, text)
+		}
+		c.Rows = append(c.Rows, row)
+		style := v.style(s.Option)
+		rows.Rows = append(rows.Rows, charts.Row{Name: s.Option, Style: style, Marks: []charts.Mark{{At: s.Score, Style: style}}, Low: s.Low, High: s.High,
+			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
+	}
+	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weighted score of each option of the Pareto set", Desc: c.Takeaway})
+	return c
+}
+
+// winsChart shows in how many weightings each option leads.
+func (v *view) winsChart() *charts.Chart {
+	d := v.Decision
+	if len(d.Wins) == 0 || d.Weighings == 0 {
+		return nil
+	}
+	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"option", "weightings in which it leads", "of all"},
+		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weighings, "weighting")),
+		Note:     "Each weighting shares ten tenths among the criteria. All count alike, also those that nobody would choose."}
+	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
+	for _, w := range d.Wins {
+		c.Rows = append(c.Rows, []string{w.Option, format.Count(w.Times), format.Percent(w.Share)})
+		style := v.style(w.Option)
+		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
+			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
+	}
+	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The share of the weightings in which each option leads", Desc: c.Takeaway})
+	return c
+}
+
+// turnsChart shows the weights at which another option leads.
+func (v *view) turnsChart() *charts.Chart {
+	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
+		return nil
+	}
+	c := &charts.Chart{ID: "turns-chart", Name: "One weight or figure at a time", Worded: true, Head: []string{"what", "now", "another leads at", "which"}, Rows: v.turns(),
+		Takeaway: fmt.Sprintf("%s lead to another choice.", format.Plural(len(v.Decision.Turns), "weight or figure", "weights or figures")),
+		Note:     "A diamond is the weight of a criterion, another mark a weight at which another option leads if the others keep their proportions."}
+	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
+	for _, k := range v.Report.Criteria {
+		row := charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey}, Marks: []charts.Mark{{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}}}
+		var texts []string
+		for _, t := range v.Decision.Turns {
+			if t.Of == k.Name && t.Weight != nil {
+				row.Marks = append(row.Marks, charts.Mark{At: *t.Weight, Style: v.style(t.To)})
+				texts = append(texts, score(*t.Weight)+": "+t.To)
+			}
+		}
+		row.Text = strings.Join(texts, ", ")
+		rows.Rows = append(rows.Rows, row)
+	}
+	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weight of each criterion, and the weights at which another option leads", Desc: c.Takeaway})
+	return c
+}
+
+// leastShown is the smallest probability that the chart has room for, of the greatest.
+const leastShown = 1e-9
+
+// leaseChart shows what each length of the lease would mean.
+func (v *view) leaseChart() *charts.Chart {
+	l := v.Lease
+	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
+		return nil
+	}
+	c := &charts.Chart{ID: "lease-chart", Name: l.Option, Takeaway: v.leaseTakeaway(),
+		Note: "Above: how likely it is that another client is granted the lock before its holder is done. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
+		Head: []string{"lease", "double hold, each acquisition", "double hold, given a pause", "recovery, mean", "recovery, at most"}}
+	for _, p := range l.Curve {
+		name := format.Setting(p.TTLNS)
+		if p.TTLNS == l.AdvisedNS {
+			name += " (advised)"
+		}
+		c.Rows = append(c.Rows, []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)})
+	}
+	c.SVG = charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}}.SVG(
+		charts.Head{ID: c.ID + "-svg", Title: "The probability of a double hold, and the time to recover, by the length of the lease", Desc: c.Takeaway})
+	return c
+}
+
+func (v *view) leaseTakeaway() string {
+	p := v.Lease.Curve[len(v.Lease.Curve)-1]
+	for _, at := range v.Lease.Curve {
+		if at.TTLNS == v.Lease.AdvisedNS {
+			p = at
+		}
+	}
+	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
+}
+
+// leaseLine is a line over the lengths of the lease.
+func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
+	l := charts.Line{Name: name, Style: charts.Style{Color: style, Dash: style, Marker: style}}
+	for _, p := range v.Lease.Curve {
+		if y := of(p); y > 0 {
+			l.Points = append(l.Points, charts.Point{X: float64(p.TTLNS) / 1e9, Y: y})
+		}
+	}
+	return l
+}
+
+// leaseAxis is the axis of the lengths, and advised the rule at the advised one.
+func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
+	l := v.Lease
+	axis = charts.Axis{Label: "length of the lease, s", Log: true, Low: float64(l.Curve[0].TTLNS) / 1e9, High: float64(l.Curve[len(l.Curve)-1].TTLNS) / 1e9}
+	for _, c := range l.Confirmed {
+		axis.Low, axis.High = min(axis.Low, c.InUse()/1e9), max(axis.High, c.InUse()/1e9)
+	}
+	if l.AdvisedNS > 0 {
+		advised = []charts.Rule{{At: float64(l.AdvisedNS) / 1e9, Upright: true, Emphasis: true, Text: "advised: " + format.Setting(l.AdvisedNS)}}
+	}
+	return axis, advised
+}
+
+func (v *view) doubleHolds() charts.Lines {
+	x, rules := v.leaseAxis()
+	most := 0.0
+	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
+	for _, p := range v.Lease.Curve {
+		most = max(most, p.Double, p.GivenPause)
+	}
+	for _, c := range v.Lease.Confirmed {
+		most = max(most, c.Share(), c.High)
+		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Doubles, c.Pauses)})
+	}
+	if most == 0 { // nothing ever happens twice
+		most = 1
+	}
+	y := charts.Axis{Label: "probability of a double hold", Log: true, Low: most * leastShown, High: 1}
+	for power := math.Ceil(math.Log10(y.Low)); power <= 0; power++ {
+		if at := math.Pow(10, power); int(power)%2 == 0 {
+			y.Ticks = append(y.Ticks, charts.Tick{At: at, Text: chance(at)})
+		}
+	}
+	return charts.Lines{X: x, Y: y, Rules: rules, Height: 280, Lines: []charts.Line{tried,
+		v.leaseLine("each acquisition", 0, func(p LeasePoint) float64 { return p.Double }),
+		v.leaseLine("given a pause in the hold", 1, func(p LeasePoint) float64 { return p.GivenPause })}}
+}
+
+func (v *view) recoveries() charts.Lines {
+	x, rules := v.leaseAxis()
+	if need := v.Needs.Recovery; need > 0 {
+		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "needed: within " + setting(need)})
+	}
+	seconds := func(ns int64) float64 { return time.Duration(ns).Seconds() }
+	return charts.Lines{X: x, Y: charts.Axis{Label: "from the death of a holder to the next grant", Log: true, Unit: " s"}, Rules: rules, Height: 220, Lines: []charts.Line{
+		v.leaseLine("at most", 2, func(p LeasePoint) float64 { return seconds(p.RecoveryMaxNS) }),
+		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return seconds(p.RecoveryMeanNS) })}}
+}
+
+// chance writes a probability: small ones as a power of ten.
+func chance(p float64) string {
+	if p == 0 || p >= .001 {
+		return format.Percent(p)
+	}
+	digits, power, _ := strings.Cut(strconv.FormatFloat(p, 'e', 1, 64), "e-")
+	power = "⁻" + strings.TrimLeft(power, "0")
+	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(power)
+	return digits + "·10" + raised
+}

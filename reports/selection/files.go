@@ -1,0 +1,83 @@
+package selection
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The files of a selection report.
+const (
+	DataName   = "advice.json"
+	PageName   = "advice.html"
+	RecordName = "advice.md"
+)
+
+// Forms returns the files of a report, by name.
+func Forms(r *Report) (map[string][]byte, error) {
+	page, err := Page(r)
+	if err != nil {
+		return nil, err
+	}
+	record, err := Markdown(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := Data(r)
+	return map[string][]byte{DataName: data, PageName: page, RecordName: record}, err
+}
+
+// Data returns a report as JSON, for programs.
+func Data(r *Report) ([]byte, error) {
+	r, err := Scrubbed(r)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	err = e.Encode(r)
+	return b.Bytes(), err
+}
+
+// ReadData reads a report from its JSON.
+func ReadData(text []byte) (*Report, error) {
+	var of struct {
+		Version int `json:"lockbench_advice"`
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		return nil, fmt.Errorf("read the report's data: %w", err)
+	}
+	if of.Version != Version {
+		return nil, fmt.Errorf("the report has version %d of its format, and this lockbench reads version %d: make it anew with lockbench advise --evidence", of.Version, Version)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	r := &Report{}
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("read the report's data: %w", err)
+	}
+	return r, nil
+}
+
+// embeddedBegins and embeddedEnds enclose the report in a page. Nothing else in a page can look like that: text has no < of
+// its own there, and in JSON it is written \u003c.
+const (
+	embeddedBegins = `<script type="application/json" id="advice">`
+	embeddedEnds   = `</script>`
+)
+
+// ReadPage reads the report out of a page: to render it again gives the same page.
+func ReadPage(html []byte) (*Report, error) {
+	if n := bytes.Count(html, []byte(embeddedBegins)); n != 1 {
+		return nil, fmt.Errorf("not a selection report: its page contains the data once, this one %d times", n)
+	}
+	_, rest, _ := bytes.Cut(html, []byte(embeddedBegins))
+	text, _, ended := bytes.Cut(rest, []byte(embeddedEnds))
+	if !ended {
+		return nil, errors.New("the page ends within its data: it was cut short")
+	}
+	return ReadData(text)
+}

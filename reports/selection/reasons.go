@@ -1,0 +1,218 @@
+package selection
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/reports/format"
+)
+
+// Reason is why a cell is what it is. Its sentence has a fixed wording, with figures from the cell and its evidence.
+type Reason string
+
+const (
+	Applies           Reason = "applies"
+	DoesNotApply      Reason = "does-not-apply"
+	NotStated         Reason = "not-stated"
+	TwoCorrupt        Reason = "two-corrupt"
+	AnyOperation      Reason = "any-operation"
+	NothingHeld       Reason = "nothing-held"
+	StorePresent      Reason = "store-present"
+	StoreMissing      Reason = "store-missing"
+	NoStore           Reason = "no-store"
+	DatabasePresent   Reason = "database-present"
+	DatabaseMissing   Reason = "database-missing"
+	AvailableAs       Reason = "available-as"
+	NoClient          Reason = "no-client"
+	NoLibrary         Reason = "no-library"
+	NotReentrant      Reason = "not-reentrant"
+	NoLeaseEnds       Reason = "no-lease"
+	HeldByConnection  Reason = "connection"
+	LeaseCovers       Reason = "lease-covers"
+	LeaseRenewed      Reason = "lease-renewed"
+	NoLeaseFits       Reason = "no-lease-fits"
+	Held              Reason = "held"
+	Violated          Reason = "violated"
+	ExpectedViolation Reason = "expected-violation"
+	Undecided         Reason = "undecided"
+	NotTried          Reason = "not-tried"
+	PauseNotTried     Reason = "pause-not-tried"
+	MedianOfTrials    Reason = "median"
+	RecoveryOfTrials  Reason = "recovery"
+	NotMeasured       Reason = "not-measured"
+	UnsafeFigure      Reason = "unsafe"
+	Withheld          Reason = "withheld"
+	WithinLimit       Reason = "within-limit"
+	BeyondLimit       Reason = "beyond-limit"
+	TooNoisy          Reason = "too-noisy"
+	NotBest           Reason = "not-best"
+	NothingMeasured   Reason = "nothing-measured"
+	LeaseNotConfirmed Reason = "lease-not-confirmed"
+)
+
+// sentences are the wordings of all reasons; facts has what follows a $.
+var sentences = map[Reason]string{
+	Applies:           "The team says that it applies.",
+	DoesNotApply:      "The team says that it does not apply.",
+	NotStated:         "The team did not say whether it applies.",
+	TwoCorrupt:        "It can be repeated, but two at the same time corrupt what is guarded.",
+	AnyOperation:      "A lock can guard any operation whose users all take it.",
+	NothingHeld:       "Nothing is held that could be lost or kept.",
+	StorePresent:      "It needs $store, which is there.",
+	StoreMissing:      "It needs $store, which is not there.",
+	NoStore:           "It needs nothing but what is guarded.",
+	DatabasePresent:   "It needs a database with transactions, which is there.",
+	DatabaseMissing:   "It needs a database with transactions, and none is among the stores.",
+	AvailableAs:       "Available as $detail.",
+	NoClient:          "No known client for $detail.",
+	NoLibrary:         "It needs no library.",
+	NotReentrant:      "It does not grant a lock again to its owner.",
+	NoLeaseEnds:       "It has no lease that could expire during the work.",
+	HeldByConnection:  "It is held as long as its connection; no lease expires during the work.",
+	LeaseCovers:       "A lease of $advised covers work of $work.",
+	LeaseRenewed:      "A lease of $advised is renewed by the holder's process while it works.",
+	NoLeaseFits:       "No lease outlasts work of $work and pauses of $pause, and expires within $recovery of a holder's death.",
+	Held:              "No violation observed in $operations of $trials. Workloads: $workloads. Faults: $faults. Lease: $leases.",
+	Violated:          "$property violated in $violated of $of. Workload: $workload. Fault: $fault. Lease: $lease. $witness",
+	ExpectedViolation: "Its own table expects $property to be violated. Fault: $fault. Reason: $because.",
+	Undecided:         "$property is undecided. Workload: $workload. Fault: $fault. Reason: $why.",
+	NotTried:          "Not tried. Fault: $detail.",
+	PauseNotTried:     "A pause of $pause in a hold with a lease of $advised was not tried.",
+	MedianOfTrials:    "$value $interval, median of $n: $clients, $keys, hold $hold. $notes",
+	RecoveryOfTrials:  "$value $interval, median of $n: a holder killed, measured with a lease of $ttl.",
+	NotMeasured:       "It was not measured.",
+	UnsafeFigure:      "Two clients held the lock at once in a trial, so its figures do not count: $unsafe",
+	Withheld:          "The bench failed a control of its own, so its figures do not count.",
+	WithinLimit:       "$value $interval; the limit is $limit.",
+	BeyondLimit:       "$value $interval; the limit is $limit.",
+	TooNoisy:          "$value $interval; the limit of $limit is within the interval.",
+	NotBest:           "$part of the best.",
+	NothingMeasured:   "Nothing was measured: it rests on what the team says of its operation, and on what stores document.",
+	LeaseNotConfirmed: "A trial of a lease did not agree with the curve of leases.",
+}
+
+// Sentence returns what a cell says.
+func (v *view) Sentence(c Cell) string {
+	text, known := sentences[c.Reason]
+	if !known {
+		return cmp.Or(string(c.Reason), "Nothing is known.")
+	}
+	facts := v.facts(c)
+	text = os.Expand(text, func(name string) string { return facts[name] })
+	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
+}
+
+// facts are the figures and names of the sentences.
+func (v *view) facts(c Cell) map[string]string {
+	o, n := v.options[c.Option], v.Needs
+	facts := v.observed(c)
+	maps.Copy(facts, map[string]string{
+		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail,
+		"advised": setting(time.Duration(v.LeasesNS[o.Lease])), "work": setting(n.Hold.Max), "pause": setting(n.Pauses.Longest), "recovery": setting(n.Recovery),
+	})
+	unit := ""
+	if i := slices.IndexFunc(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); i >= 0 {
+		f := v.Figures[i]
+		maps.Copy(facts, map[string]string{
+			"n": format.Plural(len(f.Estimate.Values), "trial"), "clients": format.Plural(f.Point.Clients, "client"), "keys": format.Plural(f.Point.Keys, "lock"),
+			"hold": format.Setting(f.Point.HoldNS), "ttl": format.Setting(f.Point.TTLNS), "unsafe": f.Unsafe, "notes": v.notes(f),
+		})
+		for _, k := range v.Criteria {
+			if k.Metric == f.Metric {
+				unit = k.Unit
+			}
+		}
+	}
+	if c.Value != nil {
+		facts["value"], facts["part"], facts["interval"] = amount(*c.Value, unit), format.Percent(*c.Value), format.Span(c.Low, c.High)
+	}
+	if c.Limit != nil {
+		facts["limit"] = amount(*c.Limit, unit)
+	}
+	if c.Claim != nil {
+		facts["property"], facts["fault"], facts["because"] = c.Claim.Property, c.Claim.Fault, c.Claim.Because
+	}
+	return facts
+}
+
+// observed sums up the findings of a cell, and quotes the first that was violated, or else undecided.
+func (v *view) observed(c Cell) map[string]string {
+	var workloads, faults, leases []string
+	operations, trials := 0, 0
+	cells := map[[2]string]bool{}
+	var quoted Finding
+	grave := func(f Finding) int {
+		return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, f.Observed)
+	}
+	for _, f := range v.Findings {
+		if !slices.Contains(c.Evidence, f.ID) {
+			continue
+		}
+		workloads, faults, leases = append(workloads, f.Workload), append(faults, f.Fault), append(leases, format.Setting(f.TTLNS))
+		if at := [2]string{f.Source, f.Dir}; !cells[at] { // properties of one cell are of the same trials
+			cells[at] = true
+			operations, trials = operations+f.Operations, trials+f.Trials
+		}
+		if quoted.ID == "" || grave(f) > grave(quoted) {
+			quoted = f
+		}
+	}
+	each := func(all []string) string {
+		slices.Sort(all)
+		return strings.Join(slices.Compact(all), ", ")
+	}
+	return map[string]string{
+		"operations": format.Plural(operations, "operation"), "trials": format.Plural(trials, "trial"), "workloads": each(workloads), "faults": each(faults), "leases": each(leases),
+		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "lease": format.Setting(quoted.TTLNS),
+		"violated": format.Count(quoted.ViolatedIn), "of": format.Plural(quoted.Trials, "trial"), "witness": example(quoted.Witness), "why": quoted.Why,
+	}
+}
+
+func example(witness string) string {
+	if witness == "" {
+		return ""
+	}
+	return "Example: " + witness
+}
+
+// notes are what limits the meaning of a figure.
+func (v *view) notes(f Figure) string {
+	var notes []string
+	wait := f.Metric == "longest_wait"
+	if v.Needs.Hold.P50 != time.Duration(f.Point.HoldNS) && f.Point.HoldNS > 0 && (wait || f.Metric == "goodput") {
+		notes = append(notes, "Converted to a hold of "+setting(v.Needs.Hold.P50)+".")
+	}
+	if wait && f.Estimate.Median >= 0.95*float64(f.Point.DurationNS)/1e6 {
+		notes = append(notes, "Cut off by the end of the trial.")
+	}
+	if f.Limited != "" {
+		notes = append(notes, "The lock may do better: "+f.Limited)
+	}
+	return strings.Join(notes, " ")
+}
+
+func setting(d time.Duration) string { return format.Setting(int64(d)) }
+
+func nonEmpty(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
+// amount writes a figure with its unit.
+func amount(value float64, unit string) string {
+	return strings.TrimSpace(format.Significant(value) + " " + amountUnit(unit))
+}
+
+func amountUnit(unit string) string {
+	switch unit {
+	case "us":
+		return "µs"
+	case "ratio", "count":
+		return ""
+	}
+	return unit
+}
