@@ -11,7 +11,7 @@ import (
 
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, "..", "docs", "results.schema.json")))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, "..", "..", "docs", "results.schema.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 
 // TestSchemaIsStrict sees to it that no object of the schema takes fields it does not name.
 func TestSchemaIsStrict(t *testing.T) {
-	text := string(read(t, "..", "docs", "results.schema.json"))
+	text := string(read(t, "..", "..", "docs", "results.schema.json"))
 	objects := strings.Count(text, `"type": "object"`)
 	if strict := strings.Count(text, `"additionalProperties": false`); objects == 0 || strict != objects {
 		t.Errorf("%d of %d objects are strict", strict, objects)
