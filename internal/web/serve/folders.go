@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -9,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // kind is what a folder is of.
@@ -25,13 +26,16 @@ const (
 )
 
 // adviceName is the file that makes a folder one of an advice.
-const adviceName = "advice.json"
+const adviceName = selection.DataName
 
 // manifests are the files that make a folder one of ours.
 var manifests = []struct {
 	kind kind
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, adviceName}}
+
+// source is a folder of evidence.
+type source struct{ ID, Kind, Dir string }
 
 // folder is a folder as it stands in the list.
 type folder struct {
@@ -46,6 +50,8 @@ type folder struct {
 	Latest   bool
 	Ended    bool
 	Progress *progress // of one that has not ended
+	Sentence string    // of an advice
+	Sources  []source  // of an advice
 }
 
 // passes reports whether all words of a filter are in what is shown of a folder.
@@ -287,28 +293,24 @@ func (s *Server) sumBench(f *folder) error {
 	return f.end(err, p.Interrupted, func() *progress { return s.benchProgress(f.Name, p) })
 }
 
-func (s *Server) advice(name string) (*decision.Report, error) {
-	r := &decision.Report{}
-	if err := s.read(path.Join(name, adviceName), r); err != nil {
-		return nil, err
-	}
-	if r.Version != decision.Version {
-		return nil, fmt.Errorf("%s has version %d, and this lockbench reads version %d", adviceName, r.Version, decision.Version)
-	}
-	return r, nil
-}
-
 func (s *Server) sumAdvice(f *folder) error {
-	r, err := s.advice(f.Name)
+	var text json.RawMessage
+	if err := s.read(path.Join(f.Name, adviceName), &text); err != nil {
+		return err
+	}
+	r, err := selection.ReadData(text)
 	if err != nil {
 		return err
 	}
-	f.Ended, f.What = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended")
+	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Sentence
 	if info, err := s.root.Stat(path.Join(f.Name, adviceName)); err == nil {
 		f.Started = info.ModTime()
 	}
-	f.States = []state{decided(r.Decision.Outcome)}
+	f.States = []state{decided(string(r.Decision.Outcome))}
 	f.Counts = fmt.Sprintf("%s, %s left", format.Plural(len(r.Options), "option"), format.Plural(len(r.Decision.Survivors), "option"))
+	for _, from := range r.Sources {
+		f.Sources = append(f.Sources, source{from.ID, from.Kind, from.Dir})
+	}
 	return nil
 }
 

@@ -40,16 +40,21 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 // folderPage is one folder: where its report is, what its cells came to, and the way to their histories.
 type folderPage struct {
 	folder
-	Sentence string     // of an advice
-	Sources  []source   // of an advice
-	Cells    []cell     // of a run or a bench
-	Newest   []newTrial // of what has not ended
-	Reports  []string
-	Others   []string // to be compared with
+	Cells   []cell     // of a run or a bench
+	Newest  []newTrial // of what has not ended
+	Reports []string
+	Others  []string // to be compared with
+	s       *Server
 }
 
-// source is a folder of evidence; Here is its name if it can be shown.
-type source struct{ ID, Kind, Dir, Here string }
+// Here returns the name of a source's folder if it can be shown.
+func (p folderPage) Here(dir string) string {
+	name := path.Join(p.Name, dir)
+	if _, known := p.s.kindOf(name); folderName(name) && known {
+		return name
+	}
+	return ""
+}
 
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
@@ -67,15 +72,13 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
 		return
 	}
-	p := folderPage{folder: f, Reports: s.reportsOf(name), Others: s.others(f)}
+	p := folderPage{s: s, folder: f, Reports: s.reportsOf(name), Others: s.others(f)}
 	var err error
 	switch k {
 	case runKind:
 		err = s.runCells(&p)
 	case benchKind:
 		err = s.benchCells(&p)
-	case adviceKind:
-		err = s.sources(&p)
 	}
 	if err != nil {
 		s.unreadable(w, "The folder "+name, err)
@@ -142,24 +145,6 @@ func (s *Server) benchCells(p *folderPage) error {
 		}
 	}
 	return err
-}
-
-// sources fills in an advice.
-func (s *Server) sources(p *folderPage) error {
-	r, err := s.advice(p.Name)
-	if err != nil {
-		return err
-	}
-	p.Sentence = r.Decision.Sentence
-	for _, from := range r.Sources {
-		one := source{ID: from.ID, Kind: from.Kind, Dir: from.Dir}
-		name := path.Join(p.Name, from.Dir)
-		if _, known := s.kindOf(name); folderName(name) && known {
-			one.Here = name
-		}
-		p.Sources = append(p.Sources, one)
-	}
-	return nil
 }
 
 // reportsOf returns the pages that were made of a folder, for people.

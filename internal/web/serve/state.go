@@ -2,7 +2,6 @@ package serve
 
 import (
 	"lockbench/checker"
-	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
 	"lockbench/reports/html"
 	"lockbench/reports/run"
@@ -94,15 +93,15 @@ func rowState(row bench.Row) state {
 }
 
 // decided returns the state of an advice.
-func decided(o decision.Outcome) state {
-	switch o {
-	case decision.OneLock:
+func decided(outcome string) state {
+	switch outcome {
+	case "lock":
 		return state{Class: "score-kept", Symbol: "✓", Word: "advised"}
-	case decision.NoLockNeeded:
+	case "no-lock-needed":
 		return state{Class: "score-kept", Symbol: "✓", Word: "no lock needed"}
-	case decision.ATie:
+	case "tie":
 		return state{Class: "score-undecided", Symbol: "=", Word: "a tie"}
-	case decision.NothingFits:
+	case "nothing-fits":
 		return state{Class: "score-broken", Symbol: "✗", Word: "nothing fits"}
 	}
 	return undecided
