@@ -38,7 +38,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	$(FUZZ) -fuzz '^FuzzReport$$' ./reports/selection
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
-	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
+	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker/judge -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
 
 scenarios: ## act every warning of the articles out, and make docs/scenarios.md of what was observed
 	rm -rf runs/scenarios-doc

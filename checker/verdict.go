@@ -1,9 +1,9 @@
-// Package checker judges histories: a history goes in, and for each property comes out whether it held,
-// was violated (with a witness and a sentence that tells it), could not be decided, or did not apply.
+// Package checker holds the verdict on a history: for each property a finding, which says whether it held, was
+// violated (with a witness and a sentence that tells it), could not be decided, or did not apply.
 //
-// Each property stands in a file of its own and in the table Properties. The monitor reads a history once,
-// in linear time and in memory bounded by what is open at once; Porcupine, the linearizability checker,
-// judges the same projection of the history independently (oracle.go).
+// Package judge makes verdicts. It folds a history into holds (package projection) and hands these to one monitor per
+// property (package properties, one file each) and to Porcupine, the linearizability checker (package oracle), which
+// judges exclusion independently. All of it reads a history once, in memory bounded by what is open at once.
 package checker
 
 import (

@@ -26,7 +26,15 @@ type Line struct {
 	Stall time.Duration // of a mark: the longest time for which the harness itself did not run
 }
 
-// Reader reads a history line by line, from JSON lines or from Jepsen's EDN, either of them also in zstd.
+// Format is a notation of histories other than JSON lines.
+type Format struct {
+	// Detect reports whether what follows, at which it only peeks, is in this format.
+	Detect func(*bufio.Reader) bool
+	// Read reads the header into the Reader and returns what reads the next line.
+	Read func(*Reader, *bufio.Reader) (next func() (Line, error), err error)
+}
+
+// Reader reads a history line by line, also from zstd.
 type Reader struct {
 	Header   Header
 	Warnings []string // a torn tail, say: what was read before it is sound
@@ -36,16 +44,16 @@ type Reader struct {
 	keys   map[string]string
 	line   int
 	offset int64
-	edn    *ednHistory // nil: JSON lines
+	read   func() (Line, error) // in a format other than JSON lines; else nil
 }
 
-// Open opens a history file.
-func Open(path string) (*Reader, error) {
+// Open opens a history file in JSON lines or one of the other formats.
+func Open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewReader(f)
+	r, err := NewReader(f, others...)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -55,7 +63,7 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader reads the header. Close frees what the decompression holds.
-func NewReader(in io.Reader) (*Reader, error) {
+func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	r := &Reader{in: buffered, keys: map[string]string{}}
 	if magic, _ := buffered.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
@@ -66,27 +74,29 @@ func NewReader(in io.Reader) (*Reader, error) {
 		r.closer = append(r.closer, z.Close)
 		r.in = bufio.NewReaderSize(z, 1<<16)
 	}
-	header := r.header
-	if looksLikeEDN(r.in) {
-		header = r.openEDN
-	}
-	if err := header(); err != nil {
+	if err := r.open(others); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Reader) header() error {
+func (r *Reader) open(others []Format) (err error) {
+	for _, f := range others {
+		if f.Detect(r.in) {
+			r.read, err = f.Read(r, r.in)
+			return err
+		}
+	}
 	text, err := r.next()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	return r.setHeader(text)
+	return r.SetHeader(text)
 }
 
-// setHeader reads the header's JSON.
-func (r *Reader) setHeader(text []byte) error {
+// SetHeader reads the header's JSON.
+func (r *Reader) SetHeader(text []byte) error {
 	// The version comes first and alone: a newer header may hold what this version cannot read.
 	var v struct {
 		Version int `json:"lockbench"`
@@ -116,8 +126,8 @@ func (r *Reader) Close() {
 // Next returns the next line, or io.EOF. A last line that was cut off is a warning; anything else that
 // is malformed is an error that names its line.
 func (r *Reader) Next() (Line, error) {
-	if r.edn != nil {
-		return r.edn.next()
+	if r.read != nil {
+		return r.read()
 	}
 	for {
 		start := r.offset
@@ -134,14 +144,15 @@ func (r *Reader) Next() (Line, error) {
 		case err == nil:
 			return line, nil
 		case torn:
-			r.warn("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
+			r.Warnf("the file ends within line %d, at byte %d of the text: what follows was not written, what precedes was read", r.line, start)
 			return Line{}, io.EOF
 		}
 		return Line{}, fmt.Errorf("line %d: %w", r.line, err)
 	}
 }
 
-func (r *Reader) warn(format string, args ...any) {
+// Warnf adds a warning.
+func (r *Reader) Warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -158,7 +169,7 @@ func (r *Reader) next() ([]byte, error) {
 		return text[:len(text)-1], nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
 		if len(text) == 0 {
-			r.warn("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
+			r.Warnf("the compressed file ends within a block, after byte %d of the text: what precedes was read", r.offset)
 		}
 		return text, io.EOF
 	case err != io.EOF:
@@ -184,17 +195,16 @@ func (r *Reader) parse(text []byte) (Line, error) {
 	line := Line{Op: Op{Return: StillOpen}}
 	seen := fields(0)
 	err := scanObject(text, func(name, value []byte) error {
-		f := fieldOf(name)
-		if f == 0 {
+		f, err := r.set(&line, name, value)
+		switch {
+		case f == 0:
 			return fmt.Errorf("unknown field %q", name)
-		}
-		if seen&f != 0 {
+		case seen&f != 0:
 			return fmt.Errorf("field %q stands twice", name)
-		}
-		seen |= f
-		if err := r.set(&line, f, value); err != nil {
+		case err != nil:
 			return fmt.Errorf("field %q: %w", name, err)
 		}
+		seen |= f
 		return nil
 	})
 	if err != nil {
@@ -243,6 +253,7 @@ const (
 	fKind
 	fOutcome
 	fKey
+	fFault
 	fDepth
 	fDue
 	fCall
@@ -254,133 +265,89 @@ const (
 	fError
 	fMark
 	fStall
-	fFault
 )
 
-func fieldOf(name []byte) fields {
+// set reads one field, and returns which one it is; none if it is unknown.
+func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
+	op := &l.Op
 	switch string(name) {
 	case "client":
-		return fClient
+		return fClient, setInt(value, int64(Harness), math.MaxInt32, &op.Client)
 	case "life":
-		return fLife
+		return fLife, setInt(value, 0, math.MaxInt32, &op.Life)
 	case "hold":
-		return fHold
+		return fHold, setInt(value, 0, math.MaxInt64, &op.Hold)
 	case "kind":
-		return fKind
+		return fKind, parseName(value, &op.Kind)
 	case "outcome":
-		return fOutcome
+		return fOutcome, parseName(value, &op.Outcome)
 	case "key":
-		return fKey
-	case "depth":
-		return fDepth
-	case "due":
-		return fDue
-	case "call":
-		return fCall
-	case "return":
-		return fReturn
-	case "sent_after":
-		return fSentAfter
-	case "validity":
-		return fValidity
-	case "fence":
-		return fFence
-	case "value":
-		return fValue
-	case "error":
-		return fError
-	case "mark":
-		return fMark
-	case "stall":
-		return fStall
+		return fKey, r.intern(value, &op.Key)
 	case "fault":
-		return fFault
-	}
-	return 0
-}
-
-func (r *Reader) set(l *Line, f fields, value []byte) (err error) {
-	op := &l.Op
-	var n int64
-	switch f {
-	case fClient:
-		n, err = parseInt(value, int64(Harness), math.MaxInt32)
-		op.Client = int32(n)
-	case fLife:
-		n, err = parseInt(value, 0, math.MaxInt32)
-		op.Life = int32(n)
-	case fHold:
-		op.Hold, err = parseInt(value, 0, math.MaxInt64)
-	case fDepth:
-		n, err = parseInt(value, 0, math.MaxUint16)
-		op.Depth = uint16(n)
-	case fFence:
-		op.Fence, err = parseInt(value, math.MinInt64, math.MaxInt64)
-	case fValue:
-		op.Value, err = parseInt(value, math.MinInt64, math.MaxInt64)
-	case fKind:
-		err = parseName(value, &op.Kind)
-	case fOutcome:
-		err = parseName(value, &op.Outcome)
-	case fKey:
-		op.Key, err = r.intern(value)
-	case fFault:
-		op.Fault, err = r.intern(value)
-	case fError:
-		op.Error, err = r.intern(value)
-	case fDue:
-		op.Due, err = parseTime(value)
-	case fCall:
-		op.Call, err = parseTime(value)
-	case fReturn:
-		op.Return, err = parseTime(value)
-	case fMark:
-		l.At, err = parseTime(value)
-	case fSentAfter:
-		op.SentAfter, err = parseTime(value)
-	case fStall:
-		l.Stall, err = parseTime(value)
-	case fValidity:
+		return fFault, r.intern(value, &op.Fault)
+	case "depth":
+		return fDepth, setInt(value, 0, math.MaxUint16, &op.Depth)
+	case "due":
+		return fDue, setTime(value, &op.Due)
+	case "call":
+		return fCall, setTime(value, &op.Call)
+	case "return":
+		return fReturn, setTime(value, &op.Return)
+	case "sent_after":
+		return fSentAfter, setTime(value, &op.SentAfter)
+	case "validity":
 		if string(value) == `"unbounded"` {
 			op.Validity = Unbounded
-		} else {
-			op.Validity, err = parseTime(value)
+			return fValidity, nil
 		}
+		return fValidity, setTime(value, &op.Validity)
+	case "fence":
+		return fFence, setInt(value, math.MinInt64, math.MaxInt64, &op.Fence)
+	case "value":
+		return fValue, setInt(value, math.MinInt64, math.MaxInt64, &op.Value)
+	case "error":
+		return fError, r.intern(value, &op.Error)
+	case "mark":
+		return fMark, setTime(value, &l.At)
+	case "stall":
+		return fStall, setTime(value, &l.Stall)
 	}
-	return err
+	return 0, nil
 }
 
 // intern makes a string of a JSON string, the same one for the same text: a history has few keys. The
 // number of strings kept is bounded, for a file in which each is another.
-func (r *Reader) intern(value []byte) (string, error) {
+func (r *Reader) intern(value []byte, into *string) error {
 	if s, ok := r.keys[string(value)]; ok {
-		return s, nil
+		*into = s
+		return nil
 	}
-	var s string
-	if err := json.Unmarshal(value, &s); err != nil {
-		return "", errors.New("want a string")
+	if err := json.Unmarshal(value, into); err != nil {
+		return errors.New("want a string")
 	}
 	if len(r.keys) < 1<<16 {
-		r.keys[string(value)] = s
+		r.keys[string(value)] = *into
 	}
-	return s, nil
+	return nil
 }
 
-func parseInt(value []byte, low, high int64) (int64, error) {
+func setInt[T int32 | int64 | uint16](value []byte, low, high int64, into *T) error {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf("want a whole number from %d to %d, got %s", low, high, value)
+		return fmt.Errorf("want a whole number from %d to %d, got %s", low, high, value)
 	}
-	return n, nil
+	*into = T(n)
+	return nil
 }
 
-// parseTime reads nanoseconds since the start, or a duration such as "1.5ms".
-func parseTime(value []byte) (time.Duration, error) {
+// setTime reads nanoseconds since the start, or a duration such as "1.5ms".
+func setTime(value []byte, into *time.Duration) error {
 	d, err := parseDuration(string(value))
 	if err == nil && (d < 0 || d >= Forever) {
 		err = fmt.Errorf("want a time from 0 on, got %s", value)
 	}
-	return d, err
+	*into = d
+	return err
 }
 
 func parseDuration(text string) (time.Duration, error) {

@@ -215,13 +215,6 @@ func TestAFaultIsListedAtAMark(t *testing.T) {
 	if !slices.Equal(got, want) || ops != 4 {
 		t.Errorf("%d operations, %q, want 4, %q", ops, got, want)
 	}
-	var edn bytes.Buffer
-	if _, err := exportEDN(&edn, func() (*Reader, error) { return NewReader(bytes.NewReader(file)) }); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := replayed(t, edn.Bytes()); !slices.Equal(got, want) {
-		t.Errorf("in EDN %q, want %q", got, want)
-	}
 }
 
 // replayed is the events of a history, by fault, and how many operations were counted.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 )
 
@@ -50,17 +49,7 @@ func (*Memory) flush() error { return nil }
 func (*Memory) close() error { return nil }
 
 // Source is a source for Replay: the history from its first line on.
-func (m *Memory) Source() func() (Line, error) {
-	rest := m.Lines
-	return func() (Line, error) {
-		if len(rest) == 0 {
-			return Line{}, io.EOF
-		}
-		line := rest[0]
-		rest = rest[1:]
-		return line, nil
-	}
-}
+func (m *Memory) Source() func() (Line, error) { return Lines(m.Lines) }
 
 // Digest is a hash, 16 hexadecimal digits, of all that was recorded: it differs where anything does.
 func (m *Memory) Digest() (string, error) {

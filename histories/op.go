@@ -9,6 +9,8 @@ package histories
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -115,6 +117,11 @@ func (o *Op) Open() bool { return o.Return < 0 }
 // EndsClient tells whether an operation is a fault after which its client does nothing more.
 func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
 
+// Stale reports whether what the lock guards refused the operation for its token.
+func (o *Op) Stale() bool {
+	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
+}
+
 // Until is the end of what a granted acquire or a confirmed renewal promised, taken cautiously: slack is
 // the clock error allowed for. It is Forever for an unbounded promise; ok is false where none was stated.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
@@ -148,24 +155,9 @@ func nameOf(names []string, i int) string {
 }
 
 func indexOf(names []string, text []byte, what string) (int, error) {
-	for i, name := range names {
-		if name != "" && name == string(text) {
-			return i, nil
-		}
+	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
+		return i, nil
 	}
-	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, list(names))
-}
-
-func list(names []string) string {
-	s := ""
-	for _, n := range names {
-		if n == "" {
-			continue
-		}
-		if s != "" {
-			s += ", "
-		}
-		s += n
-	}
-	return s
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }

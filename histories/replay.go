@@ -57,6 +57,18 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 	}
 }
 
+// Lines is a source for Replay: a history in memory.
+func Lines(lines []Line) func() (Line, error) {
+	return func() (Line, error) {
+		if len(lines) == 0 {
+			return Line{}, io.EOF
+		}
+		line := lines[0]
+		lines = lines[1:]
+		return line, nil
+	}
+}
+
 // Ops is a source for Replay: a history in memory, without marks.
 func Ops(ops []Op) func() (Line, error) {
 	return func() (Line, error) {

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
+	"lockbench/histories/edn"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/reports/format"
@@ -78,7 +80,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	out := []checked{}
 	found := console.Codes{}
 	for _, file := range files {
-		v, header, err := checker.FileWith(file, checker.Options{FullOracle: f.oracle == "full"})
+		v, header, err := judge.File(file, judge.Options{FullOracle: f.oracle == "full"})
 		if err != nil {
 			return unreadable(err)
 		}
@@ -117,7 +119,7 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	case len(files) != 1:
 		return console.Usage(fmt.Errorf("--export takes one history, got %d", len(files)), "lockbench check --export edn history.jsonl.zst >history.edn")
 	}
-	warnings, err := histories.ExportEDN(cmd.OutOrStdout(), files[0])
+	warnings, err := edn.Export(cmd.OutOrStdout(), files[0])
 	if err != nil {
 		return unreadable(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"lockbench/checker"
+	"lockbench/checker/oracle"
 )
 
 // addViewer has Porcupine draw a witness, as the nth of the page, where it has a model of the property.
 func (w *witness) addViewer(n int) error {
-	page, ok, err := checker.Viewer(w.Observed.Property, w.Observed.shown, w.Observed.slack)
+	page, ok, err := oracle.Viewer(w.Observed.Property, w.Observed.shown, w.Observed.slack)
 	if ok {
 		w.Viewer, w.viewer = fmt.Sprintf("witness-%03d.html", n), page
 	}

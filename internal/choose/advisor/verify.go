@@ -18,6 +18,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
@@ -181,7 +182,7 @@ func (v *verifying) judge(c *Checked, source string, h decision.History) (*check
 	}
 	j, known := v.verdicts[file]
 	if !known {
-		j.verdict, _, j.err = checker.FileWith(file, checker.Options{})
+		j.verdict, _, j.err = judge.File(file, judge.Options{})
 		v.verdicts[file] = j
 	}
 	if j.err != nil {

@@ -9,10 +9,8 @@ import (
 	"io"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"lockbench/internal/choose/decision"
-	"lockbench/internal/keyed"
+	"lockbench/internal/yamlfile"
 )
 
 // maxTries is how many wrong answers a question takes. A program at the other end would give them for ever.
@@ -26,7 +24,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (decisio
 	all := questions()
 	d := dialogue{ctx, linesOf(ctx, in), out, known}
 	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
-	a := answers{"if_two_hold": scalar(string(decision.Corruption)), "name": scalar("our-lock")}
+	a := answers{"if_two_hold": yamlfile.Scalar(string(decision.Corruption)), "name": yamlfile.Scalar("our-lock")}
 	for i, q := range all {
 		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
 		var err error
@@ -149,10 +147,9 @@ func (q question) understood(n decision.Needs) string { return strings.Join(q.wo
 func (q question) words(n decision.Needs, named bool) []string {
 	var all []string
 	for _, path := range q.keys {
-		k, values := keyAt(path), valuesOf(n)
-		way := steps(path)
-		word := inSpeech(k, keyed.At(values, way[:len(way)-1]...))
-		if named && k.Form == keyed.Mapping {
+		k := keyAt(keys(&n, Known{}), path)
+		word := inSpeech(k)
+		if named && k.Form == yamlfile.Mapping {
 			word = k.Name + ": " + word
 		} else if named {
 			word = k.Name + " " + cmp.Or(word, "none")
@@ -162,36 +159,32 @@ func (q question) words(n decision.Needs, named bool) []string {
 	return all
 }
 
-// inSpeech is a value as it would be answered.
-func inSpeech(k keyed.Key, values *yaml.Node) string {
-	v, found := keyed.Find(values, k.Name)
-	switch {
-	case k.List && (!found || len(v.Content) == 0) && k.Normally == "any":
+// inSpeech returns the value of a key as it would be answered.
+func inSpeech(k yamlfile.Key) string {
+	switch text := k.Text(); {
+	case text == "[]" && k.Normally == "any":
 		return "any"
-	case k.List && (!found || len(v.Content) == 0):
+	case text == "[]":
 		return "none"
 	case k.List:
-		var words []string
-		for _, one := range v.Content {
-			words = append(words, one.Value)
-		}
-		return strings.Join(words, ", ")
-	case k.Form == keyed.Mapping:
+		return strings.Trim(text, "[]")
+	case k.Form == yamlfile.Mapping:
 		var pairs []string
-		for _, of := range k.Of {
-			pairs = append(pairs, of.Name+" "+inYAML(of, v))
+		for _, of := range k.Of(k.Into) {
+			pairs = append(pairs, of.Name+" "+of.Text())
 		}
 		return strings.Join(pairs, ", ")
-	case k.Form == keyed.Flag:
-		return map[string]string{"true": "yes", "false": "no"}[v.Value]
+	case k.Form == yamlfile.Flag:
+		return map[string]string{"true": "yes", "false": "no"}[text]
+	default:
+		return text
 	}
-	return inYAML(k, values)
 }
 
 // wants is what may be answered, a line for each value.
 func (q question) wants(known Known) string {
 	var b strings.Builder
-	all := leaves("", keys(known))
+	all := leaves("", keys(new(decision.Needs), known))
 	for _, path := range q.keys {
 		for _, l := range all {
 			if l.path != path && !strings.HasPrefix(l.path, path+".") {
@@ -201,7 +194,7 @@ func (q question) wants(known Known) string {
 			switch {
 			case len(l.Values) > 0:
 				want = strings.Join(l.Values, ", ")
-			case l.Form == keyed.Flag:
+			case l.Form == yamlfile.Flag:
 				want = "yes or no"
 			}
 			fmt.Fprintf(&b, "  %s: %s\n", l.Name, want)

@@ -15,8 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lockbench/internal/keyed"
-	"lockbench/internal/keyed/keyedtest"
+	"lockbench/internal/yamlfile"
 )
 
 func someStores() Known {
@@ -62,7 +61,7 @@ func TestAsked(t *testing.T) {
 				fmt.Fprintf(&said, "\n%s", Write(n))
 				checkAgain(t, n)
 			}
-			keyedtest.Golden(t, filepath.Join("testdata", "asked", strings.ReplaceAll(name, " ", "-")+".txt"), said.String(), *update)
+			golden(t, filepath.Join("testdata", "asked", strings.ReplaceAll(name, " ", "-")+".txt"), said.String())
 		})
 	}
 }
@@ -104,12 +103,14 @@ func TestQuestions(t *testing.T) {
 			first = append(first, q.of)
 		}
 		for _, path := range q.keys {
-			k := keyAt(path)
-			if k.Form != keyed.Mapping {
+			k := keyAt(Table(), path)
+			if k.Form != yamlfile.Mapping {
 				asked = append(asked, path)
 			}
-			for _, of := range k.Of {
-				asked = append(asked, path+"."+of.Name)
+			if k.Form == yamlfile.Mapping {
+				for _, of := range k.Of(k.Into) {
+					asked = append(asked, path+"."+of.Name)
+				}
 			}
 		}
 		if strings.Contains(q.why, "\n") || q.text == "" || q.why == "" || q.more == "" {
@@ -120,7 +121,7 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("it begins with %v, want %v", first, want)
 	}
 	want := []string{"commands"} // is for those who have a file
-	for _, l := range leaves("", keys(Known{})) {
+	for _, l := range leaves("", Table()) {
 		if l.path != "commands" {
 			want = append(want, l.path)
 		}

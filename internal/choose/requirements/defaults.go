@@ -4,35 +4,24 @@ import (
 	"math"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"lockbench/internal/choose/decision"
-	"lockbench/internal/keyed"
 )
-
-// stated tells what a file says, as opposed to what is assumed.
-type stated struct{ root *yaml.Node }
-
-func (s stated) has(path string) bool {
-	_, found := keyed.Find(s.root, steps(path)...)
-	return found
-}
 
 // fill has the default of each need that was not stated. A default follows what was stated beside it, so that it makes
 // sense there: who holds a lock for minutes does not mean 50 ms at p99.
-func (s stated) fill(n *decision.Needs) {
-	normally(s, "checks_fence", &n.Fence, decision.NoCheck)
-	normally(s, "recovery_within", &n.Recovery, 30*time.Second)
-	normally(s, "clients", &n.Clients, 16)
-	normally(s, "stores", &n.Stores, []string{"redis"})
+func (r reader) fill(n *decision.Needs) {
+	normally(r, "checks_fence", &n.Fence, decision.NoCheck)
+	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
+	normally(r, "clients", &n.Clients, 16)
+	normally(r, "stores", &n.Stores, []string{"redis"})
 	if n.TwoHold == decision.Corruption {
-		normally(s, "survives_store", &n.Survives, []decision.Trouble{decision.Restart})
+		normally(r, "survives_store", &n.Survives, []decision.Trouble{decision.Restart})
 	}
-	s.quantiles(longestHold, quantile{"hold.p50", &n.Hold.P50, 5 * time.Millisecond}, quantile{"hold.p99", &n.Hold.P99, 50 * time.Millisecond},
+	r.quantiles(longestHold, quantile{"hold.p50", &n.Hold.P50, 5 * time.Millisecond}, quantile{"hold.p99", &n.Hold.P99, 50 * time.Millisecond},
 		quantile{"hold.max", &n.Hold.Max, 500 * time.Millisecond})
-	s.quantiles(longestPause, quantile{"pauses.p50", &n.Pauses.P50, 10 * time.Millisecond}, quantile{"pauses.p99", &n.Pauses.P99, 100 * time.Millisecond},
+	r.quantiles(longestPause, quantile{"pauses.p50", &n.Pauses.P50, 10 * time.Millisecond}, quantile{"pauses.p99", &n.Pauses.P99, 100 * time.Millisecond},
 		quantile{"pauses.longest", &n.Pauses.Longest, 500 * time.Millisecond})
-	normally(s, "pauses.per_hour", &n.Pauses.PerHour, min(60, math.Floor(time.Hour.Seconds()/atLeast(n.Pauses.P50, n.Pauses.P99))))
+	normally(r, "pauses.per_hour", &n.Pauses.PerHour, min(60, math.Floor(time.Hour.Seconds()/atLeast(n.Pauses.P50, n.Pauses.P99))))
 	if n.Weights == nil {
 		n.Weights = map[string]float64{}
 	}
@@ -42,8 +31,8 @@ func (s stated) fill(n *decision.Needs) {
 }
 
 // normally sets what was not stated.
-func normally[T any](s stated, path string, at *T, to T) {
-	if !s.has(path) {
+func normally[T any](r reader, path string, at *T, to T) {
+	if !r.Stated(path) {
 		*at = to
 	}
 }
@@ -57,15 +46,15 @@ type quantile struct {
 
 // quantiles guesses those that were not stated by the nearest that was, the one below before the one above, in the usual
 // proportion. They rise whatever was stated, and so a guess is never what is wrong in a file.
-func (s stated) quantiles(most time.Duration, all ...quantile) {
+func (r reader) quantiles(most time.Duration, all ...quantile) {
 	var known []int
 	for i, q := range all {
-		if s.has(q.path) {
+		if r.Stated(q.path) {
 			known = append(known, i)
 		}
 	}
 	for i, q := range all {
-		if s.has(q.path) {
+		if r.Stated(q.path) {
 			continue
 		}
 		below, above := -1, -1

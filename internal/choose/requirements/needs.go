@@ -1,4 +1,4 @@
-// Package needs reads what a team needs of a lock: from YAML, or by questions in a terminal. What nobody stated gets a default,
+// Package requirements reads what a team needs of a lock: from YAML, or by questions in a terminal. What nobody stated gets a default,
 // and is listed as assumed, so that a recommendation can say on which of its own guesses it rests.
 package requirements
 
@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lockbench/internal/choose/decision"
-	"lockbench/internal/keyed"
+	"lockbench/internal/yamlfile"
 )
 
 // Known are the names that the caller knows, so that one which is misspelt is found where it stands. What is nil is not
@@ -19,55 +19,41 @@ type Known struct {
 
 // Parse reads needs. The error has a line for each mistake, with the place where it stands.
 func Parse(file string, whole []byte, known Known) (decision.Needs, error) {
-	f, err := keyed.Read(file, "list of needs", whole, keys(known))
+	var n decision.Needs
+	f, err := yamlfile.Read(file, "list of needs", whole, keys(&n, known))
 	if err != nil {
 		return decision.Needs{}, err
 	}
-	n, err := complete(f)
-	if err != nil {
+	if err := complete(f, &n); err != nil {
 		return decision.Needs{}, err
 	}
 	return n, nil
 }
 
-// complete makes needs of what was read: with defaults, and as far as they make sense together.
-func complete(f *keyed.File) (decision.Needs, error) {
-	var n decision.Needs
-	if err := f.Root.Decode(&n); err != nil {
-		f.Wrong(f.Root, "%v", err)
-		return n, f.Err()
-	}
-	n.Instead, n.Language, n.Survives = orNil(n.Instead), orNil(n.Language), orNil(n.Survives)
-	s := stated{f.Root}
-	s.fill(&n)
-	for _, l := range leaves("", keys(Known{})) {
-		if !l.Required && l.path != "guards" && !s.has(l.path) { // nothing follows from what is said for people
+// complete adds the defaults to what was read, as far as it makes sense together.
+func complete(f *yamlfile.File, n *decision.Needs) error {
+	r := reader{f}
+	r.fill(n)
+	for _, l := range leaves("", Table()) {
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // nothing follows from what is said for people
 			n.Assumed = append(n.Assumed, l.path)
 		}
 	}
-	reader{f, s}.sense(n)
-	return n, f.Err()
-}
-
-// orNil has one way to say that there is nothing in a list.
-func orNil[T any](list []T) []T {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	r.sense(*n)
+	return f.Err()
 }
 
 // leaf is a key with a value of its own, and the path that leads to it: hold.p99.
 type leaf struct {
-	keyed.Key
+	yamlfile.Key
 	path string
 }
 
-func leaves(prefix string, keys []keyed.Key) []leaf {
+func leaves(prefix string, keys []yamlfile.Key) []leaf {
 	var all []leaf
 	for _, k := range keys {
-		if k.Form == keyed.Mapping {
-			all = append(all, leaves(prefix+k.Name+".", k.Of)...)
+		if k.Form == yamlfile.Mapping {
+			all = append(all, leaves(prefix+k.Name+".", k.Of(k.Into))...)
 			continue
 		}
 		all = append(all, leaf{k, prefix + k.Name})
@@ -75,14 +61,12 @@ func leaves(prefix string, keys []keyed.Key) []leaf {
 	return all
 }
 
-// keyAt is the key that a path leads to. Paths stand in the program, and a test asks for each.
-func keyAt(path string) (k keyed.Key) {
-	of := keys(Known{})
-	for _, step := range steps(path) {
-		k = of[slices.IndexFunc(of, func(k keyed.Key) bool { return k.Name == step })]
-		of = k.Of
+// keyAt returns the key among all that a path leads to. Paths stand in the program, and a test asks for each.
+func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
+	name, rest, more := strings.Cut(path, ".")
+	k := all[slices.IndexFunc(all, func(k yamlfile.Key) bool { return k.Name == name })]
+	if more {
+		return keyAt(k.Of(k.Into), rest)
 	}
 	return k
 }
-
-func steps(path string) []string { return strings.Split(path, ".") }

@@ -4,39 +4,32 @@ import (
 	"time"
 
 	"lockbench/internal/choose/decision"
-	"lockbench/internal/keyed"
+	"lockbench/internal/yamlfile"
 )
 
 // reader tells what is wrong in needs.
-type reader struct {
-	*keyed.File
-	stated stated
-}
+type reader struct{ *yamlfile.File }
 
 // sense checks what a key cannot tell by itself, once each is right.
 func (r reader) sense(n decision.Needs) {
 	r.rise("hold", []string{"p50", "p99", "max"}, n.Hold.P50, n.Hold.P99, n.Hold.Max)
 	r.rise("pauses", []string{"p50", "p99", "longest"}, n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest)
 	if n.Recovery > 0 && n.Recovery < leastRecovery {
-		r.wrong("recovery_within", "recovery_within: %s is less than %s (want 0s for whenever, or %[2]s to 24h)", keyed.Spelt(n.Recovery), keyed.Spelt(leastRecovery))
+		r.Wrong("recovery_within", "recovery_within: %s is less than %s (want 0s for whenever, or %[2]s to 24h)", yamlfile.Spelt(n.Recovery), yamlfile.Spelt(leastRecovery))
 	}
 	r.fits(n)
 	r.weighs(n)
-}
-
-func (r reader) wrong(path, format string, args ...any) {
-	r.Wrong(keyed.At(r.Root, steps(path)...), format, args...)
 }
 
 // rise holds that of the quantiles that were stated, each is at least the one before.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
-		if !r.stated.has(of + "." + name) {
+		if !r.Stated(of + "." + name) {
 			continue
 		}
 		if before >= 0 && times[i] < times[before] {
-			r.wrong(of+"."+name, "%s: %s is less than %s, %s", name, keyed.Spelt(times[i]), names[before], keyed.Spelt(times[before]))
+			r.Wrong(of+"."+name, "%s: %s is less than %s, %s", name, yamlfile.Spelt(times[i]), names[before], yamlfile.Spelt(times[before]))
 		}
 		before = i
 	}
@@ -46,12 +39,12 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 // least p99: their mean is at least atLeast.
 func (r reader) fits(n decision.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
-		r.wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
-			keyed.Plainly(n.Rate), keyed.Spelt(n.Hold.P50), keyed.Spelt(n.Hold.P99), took)
+		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
+			yamlfile.Plainly(n.Rate), yamlfile.Spelt(n.Hold.P50), yamlfile.Spelt(n.Hold.P99), took)
 	}
 	if took := n.Pauses.PerHour * atLeast(n.Pauses.P50, n.Pauses.P99); took > time.Hour.Seconds() {
-		r.wrong("pauses.per_hour", "per_hour: %s pauses do not fit into an hour: one takes %s at p50 and %s at p99 (want fewer, or shorter ones)",
-			keyed.Plainly(n.Pauses.PerHour), keyed.Spelt(n.Pauses.P50), keyed.Spelt(n.Pauses.P99))
+		r.Wrong("pauses.per_hour", "per_hour: %s pauses do not fit into an hour: one takes %s at p50 and %s at p99 (want fewer, or shorter ones)",
+			yamlfile.Plainly(n.Pauses.PerHour), yamlfile.Spelt(n.Pauses.P50), yamlfile.Spelt(n.Pauses.P99))
 	}
 }
 
@@ -63,5 +56,5 @@ func (r reader) weighs(n decision.Needs) {
 			return
 		}
 	}
-	r.wrong("weights", "weights: all of them are 0, so that nothing would be compared (want one above 0)")
+	r.Wrong("weights", "weights: all of them are 0, so that nothing would be compared (want one above 0)")
 }

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"lockbench/internal/choose/decision"
-	"lockbench/internal/keyed"
+	"lockbench/internal/yamlfile"
 )
 
 // Write writes needs as a file to be read, and gone on with, by people. What was assumed stands there as a comment, so that it
@@ -19,27 +16,27 @@ func Write(n decision.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
 		"# A need behind a # was not stated: its default stands there. Take the # away to state it.\n")
-	values := valuesOf(n)
-	for _, k := range keys(Known{}) {
+	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
+	for _, k := range keys(&n, Known{}) {
 		b.WriteString("\n" + comment(k.Doc))
-		if k.Form == keyed.Mapping {
-			writeMapping(&b, k, values, n.Assumed)
+		if k.Form == yamlfile.Mapping {
+			writeMapping(&b, k, n.Assumed)
 			continue
 		}
 		unsaid := slices.Contains(n.Assumed, k.Name) || k.Name == "guards" && n.Guards == ""
-		b.WriteString(strings.TrimRight(hash(unsaid)+k.Name+": "+inYAML(k, values), " ") + "\n")
+		b.WriteString(strings.TrimRight(hash(unsaid)+k.Name+": "+k.Text(), " ") + "\n")
 	}
 	return b.Bytes()
 }
 
 // writeMapping writes a mapping, or where nothing in it was stated, a comment that would be one.
-func writeMapping(b *bytes.Buffer, k keyed.Key, values *yaml.Node, assumed []string) {
-	inner := keyed.At(values, k.Name)
-	unsaid := func(of keyed.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }
-	none := !slices.ContainsFunc(k.Of, func(of keyed.Key) bool { return !unsaid(of) })
+func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
+	inner := k.Of(k.Into)
+	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }
+	none := !slices.ContainsFunc(inner, func(of yamlfile.Key) bool { return !unsaid(of) })
 	fmt.Fprintf(b, "%s%s:\n", hash(none), k.Name)
-	for _, of := range k.Of {
-		fmt.Fprintf(b, "%s  %s: %s # %s\n", hash(unsaid(of)), of.Name, inYAML(of, inner), of.Doc)
+	for _, of := range inner {
+		fmt.Fprintf(b, "%s  %s: %s # %s\n", hash(unsaid(of)), of.Name, of.Text(), of.Doc)
 	}
 }
 
@@ -64,55 +61,4 @@ func hash(unsaid bool) string {
 		return "# "
 	}
 	return ""
-}
-
-// valuesOf are needs as a mapping in YAML.
-func valuesOf(n decision.Needs) *yaml.Node {
-	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
-	weights := map[string]float64{}
-	for _, c := range decision.Criteria() {
-		weights[c] = n.Weight(c)
-	}
-	n.Weights = weights
-	var root yaml.Node
-	if err := root.Encode(n); err != nil {
-		panic(fmt.Sprintf("needs are made of nothing that YAML has no word for: %v", err))
-	}
-	return &root
-}
-
-// inYAML is the value of a key as it stands in a file, in one line.
-func inYAML(k keyed.Key, values *yaml.Node) string {
-	v, found := keyed.Find(values, k.Name)
-	switch {
-	case !found && k.List:
-		return "[]"
-	case !found:
-		return ""
-	case k.List:
-		v.Style = yaml.FlowStyle
-	case k.Form == keyed.Span || k.Form == keyed.Number:
-		return inWords(k, v)
-	}
-	text, err := yaml.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("a node that was made of needs is no YAML: %v", err))
-	}
-	return strings.TrimSpace(string(text))
-}
-
-// inWords is a single value as people write it.
-func inWords(k keyed.Key, v *yaml.Node) string {
-	switch k.Form {
-	case keyed.Span:
-		if d, err := time.ParseDuration(v.Value); err == nil {
-			return keyed.Spelt(d)
-		}
-	case keyed.Number:
-		var f float64
-		if v.Decode(&f) == nil {
-			return keyed.Plainly(f)
-		}
-	}
-	return v.Value
 }

@@ -4,22 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"lockbench/impls"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure/suites"
+	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 	"lockbench/workloads"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // shape is a suite of one section, made up of flags; and what goes with any suite.
@@ -83,19 +82,13 @@ func (s *shape) suite() (*suites.Suite, error) {
 		}
 		section.Keys = append(section.Keys, n)
 	}
-	text, err := yaml.Marshal(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
-	if err != nil {
-		return nil, err
-	}
+	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, known())
-	if err != nil {
-		return nil, console.Usage(errors.New(ofFlags.ReplaceAllString(err.Error(), "")), hint)
+	if err != nil { // without places: nobody wrote that file
+		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
 }
-
-// ofFlags is the place of a mistake in a file that nobody wrote.
-var ofFlags = regexp.MustCompile(`(?m)^flags:\d+:\d+: `)
 
 // over changes what was asked for by flags that go with any suite.
 func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, error) {

@@ -4,7 +4,7 @@ package choice
 import (
 	"slices"
 
-	"lockbench/checker"
+	"lockbench/checker/properties"
 	"lockbench/impls"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
@@ -25,7 +25,7 @@ var (
 	Locks      = Table[impls.Impl]{"lock", impls.All, describeLock}
 	Workloads  = Table[workloads.Workload]{"workload", workloads.All, func(w workloads.Workload) (string, string) { return w.Name, w.Doc }}
 	Faults     = Table[faults.Fault]{"fault", faults.All, func(f faults.Fault) (string, string) { return f.Name, f.Doc }}
-	Properties = Table[checker.Property]{"property", checker.Properties, func(p checker.Property) (string, string) { return p.Name, p.Doc }}
+	Properties = Table[properties.Property]{"property", properties.All, func(p properties.Property) (string, string) { return p.Name, p.Doc }}
 	Scenarios  = Table[scenarios.Scenario]{"scenario", scenarios.All, func(s scenarios.Scenario) (string, string) { return s.Name, s.Doc }}
 	Suites     = Table[suites.Suite]{"suite", suites.Shipped, func(s suites.Suite) (string, string) { return s.Name, s.Doc }}
 )

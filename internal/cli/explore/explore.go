@@ -121,7 +121,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	if f.jobs == 0 {
 		f.jobs = runtime.NumCPU()
 	}
-	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Stories: f.stories}
+	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.stories}
 	return x, nil
 }
 

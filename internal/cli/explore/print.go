@@ -49,8 +49,8 @@ func (p *progress) take(n explore.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(), format.Count(n.Violating), time.Since(p.start).Seconds())
-	if n.Telling != "" {
-		p.now += "; making small what was found of " + n.Telling
+	if n.Minimising != "" {
+		p.now += "; making small what was found of " + n.Minimising
 	}
 	if !p.Terminal && time.Since(p.shown) >= between {
 		p.shown = time.Now()
@@ -61,8 +61,8 @@ func (p *progress) take(n explore.Progress) {
 // keep writes the folder: a case and a picture for each story, and all that was found.
 func (x *exploration) keep(result *explore.Result) error {
 	for _, l := range result.Locks {
-		for i := range l.Stories {
-			if err := x.keepStory(storyFile(x.dir, l, i), &l.Stories[i]); err != nil {
+		for i := range l.Counterexamples {
+			if err := x.keepCounterexample(fileName(x.dir, l, i), &l.Counterexamples[i]); err != nil {
 				return err
 			}
 		}
@@ -79,17 +79,17 @@ func (x *exploration) keep(result *explore.Result) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
 }
 
-// storyFile returns what the nth story of a lock is kept as, without the ending.
-func storyFile(dir string, l *explore.LockResult, n int) string {
-	name := l.Stories[n].Case.Lock + "-" + l.Stories[n].Property
-	if slices.ContainsFunc(l.Stories[:n], func(before explore.Story) bool { return before.Property == l.Stories[n].Property }) {
+// fileName returns what the nth story of a lock is kept as, without the ending.
+func fileName(dir string, l *explore.LockResult, n int) string {
+	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
+	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
 		name += fmt.Sprintf("-%d", n+1)
 	}
 	return filepath.Join(dir, name)
 }
 
-// keepStory writes a story as a case and a picture; and as a test and a history, if that was asked for.
-func (x *exploration) keepStory(path string, s *explore.Story) error {
+// keepCounterexample writes a story as a case and a picture; and as a test and a history, if that was asked for.
+func (x *exploration) keepCounterexample(path string, s *explore.Counterexample) error {
 	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
 	if err := explore.WriteFile(path+".json", file); err != nil {
@@ -123,8 +123,8 @@ func (x *exploration) keepStory(path string, s *explore.Story) error {
 func printExplored(w io.Writer, result *explore.Result, dir string) error {
 	out := bufio.NewWriter(w)
 	for _, l := range result.Locks {
-		for i, s := range l.Stories {
-			printStory(out, s, storyFile(dir, l, i)+".json")
+		for i, s := range l.Counterexamples {
+			printCounterexample(out, s, fileName(dir, l, i)+".json")
 		}
 	}
 	printRates(out, result)
@@ -134,7 +134,7 @@ func printExplored(w io.Writer, result *explore.Result, dir string) error {
 	return out.Flush()
 }
 
-func printStory(w io.Writer, s explore.Story, file string) {
+func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
 	claim := ""
 	if s.Broken {
 		claim = "  BROKEN: the lock claims that it does not"
@@ -147,10 +147,10 @@ func printStory(w io.Writer, s explore.Story, file string) {
 	if s.CutOff {
 		fmt.Fprintln(w, "  time was up: it may be smaller still")
 	}
-	for i, sentence := range s.Told {
+	for i, sentence := range s.Events {
 		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
 	}
-	picture := strings.ReplaceAll(strings.TrimRight(s.Picture, "\n"), "\n", "\n  ")
+	picture := strings.ReplaceAll(strings.TrimRight(s.Timeline, "\n"), "\n", "\n  ")
 	fmt.Fprintf(w, "\n  %s\n\n  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", picture, file, file)
 }
 
@@ -251,7 +251,7 @@ func printTotals(w io.Writer, result *explore.Result) {
 	seeds, stories, broken := 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
-		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Stories), virtual+l.Virtual, clients+l.ClientTime
+		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
 		for _, p := range l.Properties {
 			broken += p.Broken
 		}

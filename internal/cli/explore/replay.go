@@ -140,7 +140,7 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
 		Simulation: simulate(run, kept)}
 	said.Simulation.disagree = len(again.Oracle.Disagreements) > 0
-	said.picture = run.Picture(kept.Property, width(stdout))
+	said.picture = run.Example(kept.Property).Timeline(width(stdout))
 	if !f.asJSON {
 		said.print(stdout, kept)
 	}
@@ -180,7 +180,7 @@ func (r replayed) codes() console.Codes {
 // simulate is what came of a run, against what its file says.
 func simulate(run *explore.Run, kept explore.File) simulated {
 	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
-		AsFound: run.Digest == kept.Digest, Story: run.Story(kept.Property), Void: run.Void}
+		AsFound: run.Digest == kept.Digest, Story: run.Example(kept.Property).Events(), Void: run.Void}
 }
 
 // badCase is the error of a file that cannot be used.

@@ -30,7 +30,7 @@ func TestClaimsThatAreWrong(t *testing.T) {
 		`[]`:                               "claims.json:1:1: the file: this is of the kind array, want object",
 		`{"lock":"x"}`:                     "version 0",
 		`{"lockbench_claims":1}`:           "names no lock",
-		`{"lockbench_claims":"1"}`:         "claims.json:1:21: lockbench_claims: this is of the kind string, want number",
+		`{"lockbench_claims":"1"}`:         "claims.json:1:21: lockbench_claims: this is of the kind string, want a whole number that fits",
 		claimsText(``):                     "claims.json:1:43: nothing is claimed",
 		claimsText(`7`):                    "claims.json:1:44: claims[0]: this is of the kind number, want object",
 		`{"lockbench_claims":1,"lok":"x"}`: `claims.json:1:23: unknown field "lok" did you mean lock?`,

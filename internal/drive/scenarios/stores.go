@@ -1,6 +1,6 @@
 package scenarios
 
-// ofStores are those of the locks that are no Redis locks: what a row, a document, a session and an ensemble are worth.
+// ofStores are those of locks in a row or a document.
 func ofStores() []Scenario {
 	return []Scenario{
 		{
@@ -24,6 +24,12 @@ func ofStores() []Scenario {
 				{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "process-pause"},
 			},
 		},
+	}
+}
+
+// ofSessions are those of locks that live as long as a session.
+func ofSessions() []Scenario {
+	return []Scenario{
 		{
 			Name:    "session-ended",
 			Warning: "a lock that a session holds is gone when the session is, and its holder must be told",

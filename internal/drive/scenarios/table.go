@@ -4,7 +4,7 @@ import "slices"
 
 // All is every scenario: first what goes wrong in the client, then on the network, then in the server.
 func All() []Scenario {
-	return slices.Concat(ofAlgorithms(), ofClients(), ofPauses(), ofNetworks(), ofServers(), ofStores(), ofTime())
+	return slices.Concat(ofAlgorithms(), ofClients(), ofPauses(), ofNetworks(), ofServers(), ofStores(), ofSessions(), ofTime())
 }
 
 // ofAlgorithms are those in which nothing goes wrong but the lock.

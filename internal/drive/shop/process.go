@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,7 +34,12 @@ type Process struct {
 // file in dir.
 func Start(ctx context.Context, k *children.Keeper, command []string, dir string, o Opening) (*Process, error) {
 	p := &Process{log: filepath.Join(dir, fmt.Sprintf("service%d.log", o.Process))}
-	out, err := p.start(k, command)
+	var out *os.File
+	log, err := os.Create(p.log)
+	if err == nil {
+		p.child, p.in, out, err = k.StartPiped(command, log)
+		log.Close()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the service %d: %w", o.Process, err)
 	}
@@ -45,32 +49,6 @@ func Start(ctx context.Context, k *children.Keeper, command []string, dir string
 		return nil, fmt.Errorf("the service %d: %w%s", o.Process, err, said(p.log))
 	}
 	return p, nil
-}
-
-// start starts it with pipes of our own: those of os/exec are closed when it ends, also before they are read.
-func (p *Process) start(k *children.Keeper, command []string) (out *os.File, err error) {
-	log, err := os.Create(p.log)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirIn.Close()
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	defer theirOut.Close()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
-	p.in = in
-	if p.child, err = k.Start(cmd); err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	return out, nil
 }
 
 // introduce exchanges the first lines.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
@@ -238,7 +239,7 @@ type counted struct {
 // judge reads the history back: what is judged is what is on the disk.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.server(), Durability: t.durability()}
-	v, header, err := checker.File(t.historyFile())
+	v, header, err := judge.File(t.historyFile(), judge.Options{})
 	if err != nil {
 		return out, err
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
@@ -64,7 +63,12 @@ func Start(ctx context.Context, k *children.Keeper, command []string, open worke
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	p := &Process{bounds: b, log: newTail(), renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
-	out, err := p.start(k, command)
+	var out *os.File
+	stderr, err := p.log.pipe()
+	if err == nil {
+		p.child, p.in, out, err = k.StartPiped(command, stderr)
+		stderr.Close()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the worker %q: %w", command, err)
 	}
@@ -98,32 +102,6 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	case <-timer.C:
 		return fmt.Errorf("it wrote no first line within %v", p.bounds.ready)
 	}
-}
-
-// start starts it with pipes of our own: those of os/exec are closed before they are read to their end.
-func (p *Process) start(k *children.Keeper, command []string) (out *os.File, err error) {
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirIn.Close()
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	defer theirOut.Close()
-	theirErr, err := p.log.pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	defer theirErr.Close()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, theirErr
-	p.in = in
-	if p.child, err = k.Start(cmd); err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	return out, nil
 }
 
 // read reads what it writes until that ends, or cannot be understood; the first line goes to whoever started

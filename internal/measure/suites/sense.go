@@ -6,41 +6,42 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"lockbench/internal/keyed"
 	"lockbench/internal/suggest"
+	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 )
 
 // reader tells what is wrong in a suite.
-type reader struct{ *keyed.File }
+type reader struct{ *yamlfile.File }
 
 // sense checks what a key cannot tell by itself, once each is right.
-func (r reader) sense(root *yaml.Node, s *Suite, limits []limit) {
+func (r reader) sense(s *Suite, limits []limit) {
 	if s.MaxTrials < s.Trials {
-		r.Wrong(keyed.At(root, "max_trials"), "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
+		r.Wrong("max_trials", "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
 	}
 	points := 0
 	for i := range s.Sections {
 		points += s.Sections[i].combinations()
 	}
 	if points > maxPoints {
-		r.Wrong(keyed.At(root, "sections"), "sections: they make %d points (want at most %d)", points, maxPoints)
+		r.Wrong("sections", "sections: they make %d points (want at most %d)", points, maxPoints)
 		return
 	}
-	r.sections(root, s)
+	r.sections(s)
 	for i, l := range limits {
-		r.limit(keyed.At(root, "thresholds", strconv.Itoa(i)), s, l)
+		r.limit(place("thresholds", i), s, l)
 	}
 }
 
-func (r reader) sections(root *yaml.Node, s *Suite) {
+// place is the path of an entry of a list.
+func place(list string, i int) string { return list + "." + strconv.Itoa(i) }
+
+func (r reader) sections(s *Suite) {
 	names, ids, setUp := map[string]bool{}, map[string]bool{}, map[string]Lock{}
 	for i, c := range s.Sections {
-		n := keyed.At(root, "sections", strconv.Itoa(i))
+		n := place("sections", i)
 		if names[c.Name] {
-			r.Wrong(keyed.At(n, "name"), "name: there is a section %s already", c.Name)
+			r.Wrong(n+".name", "name: there is a section %s already", c.Name)
 			continue
 		}
 		names[c.Name] = true
@@ -56,17 +57,17 @@ func (r reader) sections(root *yaml.Node, s *Suite) {
 }
 
 // rate holds that there is one where iterations do not wait for each other, and there alone.
-func (r reader) rate(n *yaml.Node, c Section) {
+func (r reader) rate(n string, c Section) {
 	switch closed := c.Arrivals == bench.Closed; {
 	case closed && len(c.Rate) > 0:
-		r.Wrong(keyed.At(n, "rate"), "rate: closed arrivals have none (want arrivals: constant, poisson or burst beside it)")
+		r.Wrong(n+".rate", "rate: closed arrivals have none (want arrivals: constant, poisson or burst beside it)")
 	case !closed && len(c.Rate) == 0:
-		r.Wrong(keyed.At(n, "arrivals"), "arrivals: %s needs a rate (want rate: so many per second, of all clients together)", c.Arrivals)
+		r.Wrong(n+".arrivals", "arrivals: %s needs a rate (want rate: so many per second, of all clients together)", c.Arrivals)
 	}
 }
 
 // subjects holds that a name means one thing in all of the suite.
-func (r reader) subjects(n *yaml.Node, c Section, setUp map[string]Lock) {
+func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Floors) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor floors: there is nothing to measure", c.Name)
 	}
@@ -74,11 +75,11 @@ func (r reader) subjects(n *yaml.Node, c Section, setUp map[string]Lock) {
 	for i, name := range c.Floors {
 		here[name] = true
 		if _, lock := setUp[name]; lock {
-			r.Wrong(keyed.At(n, "floors", strconv.Itoa(i)), "floors: %s is the name of another subject", name)
+			r.Wrong(place(n+".floors", i), "floors: %s is the name of another subject", name)
 		}
 	}
 	for i, l := range c.Locks {
-		n, name := keyed.At(n, "locks", strconv.Itoa(i)), l.Subject()
+		n, name := place(n+".locks", i), l.Subject()
 		if other, known := setUp[name]; known && !reflect.DeepEqual(other, l) {
 			r.Wrong(n, "locks: %s is set up otherwise in another place (want another name, in as)", name)
 		} else if here[name] {
@@ -91,11 +92,11 @@ func (r reader) subjects(n *yaml.Node, c Section, setUp map[string]Lock) {
 }
 
 // limit holds that a threshold can apply: one that never does would pass for ever.
-func (r reader) limit(n *yaml.Node, s *Suite, l limit) {
+func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
 	within := those(s.Sections, func(c Section) bool { return l.Section == "" || c.Name == l.Section })
 	if len(within) == 0 {
-		r.Wrong(keyed.At(n, "section"), "section: the suite has no %s%s", l.Section, suggest.Meant(l.Section, s.sectionNames()))
+		r.Wrong(n+".section", "section: the suite has no %s%s", l.Section, suggest.Meant(l.Section, s.sectionNames()))
 		return
 	}
 	where := "the suite"
@@ -105,18 +106,18 @@ func (r reader) limit(n *yaml.Node, s *Suite, l limit) {
 	all, _ := measured(within)
 	with := those(within, func(c Section) bool { return slices.Contains(c.names(), l.Lock) })
 	if len(with) == 0 {
-		r.Wrong(keyed.At(n, "lock"), "lock: %s is not measured in %s%s", l.Lock, where, suggest.Meant(l.Lock, all))
+		r.Wrong(n+".lock", "lock: %s is not measured in %s%s", l.Lock, where, suggest.Meant(l.Lock, all))
 		return
 	}
 	names, clients := measured(with)
 	for i, to := range l.To {
 		if !slices.Contains(names, to) {
-			r.Wrong(keyed.At(n, "ratio_to", strconv.Itoa(i)), "ratio_to: %s is not measured beside %s in %s%s", to, l.Lock, where, suggest.Meant(to, names))
+			r.Wrong(place(n+".ratio_to", i), "ratio_to: %s is not measured beside %s in %s%s", to, l.Lock, where, suggest.Meant(to, names))
 		}
 	}
 	for i, c := range l.Clients {
 		if !slices.Contains(clients, c) {
-			r.Wrong(keyed.At(n, "clients", strconv.Itoa(i)), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, listed(clients))
+			r.Wrong(place(n+".clients", i), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, listed(clients))
 		}
 	}
 }
@@ -136,18 +137,18 @@ func measured(in []Section) (names []string, clients []int) {
 }
 
 // bounds holds that a threshold says something, and one thing.
-func (r reader) bounds(n *yaml.Node, l limit) {
+func (r reader) bounds(n string, l limit) {
 	switch {
 	case l.Min == nil && l.Max == nil:
 		r.Wrong(n, "the threshold of %s has neither min nor max", l.Lock)
 	case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
-		r.Wrong(keyed.At(n, "min"), "min: %s is more than max, %s", keyed.Plainly(*l.Min), keyed.Plainly(*l.Max))
+		r.Wrong(n+".min", "min: %s is more than max, %s", yamlfile.Plainly(*l.Min), yamlfile.Plainly(*l.Max))
 	}
 	if l.ToBaseline && len(l.To) > 0 {
-		r.Wrong(keyed.At(n, "ratio_to_baseline"), "ratio_to_baseline: ratio_to is there already (want one of them)")
+		r.Wrong(n+".ratio_to_baseline", "ratio_to_baseline: ratio_to is there already (want one of them)")
 	}
 	if i := slices.Index(l.To, l.Lock); i >= 0 {
-		r.Wrong(keyed.At(n, "ratio_to", strconv.Itoa(i)), "ratio_to: %s is the subject itself", l.Lock)
+		r.Wrong(place(n+".ratio_to", i), "ratio_to: %s is the subject itself", l.Lock)
 	}
 }
 

@@ -10,35 +10,35 @@ import (
 
 // Suite is what a bench measures.
 type Suite struct {
-	Name      string        `yaml:"name"`
-	Doc       string        `yaml:"doc,omitempty"`
-	Trials    int           `yaml:"trials"`           // of each subject at each point
-	MaxTrials int           `yaml:"max_trials"`       // of those that are still too wide; Trials: no more
-	Budget    time.Duration `yaml:"budget,omitempty"` // for all of it; 0: as long as it takes
+	Name      string
+	Doc       string
+	Trials    int           // of each subject at each point
+	MaxTrials int           // of those that are still too wide; Trials: no more
+	Budget    time.Duration // for all of it; 0: as long as it takes
 	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which no more trials are needed.
-	Narrow     float64           `yaml:"narrow"`
-	Seed       uint64            `yaml:"seed,omitempty"` // of all randomness; 0: drawn when it is run
-	Sections   []Section         `yaml:"sections"`
-	Thresholds []bench.Threshold `yaml:"-"` // see limit
+	Narrow     float64
+	Seed       uint64 // of all randomness; 0: drawn when it is run
+	Sections   []Section
+	Thresholds []bench.Threshold // see limit
 }
 
 // Section is what is measured under like conditions: every subject at every point.
 type Section struct {
-	Name      string          `yaml:"name"`
-	Locks     []Lock          `yaml:"locks,omitempty"`
-	Floors    []string        `yaml:"floors,omitempty"`
-	Workload  string          `yaml:"workload"`
-	Clients   []int           `yaml:"clients"`
-	Keys      []Keys          `yaml:"keys"`
-	Hold      []time.Duration `yaml:"hold"`
-	Wait      time.Duration   `yaml:"wait,omitempty"` // 0: until granted
-	TTL       time.Duration   `yaml:"ttl"`
-	Processes int             `yaml:"processes"` // at most one for each client
-	Arrivals  bench.Arrivals  `yaml:"arrivals"`
-	Rate      []float64       `yaml:"rate,omitempty"` // per second, of all clients together; none where arrivals are closed
-	Fault     string          `yaml:"fault"`
-	Duration  time.Duration   `yaml:"duration"`         // of the measured window, at least
-	Rounds    int             `yaml:"rounds,omitempty"` // so many turns of everybody are to fit into the window
+	Name      string
+	Locks     []Lock
+	Floors    []string
+	Workload  string
+	Clients   []int
+	Keys      []Keys
+	Hold      []time.Duration
+	Wait      time.Duration // 0: until granted
+	TTL       time.Duration
+	Processes int // at most one for each client
+	Arrivals  bench.Arrivals
+	Rate      []float64 // per second, of all clients together; none where arrivals are closed
+	Fault     string
+	Duration  time.Duration // of the measured window, at least
+	Rounds    int           // so many turns of everybody are to fit into the window
 }
 
 // Lock is a lock of the table and how it is set up.

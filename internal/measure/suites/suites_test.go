@@ -2,7 +2,6 @@ package suites
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,13 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
-	"lockbench/internal/keyed"
+	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 )
-
-var update = flag.Bool("update", false, "write what is told now into docs")
 
 // whole has every key.
 const whole = `name: all
@@ -134,12 +130,12 @@ func TestKnown(t *testing.T) {
 			return nil
 		}}
 	_, err := Parse("s.yaml", []byte(whole), known)
-	if want := "s.yaml:12:9: locks: set-px-lua is not for a cluster"; err == nil || err.Error() != want {
+	if want := "s.yaml:12:9: locks: set-px-lua is not for a cluster"; err == nil || listedOf(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = Parse("s.yaml", []byte(few+"  - {name: two, clients: 4, locks: fenced@, workload: contend@single}\n"), known)
 	if want := "s.yaml:6:36: locks: fenced@ names no deployment (want fenced@deployment)\n" +
-		"s.yaml:6:55: workload: contend@single is none of contend (did you mean contend?)"; err == nil || err.Error() != want {
+		"s.yaml:6:55: workload: contend@single is none of contend (did you mean contend?)"; err == nil || listedOf(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	known.Locks, known.Faults, known.Lock = []string{"fenced", "redlock"}, []string{"holder-kill"}, nil
@@ -147,7 +143,7 @@ func TestKnown(t *testing.T) {
 	want := `s.yaml:12:9: locks: set-px-lua@cluster is none of fenced, redlock
 s.yaml:13:16: name: set-px-lua is none of fenced, redlock
 s.yaml:24:12: fault: none is none of holder-kill`
-	if err == nil || err.Error() != want {
+	if err == nil || listedOf(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -186,10 +182,7 @@ func TestShipped(t *testing.T) {
 // checkAgain holds that a suite is the same once it was written and read again.
 func checkAgain(t *testing.T, s *Suite) {
 	t.Helper()
-	text, err := yaml.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := Write(*s)
 	again, err := Parse("again.yaml", text, Known{})
 	if err != nil {
 		t.Fatalf("what was read is refused when it was written: %v\n%s", err, text)
@@ -218,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("s.yaml", []byte(text), Known{})
 		if err != nil {
-			if lines := strings.Split(err.Error(), "\n"); len(lines) > keyed.MaxWrong+1 || !strings.HasPrefix(lines[0], "s.yaml:") {
+			if lines := strings.Split(listedOf(err), "\n"); len(lines) > yamlfile.MaxWrong+1 || !strings.HasPrefix(lines[0], "s.yaml:") {
 				t.Errorf("%q", err)
 			}
 			return

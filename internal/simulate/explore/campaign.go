@@ -12,21 +12,21 @@ import (
 
 // Campaign is a search: which locks, from which seed on, and for how long.
 type Campaign struct {
-	Subjects []Subject
-	First    uint64        // seed
-	Seeds    uint64        // of each subject; 0: as many as there is time for
-	For      time.Duration // where Seeds is 0: of the whole, telling included
-	Stories  int           // of each subject, at most
+	Subjects        []Subject
+	First           uint64        // seed
+	Seeds           uint64        // of each subject; 0: as many as there is time for
+	For             time.Duration // where Seeds is 0: of the whole, minimiser included
+	Counterexamples int           // of each subject, at most
 
 	Progress func(Progress) // called now and then, by one goroutine at a time; nil: nobody looks
 }
 
 // Progress is how far a campaign is.
 type Progress struct {
-	Seeds     int
-	Virtual   time.Duration
-	Violating int    // seeds
-	Telling   string // the subject that is told of; "": still searching
+	Seeds      int
+	Virtual    time.Duration
+	Violating  int    // seeds
+	Minimising string // the subject that is being minimised; "": still searching
 }
 
 // Result is what a campaign found. It depends on the seeds alone: there is no time of this machine in it.
@@ -47,16 +47,16 @@ type LockResult struct {
 	Strategies []*StrategyResult         `json:"strategies"`
 	Met        map[string]map[string]int `json:"met"` // by fault, then by what it met
 	Failed     []Seed                    `json:"failed,omitempty"`
-	Told
+	Minimised
 }
 
 // PropertyResult is how often a property was violated.
 type PropertyResult struct {
 	Property    string `json:"property"`
-	Judged      int    `json:"judged"` // seeds in which it came to a verdict
+	Judged      int    `json:"judged"` // seeds with a verdict
 	Violated    int    `json:"violated"`
 	First       uint64 `json:"first_seed"` // in which it was violated, where it was
-	Claimed     int    `json:"claimed"`    // of those judged: the lock claims that it holds under such a plan
+	Claimed     int    `json:"claimed"`    // of those judged: it is expected to hold under such a plan
 	Broken      int    `json:"broken"`     // of those claimed
 	FirstBroken uint64 `json:"first_broken_seed"`
 }
@@ -66,16 +66,16 @@ type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
 	Violating int    `json:"violating"`
-	After     int    `json:"after"` // so many seeds of its own it found its first; 0: none
+	After     int    `json:"after"` // of its own seeds until it found its first; 0: none
 }
 
 // batch is how many seeds a process tries at once: few enough for the locks to take turns.
 const batch = 16
 
-// searching is the part of a campaign's time that goes into the search; the rest is for making small what it found.
+// searching is the part of a campaign's time that goes into the search; the rest is for minimising what it found.
 const searching = 60 // percent
 
-// Run searches, then tells. What was found when ctx ends is returned, with the context's error.
+// Run searches, then minimises what it found. If ctx ends, what was found so far is returned with the context's error.
 func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 	start := time.Now()
 	r := &running{Campaign: c, pool: pool, seeds: make([][]Seed, len(c.Subjects))}
@@ -87,7 +87,7 @@ func (c Campaign) Run(ctx context.Context, pool *Pool) (*Result, error) {
 	if err != nil {
 		return result, err
 	}
-	return result, r.tell(ctx, start, result)
+	return result, r.minimise(ctx, start, result)
 }
 
 type running struct {
@@ -180,36 +180,33 @@ func (r *running) show() {
 	}
 }
 
-// leastTelling is for each subject, also where the time is up.
-const leastTelling = 2 * time.Second
+// leastMinimising is how long each subject may take even if the time is up.
+const leastMinimising = 2 * time.Second
 
-// tell has what was found made small, each subject in one process.
-func (r *running) tell(ctx context.Context, start time.Time, result *Result) error {
+// minimise minimises what was found, each subject in one process.
+func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work sync.WaitGroup
 	var failed error
 	limit := make(chan struct{}, r.pool.Size())
-	left := len(r.Subjects)
 	for i, s := range r.Subjects {
 		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool { return len(x.Violated) == 0 })
 		if len(violating) == 0 {
-			left--
 			continue
 		}
-		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Broken()) - len(a.Broken()) }) // broken claims first
+		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Broken()) - len(a.Broken()) })
 		limit <- struct{}{}
 		r.mu.Lock()
-		r.seen.Telling = s.Lock
+		r.seen.Minimising = s.Lock
 		r.show()
 		r.mu.Unlock()
-		within := r.within(start, left)
-		left--
+		within := r.within(start, len(r.Subjects)-i)
 		work.Go(func() {
 			defer func() { <-limit }()
-			told, err := r.pool.Tell(ctx, s, violating, r.Stories, within)
+			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, within)
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			result.Locks[i].Told = told
-			if errors.As(err, new(died)) && ctx.Err() == nil { // the others can be told all the same
+			result.Locks[i].Minimised = done
+			if errors.As(err, new(died)) && ctx.Err() == nil { // the other subjects are minimised all the same
 				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
 				err = nil
 			}
@@ -220,16 +217,16 @@ func (r *running) tell(ctx context.Context, start time.Time, result *Result) err
 	return failed
 }
 
-// within is how long one subject may be told of, when so many are left.
+// within is how long one subject may take when so many are left.
 func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
-		return mostShrunk * mostTime // the number of trials bounds it before
+		return mostMinimised * mostTime // the number of trials bounds it before
 	}
 	share := (r.For - time.Since(start)) * time.Duration(r.pool.Size()) / time.Duration(left)
-	return max(share, leastTelling)
+	return max(share, leastMinimising)
 }
 
-// sum adds up what came of a subject's seeds.
+// sum adds up the outcomes of a subject's seeds.
 func sum(s Subject, seeds []Seed) *LockResult {
 	l := &LockResult{Subject: s, Met: map[string]map[string]int{}}
 	digest := sha256.New()
@@ -242,60 +239,55 @@ func sum(s Subject, seeds []Seed) *LockResult {
 		if x.Failed != "" {
 			l.Failed = append(l.Failed, x)
 		}
-		l.strategy(x)
-		l.properties(x)
-		l.metBy(x)
+		row(&l.Strategies, func(r *StrategyResult) *string { return &r.Strategy }, x.Strategy).add(x)
+		for _, name := range x.Judged {
+			row(&l.Properties, func(r *PropertyResult) *string { return &r.Property }, name).add(x)
+		}
+		for _, m := range x.Met {
+			if l.Met[m.Fault] == nil {
+				l.Met[m.Fault] = map[string]int{}
+			}
+			l.Met[m.Fault][m.State]++
+		}
 	}
 	l.Digest = hex.EncodeToString(digest.Sum(nil)[:8])
 	return l
 }
 
-func (l *LockResult) strategy(x Seed) {
-	i := slices.IndexFunc(l.Strategies, func(r *StrategyResult) bool { return r.Strategy == x.Strategy })
-	if i < 0 {
-		i = len(l.Strategies)
-		l.Strategies = append(l.Strategies, &StrategyResult{Strategy: x.Strategy})
+// row returns the row of a table that has a name, a new one if there is none.
+func row[R any](table *[]*R, name func(*R) *string, want string) *R {
+	for _, r := range *table {
+		if *name(r) == want {
+			return r
+		}
 	}
-	r := l.Strategies[i]
+	r := new(R)
+	*name(r) = want
+	*table = append(*table, r)
+	return r
+}
+
+func (r *StrategyResult) add(x Seed) {
 	r.Seeds++
 	if len(x.Violated) > 0 {
-		if r.Violating++; r.After == 0 {
+		r.Violating++
+		if r.Violating == 1 {
 			r.After = r.Seeds
 		}
 	}
 }
 
-func (l *LockResult) properties(x Seed) {
-	for _, name := range x.Judged {
-		i := slices.IndexFunc(l.Properties, func(r *PropertyResult) bool { return r.Property == name })
-		if i < 0 {
-			i = len(l.Properties)
-			l.Properties = append(l.Properties, &PropertyResult{Property: name})
-		}
-		r := l.Properties[i]
-		claimed, violated := slices.Contains(x.Claimed, name), slices.Contains(x.Violated, name)
-		r.Judged++
-		if violated {
-			if r.Violated++; r.Violated == 1 {
-				r.First = x.Seed
-			}
-		}
-		if claimed {
-			r.Claimed++
-		}
-		if claimed && violated {
-			if r.Broken++; r.Broken == 1 {
-				r.FirstBroken = x.Seed
+func (r *PropertyResult) add(x Seed) {
+	count := func(yes bool, n *int, first *uint64) {
+		if yes {
+			if *n++; *n == 1 && first != nil {
+				*first = x.Seed
 			}
 		}
 	}
-}
-
-func (l *LockResult) metBy(x Seed) {
-	for _, m := range x.Met {
-		if l.Met[m.Fault] == nil {
-			l.Met[m.Fault] = map[string]int{}
-		}
-		l.Met[m.Fault][m.State]++
-	}
+	claimed, violated := slices.Contains(x.Claimed, r.Property), slices.Contains(x.Violated, r.Property)
+	r.Judged++
+	count(violated, &r.Violated, &r.First)
+	count(claimed, &r.Claimed, nil)
+	count(claimed && violated, &r.Broken, &r.FirstBroken)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
@@ -93,7 +94,7 @@ func (c Case) Run() (*Run, error) {
 
 // read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
 func (r *Run) read(recorded *histories.Memory) (err error) {
-	if r.Verdict, err = checker.JudgeWith(r.Header, recorded.Source(), checker.Options{NoOracle: true}); err != nil {
+	if r.Verdict, err = judge.History(r.Header, recorded.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
 	open := map[opened]histories.Op{} // by the last mark
@@ -135,12 +136,7 @@ func (r *Run) Violated() []string {
 	return names
 }
 
-// Story tells how a property came to be violated: see stories.Trial.
-func (r *Run) Story(property string) []string { return r.told().Sentences(property) }
-
-// Picture is the run as swim lanes in text: see stories.Trial.
-func (r *Run) Picture(property string, width int) string { return r.told().Picture(property, width) }
-
-func (r *Run) told() counterexample.Trial {
-	return counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}
+// Example returns the counterexample to a property.
+func (r *Run) Example(property string) *counterexample.Example {
+	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}, property)
 }

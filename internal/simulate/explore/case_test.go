@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 )
 
@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := checker.Judge(lines.Header, lines.Next)
+		want, err := judge.History(lines.Header, lines.Next, judge.Options{})
 		lines.Close()
 		if err != nil || want.Oracle.Keys == 0 || r.Verdict.Oracle.Keys != 0 {
 			t.Errorf("seed %d: %v, the oracle saw %d and %d keys", seed, err, want.Oracle.Keys, r.Verdict.Oracle.Keys)

@@ -24,14 +24,6 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	}
 	several := t.On() == "five" || t.On() == "five-delayed"
 	switch s.Do.Verb {
-	case faults.Stall:
-		return []string{"holder-stall"}
-	case faults.Pause:
-		return []string{"process-pause", "pause-before-answer", "pause-in-release"}
-	case faults.Kill:
-		return []string{"holder-kill", "kill-between"}
-	case faults.Abandon:
-		return []string{"holder-abandon"}
 	case faults.GiveUp:
 		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which nobody gives up
 	case faults.Delay:
@@ -48,8 +40,6 @@ func kinds(s faults.Step, t sim.Trial) []string {
 			return late(s.For, "partition-one-way")
 		}
 		return late(s.For, "partition")
-	case faults.Mute:
-		return []string{"lost-wakeup"}
 	case faults.Restart:
 		switch {
 		case s.Do.Keeps && several:
@@ -60,21 +50,28 @@ func kinds(s faults.Step, t sim.Trial) []string {
 			return []string{"node-restart"}
 		}
 		return []string{"server-restart"}
-	case faults.Down:
-		return []string{"minority-down"}
 	case faults.Freeze:
 		return late(s.For, "server-pause")
-	case faults.Unlink, faults.Failover:
-		return []string{"failover"}
 	case faults.Jump, faults.Drift:
 		if s.Do.By < 0 {
 			return []string{"clock-back"}
 		}
 		return []string{"clock-forward"}
-	case faults.Evict:
-		return []string{"eviction"}
 	}
-	return nil
+	return kindsOf[s.Do.Verb]
+}
+
+// kindsOf has the kinds of the steps of which nothing but the verb counts.
+var kindsOf = map[faults.Verb][]string{
+	faults.Stall:    {"holder-stall"},
+	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
+	faults.Kill:     {"holder-kill", "kill-between"},
+	faults.Abandon:  {"holder-abandon"},
+	faults.Mute:     {"lost-wakeup"},
+	faults.Down:     {"minority-down"},
+	faults.Unlink:   {"failover"},
+	faults.Failover: {"failover"},
+	faults.Evict:    {"eviction"},
 }
 
 // decides tells whether a trial under a plan says anything of a property. One that something comes about in time

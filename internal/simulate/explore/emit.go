@@ -13,6 +13,7 @@ import (
 	"text/template"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 )
 
@@ -24,7 +25,7 @@ import (
 	"slices"
 	"testing"
 
-	"lockbench/internal/explore"
+	"lockbench/internal/simulate/explore"
 )
 
 // {{.Name}} runs a trial in virtual time in which {{.Lock}} violates {{.Property}}.{{with .Found}}
@@ -128,7 +129,7 @@ func (r *Run) Rejudge() (*checker.Verdict, error) {
 		return nil, err
 	}
 	defer lines.Close()
-	return checker.Judge(lines.Header, lines.Next)
+	return judge.History(lines.Header, lines.Next, judge.Options{})
 }
 
 // EmitHistory writes what a run recorded as JSON lines, which lockbench check judges as the run was judged.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 )
 
 // TestEmittedTest: what is emitted is Go that this module compiles; it passes while the case shows, and fails once it
@@ -82,7 +83,7 @@ func TestEmittedHistory(t *testing.T) {
 			if err := errors.Join(EmitHistory(&text, r), os.WriteFile(path, text.Bytes(), 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			v, header, err := checker.File(path)
+			v, header, err := judge.File(path, judge.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

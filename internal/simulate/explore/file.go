@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
-	"strings"
 
-	"lockbench/checker"
+	"lockbench/checker/properties"
 	"lockbench/impls"
+	"lockbench/internal/strictjson"
 	"lockbench/workloads"
 )
 
@@ -77,91 +76,40 @@ func Decode(text []byte) (File, error) {
 	var kind struct {
 		Version *int `json:"lockbench_case"`
 	}
-	if err := json.Unmarshal(text, &kind); err != nil {
-		return File{}, asSentence(text, err)
-	}
-	switch {
+	switch err := json.Unmarshal(text, &kind); {
+	case err != nil: // told below
 	case kind.Version == nil:
 		return File{}, fmt.Errorf(`it is no case: want an object with "lockbench_case":%d`, Version)
 	case *kind.Version != Version:
 		return File{}, fmt.Errorf("the case has version %d, and this lockbench reads version %d", *kind.Version, Version)
 	}
 	var f File
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		return File{}, asSentence(text, err)
+	_, err := strictjson.Decode(text, &f)
+	var wrong *strictjson.Error
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return File{}, &Unknown{"field", wrong.Field, wrong.Known}
+	case err != nil:
+		return File{}, err
 	}
 	return f, f.check()
 }
 
-// asSentence says what is wrong with text that is no JSON, or of another shape.
-func asSentence(text []byte, err error) error {
-	var syntax *json.SyntaxError
-	var shape *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte{'\n'})
-		return fmt.Errorf("line %d is not JSON: %w", line, err)
-	case errors.As(err, &shape):
-		return fmt.Errorf("%s is of the kind %s, want %s", cmp.Or(shape.Field, "the file"), shape.Value, kindOf(shape.Type))
-	}
-	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
-		return &Unknown{"field", strings.Trim(name, `"`), fieldNames(reflect.TypeFor[File]())}
-	}
-	return err
-}
-
-// kindOf is what JSON calls a type.
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "bool"
-	case reflect.Slice:
-		return "array"
-	case reflect.Struct, reflect.Map:
-		return "object"
-	}
-	return "a whole number that fits"
-}
-
-// fieldNames are the fields that a type has in JSON, and those of what is in it.
-func fieldNames(t reflect.Type) []string {
-	switch t.Kind() {
-	case reflect.Slice, reflect.Pointer:
-		return fieldNames(t.Elem())
-	case reflect.Struct:
-	default:
-		return nil
-	}
-	var names []string
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
-			names = append(names, name)
-		}
-		names = append(names, fieldNames(t.Field(i).Type)...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // check holds names to the tables, and what the plan speaks of to what there is.
 func (f File) check() error {
-	var locks, loads, properties []string
+	var locks, loads, judged []string
 	for _, l := range impls.All() {
 		locks = append(locks, l.Name)
 	}
 	for _, w := range workloads.All() {
 		loads = append(loads, w.Name)
 	}
-	for _, p := range checker.Properties() {
-		properties = append(properties, p.Name)
+	for _, p := range properties.All() {
+		judged = append(judged, p.Name)
 	}
-	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, properties))
+	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, judged))
 	for _, p := range f.Violated {
-		err = cmp.Or(err, known("property", p, properties))
+		err = cmp.Or(err, known("property", p, judged))
 	}
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (c Case) checkPlan() error {
 		}
 	}
 	for _, d := range c.times() {
-		if d > longest || d < -longest {
+		if d.Abs() > longest {
 			return fmt.Errorf("%v: no time in a case may be longer than %v", d, longest)
 		}
 	}
@@ -96,39 +96,30 @@ func (c Case) checkMoment(m workloads.Moment) error {
 	return nil
 }
 
-// times are all times that stand in a case.
-func (c Case) times() []time.Duration {
-	p := c.Params
-	all := []time.Duration{p.Duration, p.Grace, p.TTL, p.Wait, p.Hold, p.Think}
-	for _, g := range c.Plan.Gates {
-		all = append(all, g.Patience)
+// times returns all times of a case.
+func (c *Case) times() []*time.Duration {
+	p := &c.Params
+	all := []*time.Duration{&p.Duration, &p.Grace, &p.TTL, &p.Wait, &p.Hold, &p.Think}
+	for i := range c.Plan.Gates {
+		all = append(all, &c.Plan.Gates[i].Patience)
 	}
-	for _, s := range c.Plan.Steps {
-		all = append(all, s.When.Later, s.For, s.Do.By, s.Do.Wait)
+	for i := range c.Plan.Steps {
+		s := &c.Plan.Steps[i]
+		all = append(all, &s.When.Later, &s.For, &s.Do.By, &s.Do.Wait)
 	}
 	return all
 }
 
-// Scaled is the case with every time that long: 2 makes a trial that takes twice as long. By how much a clock drifts
-// in a second stays.
+// Scaled returns the case with every time multiplied, except by how much a clock drifts in a second.
 func (c Case) Scaled(by float64) Case {
-	longer := func(d *time.Duration) { *d = time.Duration(float64(*d) * by) }
-	p := &c.Params
-	for _, d := range []*time.Duration{&p.Duration, &p.Grace, &p.TTL, &p.Wait, &p.Hold, &p.Think} {
-		longer(d)
+	scaled := c.clone()
+	for _, d := range scaled.times() {
+		*d = time.Duration(float64(*d) * by)
 	}
-	c.Plan.Gates, c.Plan.Steps = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Steps)
-	for i := range c.Plan.Gates {
-		longer(&c.Plan.Gates[i].Patience)
-	}
-	for i := range c.Plan.Steps {
-		s := &c.Plan.Steps[i]
-		longer(&s.When.Later)
-		longer(&s.For)
-		longer(&s.Do.Wait)
-		if s.Do.Verb != faults.Drift {
-			longer(&s.Do.By)
+	for i, s := range c.Plan.Steps {
+		if s.Do.Verb == faults.Drift {
+			scaled.Plan.Steps[i].Do.By = s.Do.By
 		}
 	}
-	return c
+	return scaled
 }

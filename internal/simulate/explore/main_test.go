@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 // TestMain is also the exploring process: those of a pool are this test program again.
 func TestMain(m *testing.M) {
 	impls.Quiet()
+	debug.SetGCPercent(400) // as an exploring process has it
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -25,7 +24,7 @@ type explorer struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	replies *json.Decoder
-	said    *tail // on its standard error
+	said    tail // on its standard error
 }
 
 // answerWithin bounds the wait for what comes of one seed, some ms as a rule: a trial that takes longer hangs.
@@ -49,9 +48,9 @@ func NewPool(program []string, size int) (*Pool, error) {
 func (p *Pool) Size() int { return p.size }
 
 func (p *Pool) start() (*explorer, error) {
-	e := &explorer{cmd: exec.Command(p.program[0], p.program[1:]...), said: &tail{}}
+	e := &explorer{cmd: exec.Command(p.program[0], p.program[1:]...)}
 	e.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	e.cmd.Stderr = e.said
+	e.cmd.Stderr = &e.said
 	var err error
 	if e.in, err = e.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -96,15 +95,14 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	return all, nil
 }
 
-// Tell is Subject.Tell in one of the processes.
-func (p *Pool) Tell(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (Told, error) {
-	var told Told
-	err := p.ask(ctx, request{Subject: s, Tell: seeds, Most: most, Within: within}, func(r reply) {
-		if r.Told != nil {
-			told = *r.Told
+// Minimise is Subject.Minimise in one of the processes.
+func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (done Minimised, err error) {
+	err = p.ask(ctx, request{Subject: s, Minimise: seeds, Most: most, Within: within}, func(r reply) {
+		if r.Minimised != nil {
+			done = *r.Minimised
 		}
 	})
-	return told, err
+	return done, err
 }
 
 // ask has an idle process answer. One that does not, or is not needed any more, is ended, and another takes its place.
@@ -139,7 +137,7 @@ func (p *Pool) ask(ctx context.Context, q request, each func(reply)) error {
 	if !inTime {
 		err = fmt.Errorf("no answer within %v", answerWithin+q.Within)
 	}
-	return died{fmt.Errorf("the process that explored %s: %w%s", q.Subject.Lock, err, e.said)}
+	return died{fmt.Errorf("the process that explored %s: %w%s", q.Subject.Lock, err, &e.said)}
 }
 
 // died says that a process ended, hung or made no sense.
@@ -164,27 +162,18 @@ func (e *explorer) ask(q request, each func(reply)) error {
 	}
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailLength = 2000
+// tail keeps the end of what is written to it. It may be read when the process has ended.
+type tail []byte
 
 func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	t.text = t.text[max(0, len(t.text)-tailLength):]
+	*t = append(*t, b...)
+	*t = (*t)[max(0, len(*t)-2000):]
 	return len(b), nil
 }
 
-// String is what was said, as the end of a sentence; nothing if nothing was.
+// String returns what was written, as the end of a sentence.
 func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text := strings.TrimSpace(string(t.text)); text != "" {
+	if text := strings.TrimSpace(string(*t)); text != "" {
 		return "; it said: " + text
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"lockbench/histories"
 )
 
-// Seed is what came of one seed.
+// Seed is the outcome of one seed.
 type Seed struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -15,17 +15,17 @@ type Seed struct {
 	Virtual    time.Duration `json:"virtual_ns"`
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
-	Judged     []string      `json:"judged"`             // properties that came to a verdict
+	Judged     []string      `json:"judged"`             // properties with a verdict
 	Violated   []string      `json:"violated,omitempty"` // of those
-	Claimed    []string      `json:"claimed,omitempty"`  // properties that are claimed to hold under this plan
+	Claimed    []string      `json:"claimed,omitempty"`  // properties that are expected to hold under this plan
 	Met        []Meeting     `json:"met,omitempty"`      // what the faults met that took effect
-	Failed     string        `json:"failed,omitempty"`   // why there is no verdict: a lock that panicked, something left running
+	Failed     string        `json:"failed,omitempty"`   // why there is no verdict, such as a panic
 }
 
-// Broken are the claims that were violated.
+// Broken returns the properties that were violated although the lock is expected to hold them.
 func (s Seed) Broken() []string { return both(s.Violated, s.Claimed) }
 
-// Try runs the case of a seed and says what came of it. The error says that the subject itself cannot be explored.
+// Try runs the case of a seed. The error says that the subject cannot be explored.
 func (s Subject) Try(seed uint64) (Seed, error) {
 	c, strategy, err := s.Choose(seed)
 	if err != nil {
@@ -52,16 +52,4 @@ func (s Subject) Try(seed uint64) (Seed, error) {
 	}
 	out.Violated = r.Violated()
 	return out, nil
-}
-
-func both(a, b []string) []string {
-	var all []string
-	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				all = append(all, x)
-			}
-		}
-	}
-	return all
 }

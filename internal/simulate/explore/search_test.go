@@ -3,11 +3,13 @@ package explore
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,37 +46,39 @@ func explorable() []Subject {
 
 // TestSameInTwoProcesses: a seed records the same in another process, whichever lock it is.
 func TestSameInTwoProcesses(t *testing.T) {
-	seeds := 50
+	t.Parallel()
+	count := uint64(30)
 	if raced {
-		seeds = 10
+		count = 10
 	}
-	one, two := newPool(t, "explorer", 1), newPool(t, "explorer", 1)
+	pools := [2]*Pool{newPool(t, "explorer", 1), newPool(t, "explorer", 1)}
 	for _, s := range explorable() {
-		var digests [2][]string
-		for i, p := range []*Pool{one, two} {
-			all, err := p.Search(t.Context(), s, 0, uint64(seeds))
-			if err != nil {
+		t.Run(s.Lock, func(t *testing.T) {
+			t.Parallel()
+			var found [2][]Seed
+			var errs [2]error
+			var work sync.WaitGroup
+			for i := range found {
+				work.Go(func() { found[i], errs[i] = pools[i].Search(t.Context(), s, 0, count) })
+			}
+			work.Wait()
+			if err := errors.Join(errs[:]...); err != nil {
 				t.Fatal(err)
 			}
-			for _, x := range all {
-				if x.Failed != "" {
-					t.Errorf("%s, seed %d: %s", s.Lock, x.Seed, x.Failed)
+			if len(found[0]) != int(count) || len(found[1]) != int(count) {
+				t.Fatalf("%d and %d seeds", len(found[0]), len(found[1]))
+			}
+			different := map[string]bool{}
+			for seed, x := range found[0] {
+				if other := found[1][seed]; x.Digest != other.Digest || x.Failed != "" || other.Failed != "" {
+					t.Errorf("seed %d: two processes recorded %s and %s, %s%s", seed, x.Digest, other.Digest, x.Failed, other.Failed)
 				}
-				digests[i] = append(digests[i], x.Digest)
+				different[x.Digest] = true
 			}
-		}
-		if len(digests[0]) != seeds || len(digests[1]) != seeds {
-			t.Fatalf("%s: %d and %d digests", s.Lock, len(digests[0]), len(digests[1]))
-		}
-		for seed := range seeds {
-			if digests[0][seed] != digests[1][seed] {
-				t.Errorf("%s, seed %d: two processes recorded %s and %s", s.Lock, seed, digests[0][seed], digests[1][seed])
+			if len(different) < int(count)*9/10 {
+				t.Errorf("%d seeds recorded only %d different histories", count, len(different))
 			}
-		}
-		slices.Sort(digests[0])
-		if n := len(slices.Compact(digests[0])); n < seeds*9/10 {
-			t.Errorf("%s: %d seeds recorded only %d different histories", s.Lock, seeds, n)
-		}
+		})
 	}
 }
 
@@ -111,11 +115,11 @@ func TestDefectsAreFound(t *testing.T) {
 					continue
 				}
 				x.Violated = []string{c.property}
-				told, err := c.subject.Tell([]Seed{x}, 1, time.Minute)
-				if err != nil || len(told.Stories) != 1 || len(told.Nondeterministic) > 0 {
+				told, err := c.subject.Minimise([]Seed{x}, 1, time.Minute)
+				if err != nil || len(told.Counterexamples) != 1 || len(told.Nondeterministic) > 0 {
 					t.Fatalf("%+v, %v", told, err)
 				}
-				s := told.Stories[0]
+				s := told.Counterexamples[0]
 				t.Logf("seed %d: %+v, from %+v in %d trials", seed, s.To, s.From, s.Trials)
 				for i := range s.Case.Plan.Steps { // nothing can be left out alone
 					less := s.Case.clone()
@@ -124,7 +128,7 @@ func TestDefectsAreFound(t *testing.T) {
 						t.Errorf("it shows without %s too", s.Case.Plan.Steps[i].Name)
 					}
 				}
-				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 16 || s.To.compare(s.From) > 0 || len(s.Told) == 0 || s.Picture == "" {
+				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 16 || s.To.compare(s.From) > 0 || len(s.Events) == 0 || s.Timeline == "" {
 					t.Errorf("%+v", s)
 				}
 				return
@@ -136,15 +140,16 @@ func TestDefectsAreFound(t *testing.T) {
 
 // TestCampaign: what is found depends on the seeds alone, not on how many processes search.
 func TestCampaign(t *testing.T) {
+	t.Parallel()
 	var found [2]bytes.Buffer
-	for i := range found {
+	search := func(i int) error {
 		progress := 0
-		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 40, Stories: 2, Progress: func(Progress) { progress++ }}
+		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 30, Counterexamples: 2, Progress: func(Progress) { progress++ }}
 		r, err := c.Run(t.Context(), newPool(t, "explorer", i+1))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if progress == 0 || len(r.Locks) != 2 || r.Locks[0].Seeds != 40 || len(r.Locks[0].Stories) == 0 || len(r.Locks[0].Met) == 0 {
+		if progress == 0 || len(r.Locks) != 2 || r.Locks[0].Seeds != 30 || len(r.Locks[0].Counterexamples) == 0 || len(r.Locks[0].Met) == 0 {
 			t.Errorf("%+v", r.Locks[0])
 		}
 		for _, p := range r.Locks[1].Properties {
@@ -152,9 +157,16 @@ func TestCampaign(t *testing.T) {
 				t.Errorf("set-px-lua breaks %s, which it claims, in seed %d", p.Property, p.FirstBroken)
 			}
 		}
-		if err := json.NewEncoder(&found[i]).Encode(r); err != nil {
-			t.Fatal(err)
-		}
+		return json.NewEncoder(&found[i]).Encode(r)
+	}
+	var errs [2]error
+	var work sync.WaitGroup
+	for i := range found {
+		work.Go(func() { errs[i] = search(i) })
+	}
+	work.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
 	}
 	if !bytes.Equal(found[0].Bytes(), found[1].Bytes()) {
 		t.Errorf("one process found\n%s\ntwo\n%s", &found[0], &found[1])
@@ -163,7 +175,7 @@ func TestCampaign(t *testing.T) {
 
 // TestCampaignInTime: one that has only so much time ends, and has tried every lock.
 func TestCampaignInTime(t *testing.T) {
-	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Stories: 1}
+	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
 	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +213,8 @@ func TestNondeterministic(t *testing.T) {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	x.Digest = "another"
-	told, err := s.Tell([]Seed{x}, 4, time.Minute)
-	if err != nil || len(told.Stories) > 0 || !slices.Equal(told.Nondeterministic, []uint64{1}) {
+	told, err := s.Minimise([]Seed{x}, 4, time.Minute)
+	if err != nil || len(told.Counterexamples) > 0 || !slices.Equal(told.Nondeterministic, []uint64{1}) {
 		t.Errorf("%+v, %v", told, err)
 	}
 }

@@ -25,6 +25,8 @@ type Shrunk struct {
 	CutOff   bool   `json:"cut_off,omitempty"` // by the time that it took: it may be smaller still
 }
 
+func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
+
 // Operations is how many operations of clients there are, but for those of the epilogue.
 func (r *Run) Operations() int {
 	n := 0

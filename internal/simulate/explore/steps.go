@@ -8,80 +8,101 @@ import (
 	"lockbench/workloads"
 )
 
-// maker makes steps of one kind, around a client: the trigger is somebody else's choice where it is left zero.
+// maker makes steps of one kind, around a client. A step without a trigger gets one from the strategy.
 type maker struct {
-	name string // of the step in the record: that of the fault of the table that it is an instance of, where there is one
-	on   string // "": everywhere; five, replica: on deployments of that kind; notifies: for locks that do
-	make func(*scene, int32) []faults.Step
+	name string // of the step in the record: that of a fault of the table
+	on   string // "": everywhere; one, five, replica: on deployments of that kind; notifies: for locks that do
+
+	at              workloads.Point // that triggers it, of the client
+	verb            faults.Verb
+	client, process bool                       // whom it befalls
+	nodes           int                        // the most servers that it befalls
+	by              func(*scene) time.Duration // nil: 0
+	oneWay, lasts   bool
+
+	make func(*scene, int32) []faults.Step // instead of all of the above
 }
 
-// makers are all kinds of steps, but for those that are made of a command on its way: see passing.
+// makers returns all kinds of steps, but for those that befall a command on its way: see passing.
 func makers() []maker {
 	return []maker{
-		{"holder-stall", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{When: s.upon(c, workloads.Granted), Do: faults.Action{Verb: faults.Stall, Client: c, By: s.around()}}}
-		}},
-		{"holder-abandon", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{When: s.upon(c, workloads.Granted), Do: faults.Action{Verb: faults.Abandon, Client: c}}}
-		}},
-		{"process-pause", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Pause, Process: s.processOf(c)}, For: s.own(s.around())}}
-		}},
-		{"holder-kill", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Kill, Process: s.processOf(c)}}}
-		}},
-		{"partition", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Cut, Process: s.processOf(c), Nodes: s.nodes(3)}, For: s.own(s.around())}}
-		}},
-		{"partition-one-way", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Cut, Process: s.processOf(c), Nodes: s.nodes(3), OneWay: true}, For: s.own(s.around())}}
-		}},
-		{"slow-network", "", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Slow, Process: s.processOf(c), Nodes: s.nodes(5), By: s.between(time.Millisecond, ttl/3)}, For: s.own(s.around())}}
-		}},
-		{"lost-wakeup", "notifies", func(s *scene, c int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Mute, Process: s.processOf(c)}, For: s.own(s.around())}}
-		}},
-		{"server-restart", "one", restarting},
-		{"node-restart", "five", restarting},
-		{"minority-down", "five", func(s *scene, _ int32) []faults.Step {
-			nodes := s.nodes(2)
-			if s.down += len(nodes); s.down > 2 {
-				return nil // a majority must be left
-			}
-			return []faults.Step{{Do: faults.Action{Verb: faults.Down, Nodes: nodes}}}
-		}},
-		{"server-pause", "", func(s *scene, _ int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Freeze, Nodes: s.nodes(2)}, For: s.own(s.around())}}
-		}},
-		{"clock-forward", "", func(s *scene, _ int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Jump, Nodes: s.nodes(2), By: s.around()}}}
-		}},
-		{"clock-back", "", func(s *scene, _ int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Jump, Nodes: s.nodes(2), By: -s.around()}}}
-		}},
-		{"clock-drift", "", func(s *scene, _ int32) []faults.Step {
-			by := s.between(10*time.Millisecond, time.Second)
-			if s.chance(30) {
-				by = -by / 2
-			}
-			return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
-		}},
-		{"eviction", "one", func(s *scene, _ int32) []faults.Step {
-			return []faults.Step{{Do: faults.Action{Verb: faults.Evict, Nodes: []int{0}}}}
-		}},
-		{"failover", "replica", func(s *scene, c int32) []faults.Step {
-			if s.promoted {
-				return nil // there is no other replica
-			}
-			s.promoted = true
-			over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
-			if s.chance(25) {
-				return []faults.Step{over} // the replica knows all
-			}
-			return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
-		}},
+		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
+		{name: "holder-abandon", at: workloads.Granted, verb: faults.Abandon, client: true},
+		{name: "process-pause", verb: faults.Pause, process: true, lasts: true},
+		{name: "holder-kill", verb: faults.Kill, process: true},
+		{name: "partition", verb: faults.Cut, process: true, nodes: 3, lasts: true},
+		{name: "partition-one-way", verb: faults.Cut, process: true, nodes: 3, oneWay: true, lasts: true},
+		{name: "slow-network", verb: faults.Slow, process: true, nodes: 5, by: slower, lasts: true},
+		{name: "lost-wakeup", on: "notifies", verb: faults.Mute, process: true, lasts: true},
+		{name: "server-restart", on: "one", make: restarting},
+		{name: "node-restart", on: "five", make: restarting},
+		{name: "minority-down", on: "five", make: minorityDown},
+		{name: "server-pause", verb: faults.Freeze, nodes: 2, lasts: true},
+		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).around},
+		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.around() }},
+		{name: "clock-drift", make: drifting},
+		{name: "eviction", on: "one", verb: faults.Evict, nodes: 1},
+		{name: "failover", on: "replica", make: failover},
 	}
+}
+
+// steps returns steps of a kind, without their names. The order of what is drawn decides what a seed is.
+func (m maker) steps(s *scene, c int32) []faults.Step {
+	if m.make != nil {
+		return m.make(s, c)
+	}
+	step := faults.Step{Do: faults.Action{Verb: m.verb, OneWay: m.oneWay}}
+	if m.at != "" {
+		step.When = s.upon(c, m.at)
+	}
+	if m.client {
+		step.Do.Client = c
+	}
+	if m.process {
+		step.Do.Process = s.processOf(c)
+	}
+	if m.nodes > 0 {
+		step.Do.Nodes = s.nodes(m.nodes)
+	}
+	if m.by != nil {
+		step.Do.By = m.by(s)
+	}
+	if m.lasts {
+		step.For = s.own(s.around())
+	}
+	return []faults.Step{step}
+}
+
+func slower(s *scene) time.Duration { return s.between(time.Millisecond, ttl/3) }
+
+// minorityDown leaves a majority of servers, however many such steps there are.
+func minorityDown(s *scene, _ int32) []faults.Step {
+	nodes := s.nodes(2)
+	if s.down += len(nodes); s.down > 2 {
+		return nil
+	}
+	return []faults.Step{{Do: faults.Action{Verb: faults.Down, Nodes: nodes}}}
+}
+
+func drifting(s *scene, _ int32) []faults.Step {
+	by := s.between(10*time.Millisecond, time.Second)
+	if s.chance(30) {
+		by = -by / 2
+	}
+	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
+}
+
+// failover promotes the replica, which in one case of four knows all that the primary did.
+func failover(s *scene, c int32) []faults.Step {
+	if s.promoted {
+		return nil // there is no other replica
+	}
+	s.promoted = true
+	over := faults.Step{Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}
+	if s.chance(25) {
+		return []faults.Step{over}
+	}
+	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
 // restarting is a server that comes back, at once or later, with nothing or with all that it knew. Where it was
@@ -102,17 +123,17 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
-// passing are the kinds of steps that befall one command of a client, or its reply, on its way.
+// passing returns the kinds of steps that befall one command of a client, or its reply, on its way.
 func passing() []maker {
 	return []maker{
-		{"slow-network", "", func(s *scene, c int32) []faults.Step {
+		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
 			by := s.around()
 			return []faults.Step{{Do: faults.Action{Verb: faults.Delay, Client: c, Process: s.processOf(c), By: by}, For: s.own(by)}}
 		}},
-		{"lost-reply", "", func(s *scene, c int32) []faults.Step {
+		{name: "lost-reply", make: func(s *scene, c int32) []faults.Step {
 			return []faults.Step{{When: faults.Trigger{On: &faults.Passing{Reply: true}}, Do: faults.Action{Verb: faults.Lose, Client: c, Process: s.processOf(c), Silent: s.chance(30)}}}
 		}},
-		{"cancelled-acquire", "", func(s *scene, c int32) []faults.Step {
+		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
 			by := s.around()
 			return []faults.Step{{When: faults.Trigger{At: s.upon(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
 				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, ttl/4), By: by}, For: s.own(by)}}
@@ -128,7 +149,7 @@ func (s *scene) named(m maker, c int32) []faults.Step {
 		m.on == "replica" && s.deployment != "replica", m.on == "notifies" && !s.lock.Notifies:
 		return nil
 	}
-	steps := m.make(s, c)
+	steps := m.steps(s, c)
 	for i := range steps {
 		steps[i].Name = m.name
 	}

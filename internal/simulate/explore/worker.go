@@ -9,20 +9,20 @@ import (
 
 // request is what an exploring process is asked: to try seeds, or to tell of those that showed something.
 type request struct {
-	Subject Subject       `json:"subject"`
-	From    uint64        `json:"from,omitempty"`
-	Count   uint64        `json:"count,omitempty"`
-	Tell    []Seed        `json:"tell,omitempty"`
-	Most    int           `json:"most,omitempty"`
-	Within  time.Duration `json:"within_ns,omitempty"`
+	Subject  Subject       `json:"subject"`
+	From     uint64        `json:"from,omitempty"`
+	Count    uint64        `json:"count,omitempty"`
+	Minimise []Seed        `json:"minimise,omitempty"`
+	Most     int           `json:"most,omitempty"`
+	Within   time.Duration `json:"within_ns,omitempty"`
 }
 
 // reply is a part of the answer; the last says so.
 type reply struct {
-	Seed  *Seed  `json:"seed,omitempty"`
-	Told  *Told  `json:"told,omitempty"`
-	Error string `json:"error,omitempty"`
-	Last  bool   `json:"last,omitempty"`
+	Seed      *Seed      `json:"seed,omitempty"`
+	Minimised *Minimised `json:"minimised,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Last      bool       `json:"last,omitempty"`
 }
 
 // Serve answers requests, one after the other, until in ends. It is what an exploring process does: of those there is
@@ -72,9 +72,9 @@ func read(in io.Reader, requests chan<- request) error {
 }
 
 func (q request) answer(say func(reply)) error {
-	if q.Tell != nil {
-		told, err := q.Subject.Tell(q.Tell, q.Most, q.Within)
-		say(reply{Told: &told})
+	if q.Minimise != nil {
+		done, err := q.Subject.Minimise(q.Minimise, q.Most, q.Within)
+		say(reply{Minimised: &done})
 		return err
 	}
 	for seed := range q.Count {

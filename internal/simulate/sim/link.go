@@ -40,11 +40,11 @@ func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 // something is closed.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
-	for _, c := range l.all() {
+	l.each(func(c *pair) {
 		if proxy.Direction(c.torn.Load())&healed != 0 {
 			c.sever()
 		}
-	}
+	})
 }
 
 // Counters returns the counts so far.
@@ -52,14 +52,16 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load(), Sent: l.sent.Load(), Received: l.received.Load()}
 }
 
-// all are the connections in the order in which they were used last. Which of them a client took that ran beside
-// another must not matter.
-func (l *link) all() []*pair {
+// each calls do with the connections in the order in which they were used last: which of them a client took that ran
+// beside another must not matter.
+func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	all := slices.Clone(l.pairs)
+	l.mu.Unlock()
 	slices.SortStableFunc(all, func(a, b *pair) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
-	return all
+	for _, c := range all {
+		do(c)
+	}
 }
 
 // add makes a connection known and gives it its number.

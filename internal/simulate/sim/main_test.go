@@ -2,6 +2,7 @@ package sim
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"lockbench/impls"
@@ -9,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	impls.Quiet()
+	debug.SetGCPercent(400) // as an exploring process has it
 	os.Exit(m.Run())
 }

@@ -129,33 +129,27 @@ func (n *Net) link(process, node int) *link {
 	return n.linkLocked(route{process, node})
 }
 
-// process is where a process stands still, if it does.
+// process returns where a process is paused.
 func (n *Net) process(process int) *place {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.processLocked(process)
 }
 
-// startProcess lets a process that stood still go on.
+// startProcess lets a paused process go on.
 func (n *Net) startProcess(process int) {
-	if !n.process(process).start() {
-		return
-	}
-	for i := range n.nodes {
-		for _, c := range n.link(process, i).all() {
-			c.resume()
+	if n.process(process).start() {
+		for i := range n.nodes {
+			n.link(process, i).each((*pair).resume)
 		}
 	}
 }
 
-// startNode lets a server that stood still go on: processes is how many there are that may be connected to it.
+// startNode lets a paused server go on. processes is how many may be connected to it.
 func (n *Net) startNode(node, processes int) {
-	if !n.nodes[node].start() {
-		return
-	}
-	for process := range processes {
-		for _, c := range n.link(process, node).all() {
-			c.resume()
+	if n.nodes[node].start() {
+		for process := range processes {
+			n.link(process, node).each((*pair).resume)
 		}
 	}
 }
@@ -166,9 +160,7 @@ func (n *Net) killProcess(process int) {
 	n.dead[process] = true
 	n.mu.Unlock()
 	for i := range n.nodes {
-		for _, c := range n.link(process, i).all() {
-			c.died()
-		}
+		n.link(process, i).each((*pair).died)
 	}
 	n.startProcess(process)
 }

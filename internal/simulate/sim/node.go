@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ type node struct {
 	since  time.Time            // when that was last reckoned
 	ahead  time.Duration        // of everybody's clock is this one, by what it jumped and gained
 	serves []*served            // its connections so far
-	lua    bool                 // scripts are run, rather than their twins
+	slow   bool                 // the emulator runs scripts itself
 }
 
 // begin starts an emulator for the node.
@@ -37,7 +38,7 @@ func (n *node) begin() *miniredis.Miniredis {
 	known := new(sync.Map)
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.tells(peer, command) || !n.lua && scripted(m, known, peer, command, args)
+		return n.tells(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
@@ -200,6 +201,7 @@ func (n *node) contents() (contents, error) {
 			e.text, err = server.Get(key)
 		case "list":
 			e.list, err = server.List(key)
+			e.list = slices.Clone(e.list) // LSET changes the server's own
 		case "hash":
 			var names []string
 			names, err = server.HKeys(key)

@@ -2,8 +2,9 @@ package sim
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +21,14 @@ type served struct {
 	peer     *server.Peer
 	at       bool   // somebody is at it; the pipe's mutex guards it
 	unread   []byte // what has come of a command that is not whole
+	source   bytes.Reader
+	lines    *bufio.Reader
 	room     [512]byte
 }
 
 // serve has an emulator answer on its end of a new connection.
 func serve(m *miniredis.Miniredis, c *conn) *served {
-	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512))}
+	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512)), lines: bufio.NewReaderSize(nil, 512)}
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
@@ -69,7 +72,7 @@ func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
 	kept := s.unread[:0] // its room is used again
 	for len(s.unread) > 0 {
-		args, rest, whole := command(s.unread)
+		args, rest, whole := s.command(s.unread)
 		if !whole {
 			break
 		}
@@ -103,47 +106,25 @@ func (s *served) handOver() {
 	s.emulator.Server().ServeConn(s.conn)
 }
 
-// command reads a command from the beginning of bytes, and returns what follows it. Without arguments it is one that
-// nobody here understands.
-func command(b []byte) (args []string, rest []byte, whole bool) {
-	text := string(b) // of which all arguments are parts
-	n, text, whole := count(text, '*')
-	if !whole {
+// command reads a command from the beginning of bytes, and returns what follows it. It returns no arguments for what is
+// no command.
+func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
+	if bytes.IndexByte(b, '\n') > len("*999999\r") {
+		return nil, b, true // more words than any command has
+	}
+	s.source.Reset(b)
+	s.lines.Reset(&s.source)
+	said, err := server.ParseReply(s.lines)
+	if err == io.EOF {
 		return nil, b, false
 	}
-	if n < 1 {
-		return nil, b, true
-	}
-	args = make([]string, 0, min(n, 16))
-	for range n {
-		var size int
-		size, text, whole = count(text, '$')
-		switch {
-		case !whole:
-			return nil, b, false
-		case size < 0:
+	words, _ := said.([]any)
+	for _, word := range words {
+		text, ok := word.(string)
+		if !ok {
 			return nil, b, true
-		case len(text) < size+len("\r\n"):
-			return nil, b, false
 		}
-		args = append(args, text[:size])
-		text = text[size+len("\r\n"):]
+		args = append(args, text)
 	}
-	return args, b[len(b)-len(text):], true
-}
-
-// count reads a line that consists of a sign and a number; -1 where it does not.
-func count(text string, sign byte) (n int, rest string, whole bool) {
-	line, rest, whole := strings.Cut(text, "\r\n")
-	if !whole {
-		return 0, text, false
-	}
-	if len(line) < 2 || line[0] != sign {
-		return -1, rest, true
-	}
-	n, err := strconv.Atoi(line[1:])
-	if err != nil || n > 1<<20 {
-		return -1, rest, true
-	}
-	return n, rest, true
+	return args, b[len(b)-s.source.Len()-s.lines.Buffered():], true
 }

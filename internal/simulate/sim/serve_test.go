@@ -1,28 +1,30 @@
 package sim
 
 import (
+	"bufio"
 	"slices"
 	"testing"
 )
 
 // TestCommand: commands are read one after the other, and one that is not whole is left until it is.
 func TestCommand(t *testing.T) {
+	s := &served{lines: bufio.NewReader(nil)}
 	const get, set = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\r\n$1\r\n"
-	args, rest, whole := command([]byte(get + set))
+	args, rest, whole := s.command([]byte(get + set))
 	if !whole || !slices.Equal(args, []string{"GET", "k"}) || string(rest) != set {
 		t.Errorf("%q, then %q, %t", args, rest, whole)
 	}
-	args, rest, whole = command([]byte(set))
+	args, rest, whole = s.command([]byte(set))
 	if !whole || !slices.Equal(args, []string{"SET", "k", "\r\n$1"}) || len(rest) > 0 {
 		t.Errorf("%q, then %q, %t", args, rest, whole)
 	}
 	for n := range len(set) {
-		if args, rest, whole := command([]byte(set[:n])); whole || string(rest) != set[:n] {
+		if args, rest, whole := s.command([]byte(set[:n])); whole || string(rest) != set[:n] {
 			t.Errorf("%q is not whole, and is read as %q", set[:n], args)
 		}
 	}
 	for _, strange := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*x\r\n", "*1\r\n:5\r\n", "*1\r\n$-1\r\n", "*99999999999\r\n", "\r\n"} {
-		if args, _, whole := command([]byte(strange)); !whole || args != nil {
+		if args, _, whole := s.command([]byte(strange)); !whole || args != nil {
 			t.Errorf("%q is read as %q, %t", strange, args, whole)
 		}
 	}

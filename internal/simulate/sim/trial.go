@@ -30,7 +30,7 @@ type Trial struct {
 	Fault      string // what the history calls it; expectations are of this name
 	Plan       faults.Plan
 	Claims     []histories.Claim // what is expected; nil: what is said of the fault
-	Scripts    bool              // the locks' scripts are run in Lua, rather than what does the same in Go and costs less
+	slow       bool              // the emulator runs scripts itself, which costs more
 }
 
 // oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
@@ -209,7 +209,7 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: New(servers[t.On()], oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
 	for _, n := range w.net.nodes {
-		n.lua = t.Scripts
+		n.slow = t.slow
 	}
 	register := t.Workload.Register()
 	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })

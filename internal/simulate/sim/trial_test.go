@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
@@ -87,7 +88,7 @@ func (t Trial) act(to *testing.T) acted {
 	}
 	defer r.Close()
 	a.header = t.header()
-	if a.verdict, err = checker.Judge(a.header, r.Next); err != nil {
+	if a.verdict, err = judge.History(a.header, r.Next, judge.Options{}); err != nil {
 		to.Fatal(err)
 	}
 	return a

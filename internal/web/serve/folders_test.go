@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/checker"
+	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/internal/choose/decision"
 	"lockbench/reports/bench"
@@ -88,7 +88,7 @@ func writeHistory(t testing.TB, dir string, h histories.Header, ops []histories.
 func writeTrial(t testing.TB, dir string, h histories.Header, ops []histories.Op) {
 	t.Helper()
 	writeHistory(t, dir, h, ops)
-	v, _, err := checker.File(filepath.Join(dir, historyName))
+	v, _, err := judge.File(filepath.Join(dir, historyName), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

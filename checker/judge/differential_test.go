@@ -1,0 +1,190 @@
+package judge
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/oracle"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+var summary = flag.String("summary", "", "write what the differential test compared to this file")
+
+// differ is one model of the differential test.
+type differ struct {
+	name     string
+	generate func(*generated)
+	views    func() projection.View
+	// judged are the properties that say together what the model says.
+	judged []string
+	// search says what the frontier search and Porcupine say of the whole history.
+	search func(*generated) (frontier, porcupine bool)
+	// exact is false where the monitor gives the benefit of a doubt that the model does not.
+	exact func(*generated) bool
+}
+
+func always(*generated) bool { return true }
+
+func both[S comparable](m model[S], actions []action) (bool, bool) {
+	return m.linearizable(actions), m.porcupine(actions)
+}
+
+func differs() []differ {
+	owned := func(g *generated) (bool, bool) { return both(owner, g.actions) }
+	return []differ{
+		{"plain", (*generated).plain, projection.Lived, []string{"mutual-exclusion", "exact-try"}, owned,
+			func(g *generated) bool { return !g.late && !(g.lost && g.refusals()) }},
+		{"fenced", (*generated).fences, projection.Lived, []string{"mutual-exclusion", "fencing"}, searchFenced, always},
+		{"reentrant", (*generated).reentries, projection.Lived, []string{"mutual-exclusion", "reentrancy", "exact-try"},
+			func(g *generated) (bool, bool) { return both(counted, g.actions) }, always},
+		{"leases", (*generated).leases, projection.Promised, []string{"lease-exclusion", "owner-release"},
+			func(g *generated) (bool, bool) { return both(leased, g.actions) }, always},
+		{"indeterminate", (*generated).doubts, projection.Lived, []string{"mutual-exclusion", "exact-try"}, owned,
+			func(g *generated) bool { return !g.refusals() }},
+	}
+}
+
+// searchFenced searches for the mutex and for its tokens apart: where leases may end, a client that was
+// paused returns with a lower token after the next one did, and no property forbids that. A mutex whose
+// tokens rise from hold to hold must satisfy both, which is checked on the way.
+func searchFenced(g *generated) (bool, bool) {
+	var grants []action
+	for i := range g.ops {
+		if op := &g.ops[i]; op.Kind == histories.Acquire {
+			grants = append(grants, action{op.Kind, op.Outcome, int(op.Hold), op.Fence, int64(op.Call + op.SentAfter), int64(op.Return)})
+		}
+	}
+	f1, p1 := both(owner, g.actions)
+	f2, p2 := both(mint, grants)
+	if fenced.linearizable(g.actions) && !(f1 && f2) {
+		return false, true // shown as a disagreement
+	}
+	return f1 && f2, p1 && p2
+}
+
+func (g *generated) refusals() bool {
+	return slices.ContainsFunc(g.ops, func(op histories.Op) bool { return op.Outcome == histories.Refused })
+}
+
+// outcome is what came of one model.
+type outcome struct{ good, bad, disagreed int }
+
+// compare judges one history by all and says what differs.
+func (d *differ) compare(g *generated) (good bool, differs string) {
+	j := newJudge(g.header, Options{})
+	j.oracle = oracle.New(true, 0, d.views())
+	j.oracle.Whole, j.oracle.Window = 0, 2
+	for _, x := range j.judgements {
+		if m, ok := x.(oracle.Monitor); ok {
+			j.oracle.Watch(m)
+		}
+	}
+	if _, err := histories.Replay(histories.Ops(g.ops), j.visit); err != nil {
+		return false, err.Error()
+	}
+	v := j.verdict(histories.Coverage{Until: 1000})
+	clean := true
+	for _, p := range d.judged {
+		clean = clean && v.Finding(p).Observed != checker.Violated
+	}
+	f, p := d.search(g)
+	switch {
+	case len(v.Oracle.Disagreements)+v.Oracle.Undecided > 0:
+		return p, fmt.Sprint("windows: ", v.Oracle)
+	case f != p:
+		return p, fmt.Sprintf("the frontier says %t, Porcupine says %t", f, p)
+	case p && !clean, !p && clean && d.exact(g):
+		return p, fmt.Sprintf("the monitor says %t, Porcupine says %t", clean, p)
+	}
+	return p, ""
+}
+
+// histories to compare per model: LOCKBENCH_DIFFERENTIAL, or what a test run has time for.
+func toCompare(t *testing.T) int {
+	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
+		return n
+	}
+	if testing.Short() || raceDetector {
+		return 2_000
+	}
+	return 100_000
+}
+
+// TestDifferential: on random small histories, legal and illegal, the monitor, the frontier search and
+// Porcupine, over the whole and in windows, come to the same verdict.
+func TestDifferential(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // little lives for longer than one history
+	n, start := toCompare(t), time.Now()
+	all := differs()
+	outcomes := make([]outcome, len(all))
+	t.Run("models", func(t *testing.T) {
+		for i := range all {
+			t.Run(all[i].name, func(t *testing.T) {
+				t.Parallel()
+				outcomes[i] = all[i].run(t, n)
+			})
+		}
+	})
+	var text string
+	for i, o := range outcomes {
+		text += fmt.Sprintf("%-15s %9d %9d %9d %14d\n", all[i].name, o.good+o.bad, o.good, o.bad, o.disagreed)
+	}
+	text = fmt.Sprintf("Monitor, frontier search and Porcupine (whole, and in windows) on random histories.\nLOCKBENCH_DIFFERENTIAL=%d go test ./checker/judge -run TestDifferential (%s, took %s)\n\n%-15s %9s %9s %9s %14s\n",
+		n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), "model", "histories", "legal", "illegal", "disagreements") + text
+	t.Log("\n" + text)
+	if *summary != "" {
+		if err := os.WriteFile(*summary, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (d *differ) run(t *testing.T, n int) outcome {
+	var o outcome
+	var g generated
+	var once sync.Once
+	for seed := range uint64(n) {
+		g.start(rand.New(rand.NewPCG(seed, 11)))
+		d.generate(&g)
+		g.end()
+		good, differs := d.compare(&g)
+		if good {
+			o.good++
+		} else {
+			o.bad++
+		}
+		if differs != "" {
+			o.disagreed++
+			once.Do(func() { t.Errorf("seed %d: %s%s", seed, differs, g.text()) })
+			if os.Getenv("LOCKBENCH_MUTANT") != "" {
+				break // one is enough
+			}
+		}
+	}
+	if o.good < n/5 || o.bad < n/5 {
+		t.Errorf("%d legal and %d illegal histories: the test shows little", o.good, o.bad)
+	}
+	if o.disagreed > 0 {
+		t.Errorf("%d disagreements", o.disagreed)
+	}
+	return o
+}
+
+// text is a history as a file would have it.
+func (g *generated) text() string {
+	text := []byte("\n")
+	for i := range g.ops {
+		text = append(histories.AppendOp(text, &g.ops[i]), '\n')
+	}
+	return string(text)
+}

@@ -1,0 +1,280 @@
+package judge
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// generated is a small random history and what its operations are to a model. All of it happens within some
+// fifty units of time, so that ties are common.
+type generated struct {
+	r       *rand.Rand
+	header  histories.Header
+	ops     []histories.Op
+	actions []action
+	bad     bool // mistakes may be made
+	late    bool // a grant came to one who was gone, or with its loss: it is judged as if it had lasted for no time
+	lost    bool // a hold was lost: that the store may keep it explains refusals for as long as it was promised
+	rash    int  // one grant in so many does not wait, then
+	number  int64
+	next    []time.Duration // when each client is ready again
+	lives   []int32
+	free    time.Duration // when the lock can be taken again
+	token   int64
+	strange int32 // clients that come once
+}
+
+// start begins a history; slack is one unit.
+func (g *generated) start(r *rand.Rand) {
+	clients := 2 + r.IntN(3)
+	*g = generated{r: r, header: histories.Header{Version: 1, Slack: 1, Exact: true}, ops: g.ops[:0], actions: g.actions[:0],
+		bad: r.IntN(2) == 0, rash: 4, next: make([]time.Duration, clients), lives: make([]int32, clients), strange: 100}
+}
+
+func (g *generated) n(below int) time.Duration { return time.Duration(g.r.IntN(below)) }
+
+// errs is whether a mistake is made here.
+func (g *generated) errs(oneIn int) bool { return g.bad && g.r.IntN(oneIn) == 0 }
+
+func (g *generated) chance(oneIn int) bool { return g.r.IntN(oneIn) == 0 }
+
+func (g *generated) add(op histories.Op, who int) {
+	op.Key, op.Due = "k", op.Call
+	g.ops = append(g.ops, op)
+	g.actions = append(g.actions, action{op.Kind, op.Outcome, who, op.Fence, int64(op.Call), int64(op.Return)})
+}
+
+// grant is an acquire by a client that is ready. It takes effect at a time at which the lock is free.
+func (g *generated) grant() (op histories.Op, effect time.Duration) {
+	c := g.r.IntN(len(g.next))
+	g.number++
+	call := g.next[c] + 1 + g.n(4)
+	effect = max(call, g.free)
+	if g.errs(g.rash) {
+		effect = call
+	}
+	op = histories.Op{Client: int32(c), Life: g.lives[c], Hold: g.number, Kind: histories.Acquire, Outcome: histories.OK,
+		Call: call, Return: effect + g.n(4), SentAfter: max(0, effect-g.n(3)-call), Validity: histories.Unbounded}
+	return op, effect
+}
+
+// release is the release of a grant; it takes effect at freed.
+func (g *generated) release(grant histories.Op) (op histories.Op, freed time.Duration) {
+	op = histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Release, Outcome: histories.OK}
+	op.Call = grant.Return + 1 + g.n(6)
+	freed = op.Call + g.n(4)
+	op.Return = freed + g.n(4)
+	g.next[grant.Client] = op.Return
+	return op, freed
+}
+
+// kill ends the client of a grant instead of a release: the lock is freed at some time after that, or never.
+// The fault is seen to have taken effect later than that, as a rule when another was granted the lock.
+func (g *generated) kill(grant histories.Op, who int) (freed time.Duration) {
+	op := histories.Op{Client: grant.Client, Life: grant.Life, Kind: histories.Inject, Outcome: histories.OK, Value: histories.Gone, Fault: "kill"}
+	op.Call = max(grant.Call, grant.Return-2+g.n(8))
+	op.Return = op.Call + g.n(12)
+	freed = op.Call + g.n(10)
+	op.Due = op.Call
+	g.ops = append(g.ops, op)
+	g.lives[grant.Client]++
+	g.next[grant.Client] = max(op.Return, grant.Return) // its number is another's now
+	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
+	g.late = g.late || op.Call <= grant.Return
+	return freed
+}
+
+// lose is a loss that the lock tells of, as late as it likes, instead of a release. It may come with the grant.
+func (g *generated) lose(grant histories.Op, who int) (freed time.Duration) {
+	op := histories.Op{Client: grant.Client, Life: grant.Life, Hold: grant.Hold, Kind: histories.Lost, Outcome: histories.OK, Key: "k"}
+	op.Call = grant.Return + g.n(4)
+	op.Return = op.Call + g.n(12)
+	freed = op.Call + g.n(4)
+	op.Due = op.Call
+	g.ops = append(g.ops, op)
+	g.next[grant.Client] = op.Call
+	g.actions = append(g.actions, action{histories.Release, histories.Unknown, who, 0, int64(op.Call), int64(op.Return)})
+	g.lost, g.late = true, g.late || op.Call <= grant.Return
+	return freed
+}
+
+// busy is a refusal of a client that comes once, at a time at which the lock is held unless a mistake is made.
+func (g *generated) busy(from, to time.Duration) {
+	at := from + g.n(int(to-from)+1)
+	if g.errs(3) {
+		at = g.n(int(to) + 8)
+	}
+	g.number++
+	g.strange++
+	op := histories.Op{Client: g.strange, Hold: g.number, Kind: histories.Acquire, Outcome: histories.Refused,
+		Call: max(0, at-g.n(3)), Return: at + g.n(3)}
+	g.add(op, int(g.strange))
+}
+
+func (g *generated) end() {
+	slices.SortStableFunc(g.ops, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+}
+
+// plain: grants, releases, losses, busy answers.
+func (g *generated) plain() {
+	for range 2 + g.r.IntN(5) {
+		a, effect := g.grant()
+		b, freed := g.release(a)
+		g.add(a, int(a.Hold))
+		g.free = max(g.free, freed)
+		if g.chance(8) { // it is never released
+			g.free = effect + 40
+			g.lives[a.Client]++
+			continue
+		}
+		if g.chance(8) {
+			g.free = max(g.free, g.kill(a, int(a.Hold)))
+			continue
+		}
+		if g.chance(8) {
+			g.free = max(g.free, g.lose(a, int(a.Hold)))
+			continue
+		}
+		g.add(b, int(a.Hold))
+		if g.chance(3) {
+			g.busy(effect, freed)
+		}
+	}
+}
+
+// fences: tokens, which may go back or come twice.
+func (g *generated) fences() {
+	for range 2 + g.r.IntN(5) {
+		a, _ := g.grant()
+		b, freed := g.release(a)
+		g.free = max(g.free, freed)
+		g.token += 1 + int64(g.r.IntN(2))
+		if a.Fence = g.token; g.errs(4) {
+			a.Fence = max(1, g.token-int64(g.r.IntN(4)))
+		}
+		g.add(a, int(a.Hold))
+		g.add(b, int(a.Hold))
+	}
+}
+
+// reentries: a holder takes the lock again before it releases it as often.
+func (g *generated) reentries() {
+	for range 2 + g.r.IntN(3) {
+		a, effect := g.grant()
+		who := int(a.Client)
+		g.add(a, who)
+		now, stack := a.Return, []int64{a.Hold}
+		for len(stack) > 0 {
+			op := histories.Op{Client: a.Client, Call: now + 1 + g.n(3), Outcome: histories.OK}
+			op.Return = op.Call + g.n(3)
+			now = op.Return
+			if len(stack) < 3 && g.chance(3) {
+				g.number++
+				op.Kind, op.Hold = histories.Acquire, g.number
+				if g.errs(6) {
+					op.Outcome = histories.Refused
+				} else {
+					stack = append(stack, g.number)
+				}
+			} else {
+				op.Kind, op.Hold = histories.Release, stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				if g.errs(4) {
+					g.free = max(g.free, op.Return) // an inner release may free it
+				}
+			}
+			g.add(op, who)
+		}
+		g.next[a.Client] = now
+		g.free = max(g.free, now)
+		if g.chance(3) {
+			g.busy(effect, max(effect, now-2))
+		}
+	}
+}
+
+// leases: promises that run out, releases that come too late, twice, or from a stranger.
+func (g *generated) leases() {
+	ttl := 10 + g.n(12)
+	g.header.TTL = histories.Nanos(ttl)
+	for range 2 + g.r.IntN(4) {
+		a, _ := g.grant()
+		a.Validity = ttl
+		until, over := a.Call+a.SentAfter+ttl-1, a.Return+ttl+1
+		who := int(a.Hold)
+		g.add(a, who)
+		g.actions = append(g.actions, action{expire, histories.OK, who, 0, int64(until), int64(until)},
+			action{vanish, histories.OK, who, 0, int64(over), int64(over)})
+		b, freed := g.release(a)
+		if g.chance(3) { // it stays on
+			late := g.n(int(ttl) + 4)
+			b.Call, b.Return, freed = b.Call+late, b.Return+late, freed+late
+		}
+		g.free = max(g.free, min(freed, until))
+		g.next[a.Client] = b.Return
+		if b.Call > over && !g.errs(3) || g.chance(8) {
+			b.Outcome = histories.Refused
+		}
+		if g.chance(8) {
+			g.lives[a.Client]++
+			continue // never released
+		}
+		g.add(b, who)
+		if g.chance(4) {
+			b.Call = b.Return + 1 + g.n(6)
+			b.Return = b.Call + g.n(3)
+			g.next[a.Client] = b.Return
+			if !g.errs(3) {
+				b.Outcome = histories.Refused
+			}
+			g.add(b, who)
+		}
+		if g.chance(6) {
+			g.stranger(a)
+		}
+	}
+}
+
+// stranger releases another's hold.
+func (g *generated) stranger(a histories.Op) {
+	g.strange++
+	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}
+	op.Return = op.Call + g.n(3)
+	if g.errs(4) {
+		op.Outcome = histories.OK
+	}
+	g.add(op, -2)
+}
+
+// doubts: acquires and releases without a definite answer, after each of which the client is another; in
+// half of the histories others are told "busy".
+func (g *generated) doubts() {
+	refusals := g.chance(2)
+	g.rash = 2
+	for range 4 + g.r.IntN(4) {
+		a, effect := g.grant()
+		c := a.Client
+		if g.chance(4) {
+			a.Outcome, a.SentAfter, a.Validity = histories.Unknown, 0, 0
+			g.add(a, int(a.Hold))
+			g.lives[c]++
+			g.next[c] = a.Return
+			continue
+		}
+		b, freed := g.release(a)
+		if g.chance(4) {
+			b.Outcome = histories.Unknown
+			g.lives[c]++
+		}
+		g.free = max(g.free, freed)
+		g.add(a, int(a.Hold))
+		g.add(b, int(a.Hold))
+		if refusals && g.chance(3) {
+			g.busy(effect, freed)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Package judge judges histories: a history goes in, as a file or line by line, and a verdict comes out.
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/oracle"
+	"lockbench/checker/projection"
+	"lockbench/checker/properties"
+	"lockbench/histories"
+	"lockbench/histories/edn"
+)
+
+// Options say how a history is judged.
+type Options struct {
+	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
+	FullOracle bool
+	// NoOracle leaves Porcupine out: the verdict's Oracle is zero then. For searches; what they find is judged again.
+	NoOracle bool
+}
+
+// File judges a history file by everything it can show.
+func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
+	r, err := histories.Open(path, edn.Format)
+	if err != nil {
+		return nil, histories.Header{}, err
+	}
+	defer r.Close()
+	v, err := History(r.Header, r.Next, o)
+	if err != nil {
+		return nil, r.Header, fmt.Errorf("%s: %w", path, err)
+	}
+	v.Warnings = append(v.Warnings, r.Warnings...)
+	return v, r.Header, nil
+}
+
+// History reads a history once and judges it by every property. The header's TTL, bound and slack are used,
+// its claims are not: what was expected decides nothing about what is observed.
+func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
+	j := newJudge(h, o)
+	cover, err := histories.Replay(next, j.visit)
+	if err != nil {
+		return nil, err
+	}
+	return j.verdict(cover), nil
+}
+
+type judge struct {
+	*properties.Facts
+	projection *projection.Projection
+	judgements []properties.Judgement
+	tally      *tally
+	oracle     *oracle.Oracle // nil: left out
+	granted    time.Duration  // the last grant to a client of the workload
+}
+
+func newJudge(h histories.Header, o Options) *judge {
+	f := properties.NewFacts(h)
+	j := &judge{Facts: f, tally: &tally{Counts: f.Counts, lost: map[int32]histories.Op{}}}
+	if !o.NoOracle {
+		j.oracle = oracle.New(o.FullOracle, h.Seed, projection.Lived(), projection.Promised())
+	}
+	j.projection = projection.New(f.Slack, j.change)
+	for _, p := range properties.All() {
+		x := p.Open(f)
+		j.judgements = append(j.judgements, x)
+		if m, ok := x.(oracle.Monitor); ok && j.oracle != nil {
+			j.oracle.Watch(m)
+		}
+	}
+	return j
+}
+
+func (j *judge) visit(ev histories.Event) error {
+	if ev.Op.Kind == histories.Inject || ev.Op.Kind == histories.Heal {
+		j.fault(ev)
+		return nil
+	}
+	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
+		return nil // which key is asked for is not known before it returns
+	}
+	k := j.projection.Key(ev.Op.Key)
+	j.projection.Event(k, ev)
+	j.Past.Event(k, ev)
+	j.tally.event(k, ev)
+	for _, x := range j.judgements {
+		x.Event(k, ev)
+	}
+	return nil
+}
+
+// fault takes in what was injected. It may be of no key.
+func (j *judge) fault(ev histories.Event) {
+	j.tally.fault(ev)
+	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
+		j.Shaken = true
+	}
+	if !ev.Op.EndsClient() {
+		return
+	}
+	for _, x := range j.judgements {
+		if x, ok := x.(properties.Faulted); ok {
+			x.Fault(ev)
+		}
+	}
+	if !ev.Return {
+		j.projection.Gone(ev.Op)
+	}
+}
+
+func (j *judge) change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	j.Past.Change(h, c)
+	j.tally.change(k, h, c)
+	for _, x := range j.judgements {
+		x.Change(k, h, c)
+	}
+	switch {
+	case c == projection.Closed && j.oracle != nil:
+		j.oracle.Add(k, h)
+	case c == projection.Began && !j.Fresh(&h.Acquire):
+		j.granted = h.Granted
+	}
+}
+
+func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
+	j.Until = cover.Until
+	j.projection.Finish()
+	j.Counts.Operations = cover.Ops
+	v := &checker.Verdict{Until: cover.Until, Counts: *j.Counts, Slack: j.Slack, Bound: j.Bound, MaxStall: cover.MaxStall}
+	for i, p := range properties.All() {
+		f := j.judgements[i].Finding()
+		f.Property = p.Name
+		if f.Observed == checker.Held {
+			j.weigh(&f, p.NeedsGrant)
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	if j.oracle != nil {
+		v.Oracle = j.oracle.Judge()
+	}
+	v.Recoveries, v.Faults = j.Recovered, j.tally.bands
+	v.Warnings = j.warnings(cover)
+	return v
+}
+
+// weigh takes a pass back where the history cannot bear it.
+func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
+	fault := j.Header.Fault
+	switch {
+	case fault == "" || fault == "none":
+	case !j.tally.injected:
+		f.Observed, f.Why = checker.Undecided, "the fault "+fault+" was not seen to take effect"
+	case j.granted < j.tally.first && needsGrant:
+		f.Observed, f.Why = checker.Undecided, "nothing was granted after the fault "+fault+" began"
+	}
+}
+
+func (j *judge) warnings(cover histories.Coverage) []string {
+	var w []string
+	if cover.LeftOut > 0 {
+		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
+	}
+	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
+		w = append(w, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void", cover.MaxStall.Round(time.Millisecond), ttl))
+	}
+	return w
+}

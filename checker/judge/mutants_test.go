@@ -1,0 +1,207 @@
+package judge
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is a mistake in one place of the judge: what stands there is a condition, and becomes another.
+type mutant struct{ file, is, becomes string }
+
+var mutants = []mutant{
+	{"exclusion.go", "ok && end > at", "ok && end > at+1"},
+	{"exclusion.go", "ok && end > at", "ok && end >= at"},
+	{"exclusion.go", "x.unstated == x.grants", "false"},
+	{"exclusion.go", "x.unstated > 0", "false"},
+	{"exclusion.go", "x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted)", "false"},
+	{"exclusion.go", "x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted)", "h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted)"},
+	{"exclusion.go", "h.End > o.second.Granted", "true"},
+	{"exclusion.go", "h.End > o.second.Granted", "h.End >= o.second.Granted"},
+	{"exclusion.go", "other == h", "other != nil"},
+	{"projection.go", "h.Acquire.Client == op.Client && h.Acquire.Life == op.Life", "h.Acquire.Client == op.Client"},
+	{"projection.go", "h.Depth > 1", "h.Depth > 2"},
+	{"projection.go", "ok && until > h.Until", "ok && until > h.Until+200*time.Millisecond"},
+	{"projection.go", "h.Number() == op.Hold && h.Acquire.Client == op.Client", "h.Acquire.Client == op.Client"},
+	{"projection.go", "ok && h.Promised && op.Depth > 1 && until > h.Until", "false"},
+	{"projection.go", "ok && h.Promised && op.Depth > 1 && until > h.Until", "ok && h.Promised && until > h.Until"},
+	{"reentrancy.go", "!x.lasts(e.hold, op.Return) || !refused && !counted", "!refused && !counted"},
+	{"projection.go", "op.Outcome == histories.OK && h.Acquire.Validity > 0", "false"},
+	{"projection.go", "op.Outcome == histories.Refused:", "true:"},
+	{"judge.go", "ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness", "false"},
+	{"integrity.go", "*before != 0", "false"},
+	{"integrity.go", "g.notByOne || g.final >= low && g.final <= low+g.unknown", "g.notByOne || g.final <= low+g.unknown"},
+	{"inventory.go", "p.soldOut.Kind != 0 && left > 0 && len(p.final) == p.segments", "false"},
+	{"inventory.go", "p.ordered > p.initial:", "p.ordered >= p.initial:"},
+	{"reentrancy.go", "op.Value == histories.ProbeMine ||", "true ||"},
+	{"reentrancy.go", "!x.lasts(e.hold, op.Return) || !refused && !counted", "!x.lasts(e.hold, op.Return) || !counted"},
+	{"ownerrelease.go", "op.Call > h.Over && !x.Shaken", "op.Call > h.Over"},
+	{"ownerrelease.go", "op.Call > h.Over && !x.Shaken", "op.Call > h.Over+1 && !x.Shaken"},
+	{"ownerrelease.go", "op.Call > h.Over && !x.Shaken", "op.Call >= h.Over && !x.Shaken"},
+	{"ownerrelease.go", "g.Ended && g.Release.Outcome == histories.OK", "g.Ended"},
+	{"ownerrelease.go", "op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client", "false"},
+	{"ownerrelease.go", "g.Acquire.Outcome == histories.Refused || g.Key != k.Index", "false"},
+	{"ownerrelease.go", "ok && a.why == late && a.acquire.Hold == op.Hold", "false"},
+	{"ownerrelease.go", "op.Kind == histories.Renew && op.Outcome != histories.Refused", "op.Kind == histories.Renew"},
+	{"past.go", "op.Kind == histories.Renew && op.Outcome != histories.Refused", "false"},
+	{"past.go", "op.Kind == histories.Renew && op.Outcome != histories.Refused", "op.Kind == histories.Renew"},
+	{"fencing.go", "before > 0 && m.top[before-1].Acquire.Fence >= h.Acquire.Fence", "before > 0 && m.top[before-1].Acquire.Fence > h.Acquire.Fence+1"},
+	{"fencing.go", "m.grants[i].Granted >= sent", "m.grants[i].Granted > sent"},
+	{"fencing.go", "same != nil", "false"},
+	{"renewal.go", "t != nil && t.Granted < op.Call", "false"},
+	{"renewal.go", "h.Promised && h.Until <= h.Granted", "false"},
+	{"renewal.go", "h.Promised && h.Until <= h.Granted", "h.Promised"},
+	{"renewal.go", "left < given/4", "left < given/16"},
+	{"renewal.go", "g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return", "false"},
+	{"renewal.go", "g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return", "g.Ended"},
+	{"renewal.go", "g.Taker.Hold != 0 && g.Taker.Return < op.Call", "false"},
+	{"renewal.go", "g.Taker.Hold != 0 && g.Taker.Return < op.Call", "g.Taker.Hold != 0"},
+	{"exacttry.go", "(t.taken == 0 || t.taken < op.Call)", "t.taken < op.Call"},
+	{"exacttry.go", "(t.taken == 0 || t.taken < op.Call)", "t.taken <= op.Call"},
+	{"exacttry.go", "!d.condemned && h.Acquire.Call <= d.op.Return", "h.Acquire.Call <= d.op.Return"},
+	{"exacttry.go", "!d.condemned && h.Acquire.Call <= d.op.Return", "!d.condemned && h.Acquire.Call < d.op.Return"},
+	{"exacttry.go", "c == projection.Closed && h != t.latest", "false"},
+	{"windows.go", "len(s.ending) < n", "len(s.ending) <= n"},
+	{"exclusion.go", "x.empty*10 > x.grants && x.empty > x.Counts.Faults", "x.empty*10 > x.grants"},
+	{"exclusion.go", "x.empty*10 > x.grants && x.empty > x.Counts.Faults", "x.empty*10 > x.grants && x.Counts.Faults == 0"},
+	{"projection.go", "fault == nil || op.Call > fault.Call", "true"},
+	{"projection.go", "h.Acquire.Client == op.Client && h.Acquire.Call <= op.Call", "false"},
+	{"oracle.go", "h.Fault != nil", "false"},
+	{"judge.go", "!ev.Op.EndsClient()", "false"},
+	{"judge.go", "!j.tally.injected", "false"},
+	{"judge.go", "j.granted < j.tally.first && needsGrant", "false"},
+	{"judge.go", "j.granted < j.tally.first && needsGrant", "j.granted < j.tally.first"},
+	{"progress.go", "c == projection.Closed && h.Fault != nil", "false"},
+	{"progress.go", "at < 0", "true"},
+	{"exacttry.go", "ev.Return || !ok", "true"},
+	{"integrity.go", "op.Kind == histories.Write && op.Client != histories.Harness", "false"},
+	{"inventory.go", "op.Stale()", "false"},
+	{"register.go", "before.Fence > op.Fence", "before.Fence >= op.Fence"},
+	{"register.go", "before.Fence > op.Fence", "false"},
+	{"register.go", `op.Kind == histories.Read && checks == "checking"`, "op.Kind == histories.Read"},
+	{"register.go", `op.Kind == histories.Read && checks == "checking"`, "false"},
+	{"recovery.go", "v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound", "false"},
+	{"recovery.go", "v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound", "v != nil && op.Outcome == histories.Unknown"},
+	{"recovery.go", "now-from > x.Header.BackOff.D()+retryGap && from-v.asked <= x.Bound", "false"},
+	{"recovery.go", "now-from > x.Header.BackOff.D()+retryGap && from-v.asked <= x.Bound", "now-from > x.Header.BackOff.D()+retryGap"},
+	{"recovery.go", "!v.held && i < 0", "!v.held"},
+	{"recovery.go", "!v.held && i < 0", "false"},
+	{"recovery.go", "ev.Op.Outcome != histories.OK", "false"},
+	{"recovery.go", "c == projection.Began && h.Fault == nil", "c == projection.Began"},
+	{"recovery.go", "c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0", "false"},
+	{"recovery.go", "v.waited || took > x.Bound", "v.waited"},
+	{"recovery.go", "asking-v.asked <= x.Bound", "asking-v.since <= x.Bound"},
+	{"recovery.go", "asking-v.asked <= x.Bound", "false"},
+	{"recovery.go", "h.Granted-v.asked <= x.Bound", "false"},
+	{"recovery.go", "h.Granted-v.asked <= x.Bound", "true"},
+}
+
+// survivors are mutants that a short history cannot tell from the original, and why.
+var survivors = map[mutant]string{
+	{"ownerrelease.go", "op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client", "false"}: "recent holds are also found among past acquires; this finds those that are older",
+}
+
+// TestMutants builds the judge with every mistake in it, each asleep until it is named, and wants the
+// corpus or the differential test to fail when it is awake.
+func TestMutants(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("it builds the tests once more")
+	}
+	binary := buildMutants(t)
+	if out, err := runMutant(binary, -1); err != nil {
+		t.Fatalf("without a mistake: %v\n%s", err, out)
+	}
+	for i, m := range mutants {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			if _, err := runMutant(binary, i); err == nil && survivors[m] == "" {
+				t.Errorf("%s: nothing failed with %q for %q", m.file, m.becomes, m.is)
+			}
+		})
+	}
+}
+
+func runMutant(binary string, i int) (string, error) {
+	cmd := exec.Command(binary, "-test.run", "^(TestCorpus|TestDifferential)$", "-test.failfast")
+	cmd.Dir = filepath.Dir(binary)
+	cmd.Env = append(os.Environ(), "LOCKBENCH_DIFFERENTIAL=3000", fmt.Sprint("LOCKBENCH_MUTANT=", i))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// buildMutants copies what is tested into a module of its own, puts the mistakes in, and builds its tests.
+func buildMutants(t *testing.T) string {
+	root := t.TempDir()
+	for _, pattern := range []string{"go.mod", "go.sum", "checker/*.go", "checker/*/*.go", "histories/*.go", "histories/edn/*.go", "histories/corpus/*"} {
+		files, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			copyMutated(t, root, strings.TrimPrefix(file, "../../"))
+		}
+	}
+	for _, name := range []string{"judge", "oracle", "projection", "properties"} {
+		awake := "package " + name + "\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar awake, _ = strconv.Atoi(os.Getenv(\"LOCKBENCH_MUTANT\"))\n"
+		if err := os.WriteFile(filepath.Join(root, "checker", name, "awake.go"), []byte(awake), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(root, "checker", "judge", "mutants.test")
+	cmd := exec.Command("go", "test", "-mod=mod", "-vet=off", "-c", "-o", binary, "./checker/judge")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+func copyMutated(t *testing.T, root, file string) {
+	base := filepath.Base(file)
+	if base == "mutants_test.go" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join("../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	for _, m := range mutants {
+		if m.file == base && !done[m.is] {
+			done[m.is] = true
+			text = []byte(mutate(t, string(text), m))
+		}
+	}
+	to := filepath.Join(root, file)
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mutate puts all mistakes of one place there: whichever is awake decides, and the original if none is.
+func mutate(t *testing.T, text string, place mutant) string {
+	if strings.Count(text, place.is) != 1 {
+		t.Fatalf("%s: %q stands there %d times, want once", place.file, place.is, strings.Count(text, place.is))
+	}
+	suffix := ""
+	for _, s := range []string{" ||", ":"} {
+		if strings.HasSuffix(place.is, s) {
+			suffix = s
+		}
+	}
+	condition, asleep := "", ""
+	for i, m := range mutants {
+		if m.file == place.file && m.is == place.is {
+			condition += fmt.Sprintf("awake == %d && (%s) || ", i, strings.TrimSuffix(m.becomes, suffix))
+			asleep += fmt.Sprintf("awake != %d && ", i)
+		}
+	}
+	return strings.Replace(text, place.is, fmt.Sprintf("(%s%s(%s))%s", condition, asleep, strings.TrimSuffix(place.is, suffix), suffix), 1)
+}

@@ -1,0 +1,119 @@
+package judge
+
+import (
+	"cmp"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// mutex simulates clients on one lock per key, in which every operation takes effect at a random point
+// between its call and its return: what it records is correct unless faulty grants are asked for.
+type mutex struct {
+	r       *rand.Rand
+	ops     []histories.Op
+	keys    []string
+	clients int
+	grants  int           // how many to make in all
+	faulty  float64       // chance that a grant does not wait for the holder before it
+	ttl     time.Duration // 0: grants are unbounded
+	late    float64       // chance that a holder stays beyond its lease
+	unknown float64       // chance that an acquire takes no effect that anybody saw
+}
+
+// run returns the operations in the order of their returns.
+func (m *mutex) run() []histories.Op {
+	type slot struct {
+		free time.Duration // when the lock can be taken again
+	}
+	locks := make([]slot, len(m.keys))
+	next := make([]time.Duration, m.clients) // when each client is ready again
+	lives := make([]int32, m.clients)
+	for hold := int64(1); hold <= int64(m.grants); hold++ {
+		c := m.r.IntN(m.clients)
+		k := m.r.IntN(len(m.keys))
+		call := next[c] + m.some(20)
+		if m.r.Float64() < m.unknown {
+			ret := call + m.some(30)
+			m.add(histories.Op{Client: int32(c), Life: lives[c], Hold: hold, Kind: histories.Acquire, Key: m.keys[k], Call: call, Return: ret})
+			lives[c]++
+			next[c] = ret
+			continue
+		}
+		at := max(call, locks[k].free) // when it takes effect
+		if m.r.Float64() < m.faulty {
+			at = call
+		}
+		got := at + m.some(5)
+		left := got + m.some(20)
+		if m.ttl > 0 && m.r.Float64() < m.late {
+			left += m.ttl
+		}
+		freed := left + m.some(5)
+		end := freed + m.some(5)
+		validity := histories.Unbounded
+		locks[k].free = max(locks[k].free, freed)
+		if m.ttl > 0 {
+			validity = m.ttl
+			locks[k].free = min(freed, at+m.ttl)
+		}
+		m.add(histories.Op{Client: int32(c), Life: lives[c], Hold: hold, Kind: histories.Acquire, Outcome: histories.OK,
+			Key: m.keys[k], Call: call, Return: got, SentAfter: max(0, at-call), Validity: validity})
+		m.add(histories.Op{Client: int32(c), Life: lives[c], Hold: hold, Kind: histories.Release, Outcome: histories.OK,
+			Key: m.keys[k], Call: left, Return: end})
+		next[c] = end
+	}
+	slices.SortStableFunc(m.ops, func(a, b histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+	return m.ops
+}
+
+func (m *mutex) add(op histories.Op) {
+	op.Due = op.Call
+	m.ops = append(m.ops, op)
+}
+
+func (m *mutex) some(most int) time.Duration { return time.Duration(1 + m.r.IntN(most)) }
+
+// header has no slack to speak of: times in these histories are small integers.
+func (m *mutex) header() histories.Header {
+	return histories.Header{Version: 1, TTL: histories.Nanos(m.ttl), Slack: 1, Clients: m.clients}
+}
+
+// marked is a history in memory as a recorder would have written it, with a mark after every so many.
+func marked(ops []histories.Op, clients, every int) []histories.Line {
+	queues := make([][]histories.Op, clients) // what each client has yet to return from
+	for _, op := range ops {
+		queues[op.Client] = append(queues[op.Client], op)
+	}
+	var lines []histories.Line
+	for i, op := range ops {
+		lines = append(lines, histories.Line{Op: op})
+		queues[op.Client] = queues[op.Client][1:]
+		if (i+1)%every != 0 && i+1 < len(ops) {
+			continue
+		}
+		for _, q := range queues {
+			if len(q) > 0 && q[0].Call <= op.Return {
+				open := q[0]
+				open.Return, open.Outcome = histories.StillOpen, histories.Unknown
+				lines = append(lines, histories.Line{Op: open})
+			}
+		}
+		lines = append(lines, histories.Line{Mark: true, At: op.Return})
+	}
+	return lines
+}
+
+func source(lines []histories.Line) func() (histories.Line, error) {
+	return func() (histories.Line, error) {
+		if len(lines) == 0 {
+			return histories.Line{}, io.EOF
+		}
+		l := lines[0]
+		lines = lines[1:]
+		return l, nil
+	}
+}

@@ -1,0 +1,102 @@
+package judge
+
+import (
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// maxBands is how many faults are kept for a verdict; what is counted is all of them.
+const maxBands = 1000
+
+// tally counts what gives a finding its weight.
+type tally struct {
+	*checker.Counts
+	lost     map[int32]histories.Op // by client: its last loss, until the store was seen to have that hold still
+	bands    []checker.Band
+	injected bool          // a fault was seen to take effect
+	first    time.Duration // the call of the first one that was
+}
+
+func (t *tally) event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if !ev.Return {
+		return
+	}
+	if op.Outcome == histories.Unknown && !op.Kind.SelfStarted() {
+		t.Unknown++
+	}
+	switch {
+	case op.Kind == histories.Acquire && op.Outcome == histories.Refused:
+		t.Refused++
+	case op.Kind == histories.Lost:
+		t.Losses++
+		t.lost[op.Client] = *op
+	case op.Kind == histories.Probe && op.Outcome == histories.OK && op.Value == histories.ProbeMine:
+		if l, ok := t.lost[op.Client]; ok && l.Hold != 0 && l.Hold == op.Hold && op.Call >= l.Return {
+			t.FalseLosses++
+			delete(t.lost, op.Client)
+		}
+	case op.Stale():
+		t.Stale++
+	}
+}
+
+// fault takes in a fault that begins or ends. A heal ends the last that began of its name and client.
+func (t *tally) fault(ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind == histories.Heal:
+		t.healed(op)
+	case !ev.Return:
+		if len(t.bands) < maxBands {
+			t.bands = append(t.bands, checker.Band{Name: op.Fault, Client: op.Client, From: op.Call, To: histories.StillOpen})
+		}
+	case op.Outcome == histories.OK:
+		if t.Faults++; !t.injected || op.Call < t.first {
+			t.injected, t.first = true, op.Call
+		}
+		for i := range t.bands {
+			if b := &t.bands[i]; bandOf(b, op) && b.From == op.Call {
+				b.Effective = true
+			}
+		}
+	}
+}
+
+func (t *tally) healed(op *histories.Op) {
+	for i := len(t.bands) - 1; i >= 0; i-- {
+		if b := &t.bands[i]; bandOf(b, op) && b.To == histories.StillOpen {
+			b.To = op.Return
+			return
+		}
+	}
+}
+
+func bandOf(b *checker.Band, op *histories.Op) bool {
+	return b.Name == op.Fault && b.Client == op.Client
+}
+
+func (t *tally) change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	switch c {
+	case projection.Began:
+		t.Grants++
+		if l := k.Last; l != nil && l.Acquire.Client != h.Acquire.Client && h.Acquire.Call <= l.End && h.Granted > l.End {
+			t.HandOffs++
+		}
+		for _, o := range k.Live {
+			if o != h && o.Until < h.Granted {
+				t.Takeovers++
+				break
+			}
+		}
+	case projection.Nested:
+		t.Grants++
+	case projection.Ended:
+		if h.Until < h.End {
+			t.Expiries++
+		}
+	}
+}

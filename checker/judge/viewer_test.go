@@ -1,0 +1,63 @@
+package judge
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockbench/checker/oracle"
+)
+
+// TestViewer has Porcupine draw every witness of the corpus: those of exclusion, and no other, have a page,
+// the same each time, that fetches nothing.
+func TestViewer(t *testing.T) {
+	drawn := 0
+	for _, file := range corpus(t) {
+		v, _, err := File(file, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range v.Findings {
+			if f.Witness == nil {
+				continue
+			}
+			page, ok, err := oracle.Viewer(f.Property, f.Witness, v.Slack)
+			exclusion := strings.HasSuffix(f.Property, "-exclusion")
+			if err != nil || ok != exclusion || ok != (len(page) > 0) {
+				t.Errorf("%s of %s: a page is %v, error %v", f.Property, filepath.Base(file), ok, err)
+			}
+			if !ok {
+				continue
+			}
+			drawn++
+			for range 20 { // one order of two is met in five tries too often
+				if again, _, _ := oracle.Viewer(f.Property, f.Witness, v.Slack); !bytes.Equal(page, again) {
+					t.Fatalf("%s of %s: the page differs when it is drawn again", f.Property, filepath.Base(file))
+				}
+			}
+			rest := strings.ReplaceAll(string(page), "http://www.w3.org/", "")
+			for _, bad := range []string{"http://", "https://", "<link", "<img", "src=", "@import", "fetch(", "XMLHttpRequest"} {
+				if strings.Contains(rest, bad) {
+					t.Errorf("the page has %q", bad)
+				}
+			}
+		}
+	}
+	if drawn < 8 {
+		t.Errorf("only %d witnesses of exclusion", drawn)
+	}
+}
+
+// TestNoViewerOfWhatIsNoViolation: a witness whose operations do not overlap is not drawn as one that does.
+func TestNoViewerOfWhatIsNoViolation(t *testing.T) {
+	v, _, err := File("../../histories/corpus/violates-mutual-exclusion+lease-exclusion--two-holders.jsonl", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := *v.Finding("mutual-exclusion").Witness
+	w.Ops, w.To = w.Ops[:1], 0
+	if _, ok, err := oracle.Viewer("mutual-exclusion", &w, v.Slack); ok || err != nil {
+		t.Errorf("one hold is drawn as a violation (%v)", err)
+	}
+}

@@ -1,0 +1,230 @@
+// Package oracle has Porcupine, the linearizability checker, judge exclusion on the holds of a history, and compares
+// its result with the monitors'.
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+)
+
+// The oracle judges the two views of exclusion once more, by Porcupine's search for a linearization, from
+// the same holds and nothing else of the monitor's. Each hold is two operations on a mutex that knows its
+// owner: the acquire, anywhere in [call, return], and the end, anywhere from the end on. Histories of up to
+// wholeLimit operations per key are searched whole; longer ones in windows, as these close (windows.go), since
+// the search's time grows with the square of the length.
+//
+// Of a long history it searches all windows until sampleFrom operations, then one in sampleEvery, drawn from
+// the history's seed; and, so that a sample contradicts the monitor in both directions, all windows of a key
+// from the monitor's first violation on, until it is found.
+const (
+	wholeLimit   = 1000
+	sampleFrom   = 100_000
+	sampleEvery  = 16
+	searchBudget = 5 * time.Second // per key and view; what takes longer is undecided
+	fullBudget   = 10 * time.Minute
+)
+
+// pair is a hold, as the oracle sees it.
+type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
+
+type Oracle struct {
+	views    []projection.View
+	monitors []Monitor // by view
+	keys     []projection.PerKey[searched]
+	full     bool
+	Whole    int // operations of a key up to which they are searched whole
+	Window   int // of windows
+	random   *rand.Rand
+	ops      int // of windows searched
+}
+
+// searched is one key in one view.
+type searched struct {
+	key     *projection.Key
+	pairs   []pair  // until there are too many to be searched whole
+	stream  *stream // from then on
+	held    int
+	result  porcupine.CheckResult
+	windows int
+	skipped int
+	took    time.Duration
+}
+
+func New(full bool, seed uint64, views ...projection.View) *Oracle {
+	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
+		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// monitor judges the property of a view by itself.
+type Monitor interface {
+	Monitors() (property string)
+	Violated(key string) bool
+}
+
+// watch names the monitor that judges the same view.
+func (o *Oracle) Watch(x Monitor) {
+	for v := range o.views {
+		if o.views[v].Property == x.Monitors() {
+			o.monitors[v] = x
+		}
+	}
+}
+
+// add takes a hold that is closed.
+func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
+	for v := range o.views {
+		s := o.keys[v].Of(k)
+		if p, ok := pairOf(&o.views[v], h); ok {
+			s.key = k
+			s.held++
+			o.take(v, s, h, p)
+		}
+	}
+}
+
+// pairOf returns a hold as a view has it; ok is false where its end is unknown, or was over before it was received.
+func pairOf(w *projection.View, h *projection.Hold) (pair, bool) {
+	end, ok := w.End(h)
+	if !ok || end <= h.Granted {
+		return pair{}, false
+	}
+	p := pair{int64(h.Acquire.Call), int64(h.Granted), int64(end), int64(h.Closed)}
+	if end < h.End { // a lease that ran out did so by itself
+		p.endReturn = p.endCall
+	}
+	return p, true
+}
+
+func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
+	if s.stream == nil && 2*len(s.pairs) < o.Whole {
+		s.pairs = append(s.pairs, p)
+		return
+	}
+	if s.stream == nil {
+		s.stream = newStream(o.Window, func(w *window, must bool) bool { return o.window(v, s, w, must) })
+		for _, earlier := range s.pairs {
+			s.stream.add(nil, earlier)
+		}
+		s.pairs = nil
+	}
+	s.stream.add(h, p)
+	now := h.Closed
+	if h.Fault != nil { // it is never closed, and the history goes on
+		now = h.End
+	}
+	s.stream.advance(s.key, &o.views[v], int64(now))
+}
+
+// window searches a window, or leaves it out of the sample.
+func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
+	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
+		s.skipped++
+		return true
+	}
+	s.windows++
+	o.ops += len(w.acts)
+	switch r := o.search(s, w); r {
+	case porcupine.Illegal:
+		s.result = r
+		return false
+	case porcupine.Unknown:
+		s.result = r
+	}
+	return true
+}
+
+func (o *Oracle) search(s *searched, w *window) porcupine.CheckResult {
+	budget := searchBudget
+	if o.full {
+		budget = fullBudget
+	}
+	start := time.Now()
+	r := w.check(budget - s.took)
+	s.took += time.Since(start)
+	return r
+}
+
+func (o *Oracle) violated(v int, s *searched) bool {
+	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
+}
+
+// judge searches what is left in both views and compares with what the monitors found.
+func (o *Oracle) Judge() checker.Oracle {
+	var out checker.Oracle
+	for v := range o.views {
+		for i := range o.keys[v] {
+			s := &o.keys[v][i]
+			if s.held == 0 {
+				continue
+			}
+			o.finish(s)
+			out.Keys++
+			out.Pairs += s.held
+			out.Windows += s.windows
+			out.Skipped += s.skipped
+			out.Took += s.took
+			violated := o.violated(v, s)
+			switch {
+			case s.result == porcupine.Unknown || s.stream != nil && s.stream.doubtful:
+				out.Undecided++
+			case violated != (s.result == porcupine.Illegal):
+				out.Disagreements = append(out.Disagreements, fmt.Sprintf("%s of key %s: the monitor says %s, Porcupine says %s",
+					o.views[v].Property, s.key.Name, map[bool]checker.Observed{true: checker.Violated, false: checker.Held}[violated], s.result))
+			}
+		}
+	}
+	return out
+}
+
+func (o *Oracle) finish(s *searched) {
+	if s.stream != nil {
+		s.stream.finish()
+		s.result = cmp.Or(s.result, porcupine.Ok)
+		return
+	}
+	w := &window{holder: free}
+	for i, p := range s.pairs {
+		w.acquire(i, p)
+		w.end(i, p, p.endReturn)
+	}
+	s.result = o.search(s, w)
+}
+
+// check asks Porcupine.
+func (w *window) check(budget time.Duration) porcupine.CheckResult {
+	if budget <= 0 {
+		return porcupine.Unknown
+	}
+	ops := make([]porcupine.Operation, len(w.acts))
+	for i, a := range w.acts {
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
+	}
+	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
+}
+
+// step is what the model's mutex is asked to do.
+type step struct {
+	hold int
+	ends bool
+}
+
+// mutexModel is the model: its state is the hold that has it.
+func mutexModel(holder int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return holder },
+		Step: func(state, input, _ any) (bool, any) {
+			holder, a := state.(int), input.(step)
+			if a.ends {
+				return holder == a.hold, free
+			}
+			return holder == free, a.hold
+		},
+	}
+}

@@ -1,0 +1,131 @@
+package oracle
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// Viewer is Porcupine's interactive page of a witness: where each operation may have taken effect, and where
+// the search got stuck. It searches the witness alone, as a rule four operations: a page of a whole history
+// would be gigabytes. ok is false where there is nothing to search: of a property other than the two views
+// of exclusion, and of a witness whose operations alone do not show the overlap or cannot have happened.
+func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
+	v, known := exclusionView(property)
+	if !known {
+		return nil, false, nil
+	}
+	holds, err := holdsOf(w, slack)
+	if err != nil {
+		return nil, false, nil
+	}
+	model := mutexModel(free)
+	model.DescribeOperation = func(input, _ any) string { return describe(holds[input.(step).hold], input.(step), v) }
+	model.DescribeState = func(state any) string {
+		if state.(int) == free {
+			return w.Key + " is free"
+		}
+		return fmt.Sprintf("client %d holds %s", holds[state.(int)].Acquire.Client, w.Key)
+	}
+	result, info := porcupine.CheckOperationsVerbose(model, operations(holds, v, w.To), searchBudget)
+	if result != porcupine.Illegal {
+		return nil, false, nil
+	}
+	for _, partials := range info.PartialLinearizations() {
+		slices.SortFunc(partials, slices.Compare[[]int]) // in place: Porcupine has them from a map, in any order
+	}
+	var out bytes.Buffer
+	err = porcupine.Visualize(model, info, &out)
+	return out.Bytes(), err == nil, err
+}
+
+func exclusionView(property string) (projection.View, bool) {
+	for _, v := range []projection.View{projection.Lived(), projection.Promised()} {
+		if v.Property == property {
+			return v, true
+		}
+	}
+	return projection.View{}, false
+}
+
+// holdsOf folds the operations of a witness as the judge does.
+func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error) {
+	var holds []*projection.Hold
+	p := projection.New(slack, func(_ *projection.Key, h *projection.Hold, c projection.Change) {
+		if c == projection.Began {
+			holds = append(holds, h)
+		}
+	})
+	_, err := histories.Replay(histories.Ops(w.Ops), func(ev histories.Event) error {
+		switch {
+		case ev.Op.EndsClient() && !ev.Return:
+			p.Gone(ev.Op)
+		case ev.Op.Kind != histories.Inject:
+			p.Event(p.Key(ev.Op.Key), ev)
+		}
+		return nil
+	})
+	return holds, err
+}
+
+// operations is what Porcupine searches: for each hold its acquire and, if it ended, its end. What the
+// witness shows lasted until the overlap was over, by renewals too, which are not among its operations.
+func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
+	var ops []porcupine.Operation
+	var last time.Duration
+	for _, h := range holds {
+		last = max(last, h.Granted, overlapped)
+	}
+	for i, h := range holds {
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{hold: i}, Call: int64(h.Acquire.Call), Return: int64(h.Granted)})
+		end, ok := v.End(h)
+		if end = max(end, overlapped); !ok || end >= histories.Forever {
+			continue
+		}
+		returned := h.Closed
+		if end < h.End { // it ran out by itself
+			returned = end
+		}
+		if returned >= histories.Forever { // it never returned: it may take effect after all else
+			returned = max(last, end) + 1
+		}
+		ops = append(ops, porcupine.Operation{ClientId: row(holds, i), Input: step{i, true}, Call: int64(end), Return: int64(max(returned, end))})
+	}
+	return ops
+}
+
+// mostRows is up to which client number the viewer's lines bear clients' numbers: it draws one for each.
+const mostRows = 16
+
+// row is the line on which the viewer draws a hold: its client's. Where that would be a long way down, or
+// one client has several of the holds, they are drawn in the order of their grants.
+func row(holds []*projection.Hold, i int) int {
+	taken := map[int32]bool{}
+	for _, h := range holds {
+		if client := h.Acquire.Client; client < 0 || client >= mostRows || taken[client] {
+			return i
+		}
+		taken[h.Acquire.Client] = true
+	}
+	return int(holds[i].Acquire.Client)
+}
+
+func describe(h *projection.Hold, a step, v projection.View) string {
+	if !a.ends {
+		return fmt.Sprintf("client %d acquires %s, granted at %s", h.Acquire.Client, h.Acquire.Key, checker.Milliseconds(h.Granted))
+	}
+	if end, _ := v.End(h); end < h.End {
+		return fmt.Sprintf("client %d: its promise is over", h.Acquire.Client)
+	}
+	if h.Fault != nil {
+		return fmt.Sprintf("client %d is gone from %s on", h.Acquire.Client, checker.Milliseconds(h.End))
+	}
+	return fmt.Sprintf("client %d releases %s at %s", h.Acquire.Client, h.Acquire.Key, checker.Milliseconds(h.End))
+}

@@ -1,0 +1,248 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+const (
+	windowSize = 16      // actions from which a window is cut where it can be
+	maxWaiting = 1 << 15 // instants that wait for a hold that does not end
+	free       = -1      // nobody has the mutex
+)
+
+// stream cuts a key's history just before the end of a hold that is alone at that time. There the mutex is
+// held by that hold for certain, whatever a search would choose, so that the pieces can be searched one by
+// one: an acquire belongs to the window in which it returns, and cannot have taken effect before the window
+// began; an end that is still open at the cut took effect before it.
+//
+// Holds come as they are closed, and wait until nothing that is earlier can come any more.
+type stream struct {
+	size     int
+	yield    func(w *window, must bool) (more bool)
+	waiting  []instant
+	enough   int // instants from which it is worth while to look
+	drained  int64
+	n        int // holds so far
+	w        *window
+	inside   []known // granted and not ended
+	ending   []known // ended, whose end has not returned
+	early    map[*projection.Hold]*early
+	over     bool // no more is wanted
+	doubtful bool // a hold was taken to be over, and was not
+}
+
+// known is a hold and its number in the stream.
+type known struct {
+	id int
+	pair
+}
+
+// early is a hold that was taken in before it was closed.
+type early struct {
+	known
+	leaving bool // its end, too
+}
+
+// what happens to a pair, in the order in which it does at one instant: calls before returns.
+type moment uint8
+
+const (
+	leaving moment = iota // the end is called
+	granted               // the acquire returned
+	left                  // the end returned
+)
+
+type instant struct {
+	at   int64
+	what moment
+	known
+}
+
+func newStream(size int, yield func(*window, bool) bool) *stream {
+	return &stream{size: size, yield: yield, w: &window{holder: free, patience: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
+}
+
+// add takes a hold that is closed.
+func (s *stream) add(h *projection.Hold, p pair) {
+	if s.over {
+		return
+	}
+	e, ok := s.early[h]
+	if !ok {
+		e = &early{known: known{s.n, p}}
+		s.n++
+		s.at(p.acquireReturn, granted, e.known)
+	}
+	delete(s.early, h)
+	if e.leaving && e.endCall != p.endCall {
+		s.doubtful = true // a promise that had run out was renewed after all
+		return
+	}
+	if e.leaving && e.endReturn == p.endReturn {
+		return
+	}
+	e.pair = p
+	if p.endCall >= int64(histories.Forever) {
+		return
+	}
+	if !e.leaving {
+		s.at(p.endCall, leaving, e.known)
+	}
+	s.at(p.endReturn, left, e.known)
+}
+
+func (s *stream) at(t int64, what moment, k known) {
+	s.doubtful = s.doubtful || t < s.drained
+	s.waiting = append(s.waiting, instant{t, what, k})
+}
+
+// advance looks at what nothing earlier can follow. A hold that does not end keeps all later ones waiting;
+// when they are too many it is taken in as it stands.
+func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
+	if s.over || len(s.waiting) < s.enough {
+		return
+	}
+	s.drain(s.watermark(k, v, now))
+	if len(s.waiting) > maxWaiting {
+		s.takeIn(k, v, now)
+		s.drain(s.watermark(k, v, now))
+	}
+	s.enough = 2*len(s.waiting) + 8*s.size
+}
+
+// watermark is the time before which nothing is still to come.
+func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int64 {
+	for _, holds := range [][]*projection.Hold{k.Live, k.Releasing} {
+		for _, h := range holds {
+			e, ok := s.early[h]
+			switch {
+			case !ok:
+				now = min(now, int64(h.Granted))
+			case !e.leaving:
+				end, _ := v.End(h)
+				now = min(now, int64(end))
+			}
+		}
+	}
+	return now
+}
+
+// takeIn takes in the holds that last.
+func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
+	for _, h := range slices.Concat(k.Live, k.Releasing) {
+		p, ok := pairOf(v, h)
+		if !ok {
+			continue
+		}
+		e, known := s.early[h]
+		if !known {
+			e = s.first(h, p)
+		}
+		if p.endCall < now && !e.leaving {
+			e.leaving, e.pair = true, p
+			s.at(p.endCall, leaving, e.known)
+			if p.endReturn < now {
+				s.at(p.endReturn, left, e.known)
+			}
+		}
+	}
+}
+
+func (s *stream) first(h *projection.Hold, p pair) *early {
+	e := &early{known: known{s.n, p}}
+	s.n++
+	s.early[h] = e
+	s.at(p.acquireReturn, granted, e.known)
+	return e
+}
+
+// finish looks at all that is left.
+func (s *stream) finish() {
+	s.drain(int64(histories.Forever) + 1)
+	if !s.over {
+		s.yield(s.w.withOpenEnds(s.ending), false)
+	}
+}
+
+// drain looks at what happened before a time.
+func (s *stream) drain(before int64) {
+	slices.SortFunc(s.waiting, func(a, b instant) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what), cmp.Compare(a.id, b.id))
+	})
+	n := 0
+	for ; n < len(s.waiting) && s.waiting[n].at < before && !s.over; n++ {
+		s.next(s.waiting[n])
+	}
+	s.waiting = slices.Delete(s.waiting, 0, n)
+	s.drained = max(s.drained, before)
+	if s.over {
+		s.waiting = nil
+	}
+}
+
+func (s *stream) next(e instant) {
+	same := func(k known) bool { return k.id == e.id }
+	switch e.what {
+	case granted:
+		s.w.acquire(e.id, e.pair)
+		s.inside = append(s.inside, e.known)
+		if len(s.inside) > 1 && len(s.w.acts) >= s.w.patience {
+			// Several holds at once leave no place to cut. Either that is a violation already, or
+			// Porcupine disagrees and the caller will hear of it at the next cut.
+			s.w.patience = 2 * len(s.w.acts)
+			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
+		}
+	case leaving:
+		if len(s.inside) == 1 && s.inside[0].id == e.id && len(s.w.acts) >= s.size {
+			s.over = !s.yield(s.w.withOpenEnds(s.ending), false)
+			s.ending = s.ending[:0]
+			s.w = &window{acts: s.w.acts[:0], holder: e.id, from: e.endCall, patience: 4 * s.size}
+		}
+		s.inside = slices.DeleteFunc(s.inside, same)
+		s.ending = append(s.ending, e.known)
+	case left:
+		if n := len(s.ending); n > 0 {
+			s.ending = slices.DeleteFunc(s.ending, same)
+			if len(s.ending) < n {
+				s.w.end(e.id, e.pair, e.endReturn)
+			}
+		}
+	}
+}
+
+// window is a piece of a key's history, and who held the mutex when it began.
+type window struct {
+	acts     []act
+	holder   int
+	from     int64
+	patience int // length from which a window that cannot be cut is looked at all the same
+}
+
+// act is an acquire or an end.
+type act struct {
+	hold      int
+	ends      bool
+	call, ret int64
+}
+
+func (w *window) acquire(id int, p pair) {
+	w.acts = append(w.acts, act{id, false, max(p.acquireCall, w.from), p.acquireReturn})
+}
+
+func (w *window) end(id int, p pair, ret int64) {
+	w.acts = append(w.acts, act{id, true, max(p.endCall, w.from), ret})
+}
+
+// withOpenEnds is the window up to now, with the ends that are still open.
+func (w *window) withOpenEnds(ending []known) *window {
+	cut := *w
+	cut.acts = slices.Clip(w.acts)
+	for _, k := range ending {
+		cut.end(k.id, k.pair, int64(histories.Forever))
+	}
+	return &cut
+}

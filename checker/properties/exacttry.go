@@ -1,0 +1,151 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newExactTry judges for locks that claim to answer "busy" only while somebody holds.
+func newExactTry(f *Facts) Judgement {
+	return &tries{Facts: f, open: map[int32]time.Duration{}}
+}
+
+// maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
+const maxDoubts = 1024
+
+// tries follows busy answers that no past hold explains. The next grant explains one if it was asked for
+// before that answer; later grants cannot, since the next one lies between. An acquire without a definite
+// answer explains all that were answered after its call: it may have been granted, and have ended.
+type tries struct {
+	*Facts
+	keys projection.PerKey[tried]
+	open map[int32]time.Duration // by client: the call of its acquire
+	busy int
+	found
+}
+
+// tried is what is known of one key.
+type tried struct {
+	name   string
+	taken  time.Duration    // until then it may have been held by one that holds no more; 0: by nobody yet
+	latest *projection.Hold // the last to be granted
+	last   histories.Op     // the release that freed it
+	doubts []doubt
+}
+
+// doubt is a busy answer that is not explained yet.
+type doubt struct {
+	op        histories.Op
+	condemned bool // the next grant did not explain it: only an indeterminate acquire can
+}
+
+func (x *tries) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if !x.Header.Exact || op.Kind != histories.Acquire {
+		return
+	}
+	if !ev.Return {
+		x.open[op.Client] = op.Call
+		return
+	}
+	delete(x.open, op.Client)
+	t := x.keys.Of(k)
+	t.name = k.Name
+	switch op.Outcome {
+	case histories.Refused:
+		x.busy++
+		if (t.latest == nil || t.latest.Closed < histories.Forever) && (t.taken == 0 || t.taken < op.Call) && len(t.doubts) < maxDoubts {
+			t.doubts = append(t.doubts, doubt{op: *op})
+		}
+	case histories.Unknown:
+		x.unknown(t, op.Call, op.Return)
+	}
+	x.settle(t)
+}
+
+// unknown takes in an acquire that may have been granted.
+func (x *tries) unknown(t *tried, call, until time.Duration) {
+	t.taken = max(t.taken, x.unknownUntil(until))
+	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
+}
+
+// fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
+func (x *tries) Fault(ev histories.Event) {
+	call, ok := x.open[ev.Op.Client]
+	if ev.Return || !ok {
+		return
+	}
+	delete(x.open, ev.Op.Client)
+	for i := range x.keys {
+		x.unknown(&x.keys[i], call, ev.Op.Call)
+		x.settle(&x.keys[i])
+	}
+}
+
+func (x *tries) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	if !x.Header.Exact {
+		return
+	}
+	t := x.keys.Of(k)
+	switch {
+	case c == projection.Began:
+		t.latest = h
+		t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return !d.condemned && h.Acquire.Call <= d.op.Return })
+		for i := range t.doubts {
+			t.doubts[i].condemned = true
+		}
+	case c == projection.Closed && h != t.latest: // it had ended when the next one was granted, whenever its release returned
+	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
+		t.taken, t.last = max(t.taken, h.Closed), h.Release
+	case c == projection.Closed && h.Closed < histories.Forever:
+		t.taken = max(t.taken, h.Closed, h.Over)
+	}
+}
+
+// settle counts the doubts that nothing still open can explain.
+func (x *tries) settle(t *tried) {
+	if len(t.doubts) == 0 {
+		return
+	}
+	oldest := histories.Forever
+	for _, call := range x.open {
+		oldest = min(oldest, call)
+	}
+	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool {
+		if oldest > d.op.Return {
+			x.violation(t, d.op)
+		}
+		return oldest > d.op.Return
+	})
+}
+
+func (x *tries) violation(t *tried, op histories.Op) {
+	if !x.first() {
+		return
+	}
+	ops := []histories.Op{op}
+	story := "nobody had been granted it yet"
+	if t.last.Kind != 0 && t.last.Return < op.Call {
+		story = fmt.Sprintf("%s had released it at %s", x.client(&t.last), checker.Milliseconds(t.last.Return))
+		ops = append(ops, t.last)
+	}
+	x.witness = witnessOf(t.name, op.Call, op.Return,
+		fmt.Sprintf("%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
+			x.client(&op), t.name, checker.Milliseconds(op.Call), checker.Milliseconds(op.Return), story), ops...)
+}
+
+func (x *tries) Finding() checker.Finding {
+	if !x.Header.Exact {
+		return checker.Finding{Observed: checker.NotApplicable, Why: "the lock does not claim that busy means held"}
+	}
+	for i := range x.keys {
+		x.settle(&x.keys[i]) // what is left: an acquire that never returned may have been granted
+	}
+	return x.found.finding(checker.Count(x.busy, "busy answer"),
+		reason{x.busy == 0, checker.NotApplicable, "nobody was told that the key was busy"})
+}

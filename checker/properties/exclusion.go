@@ -1,0 +1,190 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold at its
+// beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
+// the heir that the lapsed hold remembers. What it sees is an overlap once the ends are known as well: a loss may
+// be told of as late as after the next grant, and have taken place before it. O(live holds) per grant, memory
+// O(live holds).
+//
+// That disjoint intervals [acquire.return, end] are all there is to a mutex, so that there is nothing to
+// search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
+type exclusion struct {
+	projection.View
+	*Facts
+	grants, empty, unstated int // holds seen; their interval empty; their end unknown
+	open                    projection.PerKey[[]*overlap]
+	tell                    func(first, second *projection.Hold, both time.Duration) string // what the witness shows
+	found
+	shown    [2]*projection.Hold
+	freed    *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
+	at       string           // the key of the first violation
+	violated map[string]bool
+}
+
+func newExclusion(c *Facts, v projection.View, tell func(first, second *projection.Hold, both time.Duration) string) *exclusion {
+	return &exclusion{View: v, Facts: c, tell: tell, violated: map[string]bool{}}
+}
+
+// Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.
+func (x *exclusion) Monitors() string { return x.Property }
+
+// Violated reports whether a violation was found on a key.
+func (x *exclusion) Violated(key string) bool { return x.violated[key] }
+
+// overlap is a hold that began while others lasted, as far as was known then.
+type overlap struct {
+	second *projection.Hold
+	firsts []*projection.Hold
+	last   *projection.Hold // the one that had ended last
+}
+
+// maxOpen is how many overlaps of a key may wait for a hold that does not end.
+const maxOpen = 1024
+
+func (x *exclusion) Event(*projection.Key, histories.Event) {}
+
+func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	switch c {
+	case projection.Began:
+		x.began(k, h)
+	case projection.Extended:
+		if x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted) {
+			x.overlaps(k, &overlap{second: h.Heir, firsts: []*projection.Hold{h}, last: k.Last})
+			h.Heir = nil
+		}
+	case projection.Ended:
+		x.ended(k, h)
+	}
+}
+
+func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
+	x.grants++
+	if _, ok := x.End(h); !ok {
+		x.unstated++
+		return
+	}
+	if !x.inside(h, h.Granted) {
+		x.empty++
+		return
+	}
+	o := &overlap{second: h, last: k.Last}
+	for _, other := range k.Live {
+		switch {
+		case other == h:
+		case x.inside(other, h.Granted):
+			o.firsts = append(o.firsts, other)
+		case x.Lapses && (other.Heir == nil || other.Heir.End <= other.Heir.Granted):
+			other.Heir = h
+		}
+	}
+	if len(o.firsts) > 0 {
+		x.overlaps(k, o)
+	}
+}
+
+// overlaps keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
+func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
+	open := x.open.Of(k)
+	if *open = append(*open, o); len(*open) > maxOpen {
+		x.violation((*open)[0])
+		*open = slices.Delete(*open, 0, 1)
+	}
+}
+
+// ended takes in the end of a hold, which may lie before the overlaps that it was seen in.
+func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
+	open := x.open.Of(k)
+	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
+		switch {
+		case h.End > o.second.Granted:
+		case o.second == h:
+			return true
+		default:
+			o.firsts = slices.DeleteFunc(o.firsts, func(first *projection.Hold) bool { return first == h })
+		}
+		if o.settled() {
+			x.violation(o)
+			return true
+		}
+		return len(o.firsts) == 0
+	})
+}
+
+// settled tells whether two of an overlap's holds have ended, so that nothing can undo it.
+func (o *overlap) settled() bool {
+	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
+}
+
+// inside tells whether a hold that began earlier still lasts.
+func (x *exclusion) inside(h *projection.Hold, at time.Duration) bool {
+	end, ok := x.End(h)
+	return ok && end > at
+}
+
+func (x *exclusion) violation(o *overlap) {
+	first, second, name := o.firsts[0], o.second, o.second.Acquire.Key
+	if x.violations++; x.violations == 1 || second.Granted < x.shown[1].Granted {
+		x.shown, x.at, x.freed = [2]*projection.Hold{first, second}, name, nil
+		if l := o.last; l != nil && l != first && l != second && first.Granted <= l.End && l.End <= second.Granted {
+			x.freed = l
+		}
+	}
+	x.violated[name] = true
+}
+
+// finish counts what nothing has undone.
+func (x *exclusion) finish() {
+	for i := range x.open {
+		for _, o := range x.open[i] {
+			x.violation(o)
+		}
+		x.open[i] = nil
+	}
+}
+
+func (x *exclusion) Finding() checker.Finding {
+	x.finish()
+	if x.violations > 0 {
+		x.witness = x.show()
+	}
+	return x.found.finding(fmt.Sprintf("%s, %s", checker.Count(x.grants, "grant"), checker.Count(x.Counts.HandOffs, "contended hand-off")),
+		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
+		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
+		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
+		// A fault may empty the promise at hand.
+		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)})
+}
+
+// show returns the two acquires and their releases: as a rule four operations.
+func (x *exclusion) show() *checker.Witness {
+	a, b := x.shown[0], x.shown[1]
+	from := max(a.Granted, b.Granted)
+	endA, _ := x.End(a)
+	endB, _ := x.End(b)
+	to := min(endA, endB, max(x.Until, from))
+	story := x.tell(a, b, to-from)
+	ops := []histories.Op{a.Acquire, b.Acquire}
+	for _, h := range []*projection.Hold{a, b} {
+		switch {
+		case h.Release.Kind != 0:
+			ops = append(ops, h.Release)
+		case h.Fault != nil:
+			ops = append(ops, *h.Fault)
+		}
+	}
+	if f := x.freed; f != nil && f.Release.Outcome == histories.OK {
+		ops = append(ops, f.Acquire, f.Release)
+		story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), checker.Milliseconds(f.Granted), checker.Milliseconds(f.Release.Call))
+	}
+	return witnessOf(x.at, from, to, story, ops...)
+}

@@ -1,0 +1,136 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newFencing judges that tokens rise from one holder to the next, so that a resource can tell who is late.
+func newFencing(f *Facts) Judgement {
+	return &tokens{Facts: f, open: map[int32]time.Duration{}}
+}
+
+// maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
+// forgotten, which may hide a violation and invents none.
+const maxGrants = 1 << 13
+
+type tokens struct {
+	*Facts
+	keys    projection.PerKey[minted]
+	open    map[int32]time.Duration // by client: the call of its acquire
+	fenced  int
+	bare    int // grants without a token
+	ordered int // grants whose order to one before is known
+	found
+}
+
+// minted is what is known of one key's tokens: the grants, in the order in which they were received, that
+// an acquire still open may have to be compared with.
+type minted struct {
+	grants []*projection.Hold
+	top    []*projection.Hold         // top[i] bears the highest token of grants up to i, and of all forgotten ones
+	by     map[int64]*projection.Hold // by token
+}
+
+func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind != histories.Acquire:
+	case ev.Return:
+		delete(x.open, op.Client)
+	default:
+		x.open[op.Client] = op.Call
+	}
+}
+
+// fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
+func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
+
+func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	switch {
+	case c != projection.Began:
+	case h.Acquire.Fence == 0:
+		x.bare++
+	default:
+		x.granted(k, x.keys.Of(k), h)
+	}
+}
+
+func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
+	x.fenced++
+	sent := h.Acquire.Call + h.Acquire.SentAfter
+	before := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= sent })
+	if before > 0 {
+		x.ordered++
+	}
+	same := m.by[h.Acquire.Fence]
+	switch {
+	case before > 0 && m.top[before-1].Acquire.Fence >= h.Acquire.Fence:
+		x.violation(k, m.top[before-1], h)
+	case same != nil:
+		x.violation(k, same, h)
+	}
+	m.add(h)
+	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
+		m.forget(x.oldest(h.Granted))
+	}
+}
+
+// oldest is the earliest time at which an acquire that may still be granted can have been sent.
+func (x *tokens) oldest(now time.Duration) time.Duration {
+	for _, call := range x.open {
+		now = min(now, call)
+	}
+	return now
+}
+
+func (m *minted) add(h *projection.Hold) {
+	if m.by == nil {
+		m.by = map[int64]*projection.Hold{}
+	}
+	top := h
+	if n := len(m.top); n > 0 && m.top[n-1].Acquire.Fence >= h.Acquire.Fence {
+		top = m.top[n-1]
+	}
+	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
+}
+
+// forget drops the grants received before a time, but for the last of them: its top speaks for all.
+func (m *minted) forget(before time.Duration) {
+	n := sort.Search(len(m.grants), func(i int) bool { return m.grants[i].Granted >= before }) - 1
+	n = max(n, len(m.grants)-maxGrants/2)
+	if n <= 0 {
+		return
+	}
+	for _, h := range m.grants[:n] {
+		delete(m.by, h.Acquire.Fence)
+	}
+	m.grants, m.top = slices.Delete(m.grants, 0, n), slices.Delete(m.top, 0, n)
+}
+
+func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
+	if !x.first() {
+		return
+	}
+	a, b := &first.Acquire, &second.Acquire
+	story := fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
+		x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(b.Call+b.SentAfter), checker.Milliseconds(second.Granted), b.Fence)
+	if a.Fence == b.Fence {
+		story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
+			x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(second.Granted))
+	}
+	x.witness = witnessOf(k.Name, first.Granted, second.Granted, story, *a, *b)
+}
+
+func (x *tokens) Finding() checker.Finding {
+	return x.found.finding(
+		fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", checker.Count(x.fenced, "token"), x.ordered),
+		reason{x.fenced == 0, checker.NotApplicable, "no grant carries a token"},
+		reason{x.bare > 0, checker.Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)})
+}

@@ -1,0 +1,246 @@
+package properties
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newResourceIntegrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
+func newResourceIntegrity(f *Facts) Judgement {
+	return &integrity{Facts: f, stock: inventory{Facts: f}}
+}
+
+// recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
+const recentWrites = 4096
+
+type integrity struct {
+	*Facts
+	keys    projection.PerKey[guarded]
+	stock   inventory
+	acked   int
+	unknown int
+	finals  int // keys whose final value was read
+	tokens  int // operations that bore one
+	found
+}
+
+// guarded is what is known of one key's value.
+type guarded struct {
+	initial  int64
+	final    int64
+	read     bool // final was read
+	notByOne bool // some write did not add one to its read: no final value is expected
+	acked    int64
+	unknown  int64
+	reads    map[int32]histories.Op // each client's last read
+	written  pages                  // by base: the hold whose write was based on it
+	recent   map[int64]update       // by base
+	bases    []int64                // the keys of recent, a ring
+	last     histories.Op
+	writing  map[int32]bool // by client: its write has not returned
+	register register
+}
+
+// update is a write and the read it was based on.
+type update struct{ read, write histories.Op }
+
+// stale is when two updates on the same value were under way at once: both had read, neither had written.
+// Where they never were, it is from the first write to the second.
+func (u update) stale(second update) (from, to time.Duration) {
+	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
+	if from < to {
+		return from, to
+	}
+	return u.write.Call, second.write.Return
+}
+
+func (x *integrity) Change(*projection.Key, *projection.Hold, projection.Change) {}
+
+func (x *integrity) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Read && op.Kind != histories.Write && op.Kind != histories.Append {
+		return
+	}
+	g := x.keys.Of(k)
+	if !ev.Return {
+		x.called(g, op)
+		return
+	}
+	delete(g.writing, op.Client)
+	x.accepted(k, g, op)
+	switch {
+	case op.Client == histories.Harness:
+		x.byHarness(g, op)
+		x.stock.byHarness(op)
+	case op.Kind == histories.Append:
+		x.stock.order(op)
+	case op.Kind == histories.Read && op.Outcome == histories.OK:
+		if g.reads == nil {
+			g.reads = map[int32]histories.Op{}
+		}
+		g.reads[op.Client] = *op
+	case op.Kind == histories.Write && op.Outcome == histories.OK:
+		g.acked++
+		x.acked++
+		g.last = *op
+		x.based(k, g, op)
+	case op.Kind == histories.Write && op.Outcome == histories.Unknown:
+		g.unknown++
+		x.unknown++
+	}
+}
+
+func (x *integrity) called(g *guarded, op *histories.Op) {
+	if op.Kind == histories.Write && op.Client != histories.Harness {
+		if g.writing == nil {
+			g.writing = map[int32]bool{}
+		}
+		g.writing[op.Client] = true
+	}
+	if x.Header.Params["register"] != "" {
+		g.register.called(op)
+	}
+}
+
+// accepted holds what the register accepted to the tokens that it had seen before that was called.
+func (x *integrity) accepted(k *projection.Key, g *guarded, op *histories.Op) {
+	before, ok := g.register.returned(op, x.Header.Params["register"])
+	if ok {
+		x.tokens++
+	}
+	if before == nil {
+		return
+	}
+	if x.first() {
+		x.witness = witnessOf(k.Name, op.Call, op.Return,
+			fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+				k.Name, before.Kind, x.client(before), before.Fence, checker.Milliseconds(before.Return), op.Kind, x.client(op), checker.Milliseconds(op.Call), op.Fence), *before, *op)
+	}
+}
+
+func (x *integrity) byHarness(g *guarded, op *histories.Op) {
+	switch {
+	case op.Outcome != histories.OK:
+	case op.Kind == histories.Write:
+		*g = guarded{initial: op.Value, writing: g.writing, register: g.register}
+	default:
+		g.final, g.read = op.Value, true
+	}
+}
+
+// based finds the read that a write was based on, and whether another write was based on the same value.
+func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
+	read, ok := g.reads[write.Client]
+	if !ok || read.Hold != write.Hold {
+		g.notByOne = true
+		return
+	}
+	delete(g.reads, write.Client)
+	base := read.Value
+	g.notByOne = g.notByOne || write.Value != base+1
+	hold := write.Hold
+	if hold == 0 {
+		hold = int64(x.acked)
+	}
+	if before := g.written.at(base); *before != 0 {
+		x.lost(k, g, base, update{read, *write})
+	} else {
+		*before = hold
+	}
+	x.remember(g, base, update{read, *write})
+}
+
+func (x *integrity) remember(g *guarded, base int64, u update) {
+	if g.recent == nil {
+		g.recent = map[int64]update{}
+	}
+	if _, known := g.recent[base]; !known {
+		if len(g.bases) >= recentWrites {
+			delete(g.recent, g.bases[0])
+			g.bases = g.bases[1:]
+		}
+		g.bases = append(g.bases, base)
+	}
+	g.recent[base] = u
+}
+
+func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second update) {
+	if !x.first() {
+		return
+	}
+	first, ok := g.recent[base]
+	if !ok {
+		x.witness = witnessOf(k.Name, second.write.Call, second.write.Return,
+			fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+				x.client(&second.write), second.write.Value, k.Name, checker.Milliseconds(second.write.Return), base, *g.written.at(base)), second.read, second.write)
+		return
+	}
+	from, to := first.stale(second)
+	x.witness = witnessOf(k.Name, from, to,
+		fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
+			x.client(&first.write), base, k.Name, checker.Milliseconds(first.read.Return), first.write.Value, checker.Milliseconds(first.write.Return),
+			x.client(&second.write), base, checker.Milliseconds(second.read.Return), second.write.Value, checker.Milliseconds(second.write.Return)),
+		first.read, first.write, second.read, second.write)
+}
+
+func (x *integrity) Finding() checker.Finding {
+	for i := range x.keys {
+		x.atEnd(&x.keys[i])
+	}
+	x.stock.atEnd()
+	x.violations += x.stock.violations
+	if x.witness == nil {
+		x.witness = x.stock.witness
+	}
+	evidence := fmt.Sprintf("%s acknowledged, the final value of %s read", checker.Count(x.acked, "write"), checker.Count(x.finals, "key"))
+	if x.stock.orders+x.stock.soldOut > 0 {
+		evidence += fmt.Sprintf("; %s, %d times sold out", checker.Count(x.stock.orders, "order"), x.stock.soldOut)
+	}
+	if x.tokens > 0 {
+		evidence += fmt.Sprintf("; %s bore a token that the register checks", checker.Count(x.tokens, "operation"))
+	}
+	if n := x.Counts.Stale; n > 0 {
+		evidence += fmt.Sprintf("; %s refused by the register", checker.Count(n, "stale operation"))
+	}
+	return x.found.finding(evidence,
+		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
+}
+
+// atEnd holds a counter's final value to what was acknowledged. A write that never returned, since its client
+// was killed, may have taken effect.
+func (x *integrity) atEnd(g *guarded) {
+	g.unknown += int64(len(g.writing))
+	x.unknown += len(g.writing)
+	if !g.read {
+		return
+	}
+	x.finals++
+	low := g.initial + g.acked
+	if g.notByOne || g.final >= low && g.final <= low+g.unknown {
+		return
+	}
+	if x.first() {
+		x.witness = witnessOf(g.last.Key, g.last.Call, x.Until,
+			fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
+				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown), g.last)
+	}
+}
+
+// pages is a sparse array of holds: dense where a counter counts, and small for a wild value.
+type pages struct{ of map[int64]*[512]int64 }
+
+func (p *pages) at(i int64) *int64 {
+	if p.of == nil {
+		p.of = map[int64]*[512]int64{}
+	}
+	page, ok := p.of[i>>9]
+	if !ok {
+		page = new([512]int64)
+		p.of[i>>9] = page
+	}
+	return &page[i&511]
+}

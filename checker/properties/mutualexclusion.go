@@ -1,0 +1,33 @@
+package properties
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+)
+
+// newMutualExclusion judges what the application lived: two clients in one critical section at once. A pause that
+// no lease survives breaks it as well as a wrong algorithm does.
+func newMutualExclusion(c *Facts) Judgement {
+	return newExclusion(c, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
+		return fmt.Sprintf("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
+			c.who(a), a.Acquire.Key, checker.Milliseconds(a.Granted), c.who(b), checker.Milliseconds(b.Granted), checker.Milliseconds(both), until(a, b))
+	})
+}
+
+// until says which of the two left first.
+func until(a, b *projection.Hold) string {
+	first := a
+	if b.End < a.End {
+		first = b
+	}
+	if first.Release.Kind == 0 && first.Fault != nil {
+		return fmt.Sprintf(", until client %d was gone at %s (%s)", first.Acquire.Client, checker.Milliseconds(first.End), first.Fault.Fault)
+	}
+	if first.Release.Kind == 0 {
+		return ", and neither was seen to release it"
+	}
+	return fmt.Sprintf(", until client %d released it at %s", first.Acquire.Client, checker.Milliseconds(first.End))
+}

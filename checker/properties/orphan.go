@@ -1,0 +1,90 @@
+package properties
+
+import (
+	"fmt"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newNoOrphan judges judged by the epilogue: when all clients are done, a fresh one takes each key. A key that is
+// still refused after the lock's bound belongs to nobody and is locked.
+func newNoOrphan(f *Facts) Judgement {
+	return &orphans{Facts: f}
+}
+
+type orphans struct {
+	*Facts
+	used projection.PerKey[used]
+	found
+}
+
+// used is what happened to one key.
+type used struct {
+	name     string
+	asked    bool
+	epilogue histories.Outcome
+	reached  bool         // by the epilogue
+	last     histories.Op // the last hold's release, or its acquire where it has none
+}
+
+func (x *orphans) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire {
+		return
+	}
+	u := x.used.Of(k)
+	u.name, u.asked = k.Name, true
+	if !x.Fresh(op) || !ev.Return {
+		return
+	}
+	u.reached, u.epilogue = true, op.Outcome
+	if op.Outcome == histories.Refused {
+		x.orphan(k, u, op)
+	}
+}
+
+func (x *orphans) orphan(k *projection.Key, u *used, op *histories.Op) {
+	if !x.first() {
+		return
+	}
+	story := fmt.Sprintf("all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later",
+		k.Name, checker.Milliseconds(op.Call), checker.Milliseconds(op.Return), checker.Milliseconds(op.Return-op.Call))
+	ops := []histories.Op{*op}
+	if u.last.Kind != 0 {
+		ops = []histories.Op{u.last, *op}
+		story += fmt.Sprintf("; the last that was seen of the key was the %s by %s at %s (%s)",
+			u.last.Kind, x.client(&u.last), checker.Milliseconds(u.last.Call), u.last.Outcome)
+	}
+	x.witness = &checker.Witness{Key: k.Name, From: op.Call, To: op.Return, Story: story + ".", Ops: ops}
+}
+
+func (x *orphans) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	u := x.used.Of(k)
+	switch c {
+	case projection.Began:
+		u.last = h.Acquire
+	case projection.Closed:
+		if h.Release.Kind != 0 {
+			u.last = h.Release
+		}
+	}
+}
+
+func (x *orphans) Finding() checker.Finding {
+	reached, unreached, unknown := 0, 0, 0
+	for _, u := range x.used {
+		switch {
+		case u.reached && u.epilogue == histories.Unknown:
+			unknown++
+		case u.reached:
+			reached++
+		case u.asked:
+			unreached++
+		}
+	}
+	return x.found.finding(checker.Count(reached, "key")+" taken by a fresh client at the end",
+		reason{reached+unknown == 0, checker.NotApplicable, "the history has no epilogue"},
+		reason{unreached+unknown > 0, checker.Undecided, fmt.Sprintf("the epilogue did not reach %d of %d keys", unreached+unknown, reached+unreached+unknown)})
+}

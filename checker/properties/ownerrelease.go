@@ -1,0 +1,195 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newOwnerRelease judges that only the owner gives a lock up. It takes one who tries otherwise to show anything.
+func newOwnerRelease(f *Facts) Judgement {
+	return &releases{Facts: f, open: map[int32]attempt{}}
+}
+
+// wrong is why a release is not its owner's.
+type wrong uint8
+
+const (
+	again  wrong = iota // the hold was released before
+	late                // what was promised had ended for certain
+	others              // the hold is another client's
+	never               // it was never granted
+	wrongs              // how many there are
+)
+
+var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
+
+// releases follows releases by those who do not hold.
+type releases struct {
+	*Facts
+	open    map[int32]attempt // by client
+	tried   [wrongs]int
+	refused int // of those tried
+	found
+}
+
+// attempt is a release that is not its owner's and has not returned.
+type attempt struct {
+	why     wrong
+	acquire *histories.Op    // of the hold that it names
+	before  *histories.Op    // the release of that hold
+	holder  *projection.Hold // who had the key when it was called
+}
+
+func (x *releases) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	switch {
+	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
+		x.renewed(op)
+		return
+	case op.Kind != histories.Release:
+		return
+	}
+	if !ev.Return {
+		if a, ok := x.judge(k, op); ok {
+			x.tried[a.why]++
+			x.open[op.Client] = a
+		}
+		return
+	}
+	if a, ok := x.open[op.Client]; ok {
+		delete(x.open, op.Client)
+		x.answered(k, a, op)
+	}
+}
+
+// renewed takes a late release back: a renewal of that hold had no answer yet when it was called.
+func (x *releases) renewed(op *histories.Op) {
+	if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
+		x.tried[late]--
+		delete(x.open, op.Client)
+	}
+}
+
+// judge tells whether a release that is called is by one who does not hold, for certain.
+func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
+	a := attempt{holder: other(k, op.Client)}
+	if h := matched(k, op); h != nil {
+		a.why, a.acquire = late, &h.Acquire
+		return a, op.Call > h.Over && !x.Shaken // a clock that was set back makes leases longer
+	}
+	for _, h := range slices.Concat(k.Live, k.Releasing) {
+		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
+			a.why, a.acquire = others, &h.Acquire
+			return a, true
+		}
+	}
+	g := x.Past.Find(op.Hold)
+	switch {
+	case g == nil:
+		return a, false // too long ago, or it bears no number: nobody knows
+	case g.Acquire.Outcome == histories.Refused || g.Key != k.Index:
+		a.why = never
+	case g.Acquire.Client != op.Client:
+		a.why = others
+	case g.Ended && g.Release.Outcome == histories.OK:
+		released := g.Release
+		a.why, a.before = again, &released
+	case g.Ended && op.Call > g.Over && !x.Shaken:
+		a.why = late
+	default:
+		return a, false // it may hold: a nested grant, or one that has no definite answer
+	}
+	acquire := g.Acquire
+	a.acquire = &acquire
+	return a, true
+}
+
+// matched is the hold that a release just called ends, or that it is an inner release of.
+func matched(k *projection.Key, op *histories.Op) *projection.Hold {
+	for _, h := range k.Releasing {
+		if h.Release.Client == op.Client && h.Release.Call == op.Call {
+			return h
+		}
+	}
+	for _, h := range k.Live {
+		if h.Inners > 0 && h.Inner.Client == op.Client && h.Inner.Call == op.Call {
+			return h
+		}
+	}
+	return nil
+}
+
+// other is a hold on the key that is not the client's.
+func other(k *projection.Key, client int32) *projection.Hold {
+	for _, h := range k.Live {
+		if h.Acquire.Client != client {
+			return h
+		}
+	}
+	return nil
+}
+
+func (x *releases) Change(*projection.Key, *projection.Hold, projection.Change) {}
+
+func (x *releases) answered(k *projection.Key, a attempt, op *histories.Op) {
+	switch op.Outcome {
+	case histories.Refused:
+		x.refused++
+	case histories.OK:
+		if x.first() {
+			x.witness = x.tell(k, a, op)
+		}
+	}
+}
+
+func (x *releases) tell(k *projection.Key, a attempt, op *histories.Op) *checker.Witness {
+	ops, story := []histories.Op{*a.acquire, *op}, ""
+	who := x.client(op)
+	switch a.why {
+	case again:
+		ops = append(ops, *a.before)
+		story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.Name, checker.Milliseconds(a.before.Call), checker.Milliseconds(op.Call))
+	case late:
+		story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.Name, checker.Milliseconds(a.acquire.Return), checker.Milliseconds(op.Call))
+	case others:
+		story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.Name, checker.Milliseconds(op.Call), x.client(a.acquire), checker.Milliseconds(a.acquire.Return))
+	case never:
+		story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, checker.Milliseconds(a.acquire.Call), checker.Milliseconds(op.Call))
+	}
+	if h := a.holder; h != nil {
+		story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.Name, checker.Milliseconds(h.Granted))
+		if h.Number() != a.acquire.Hold {
+			ops = append(ops, h.Acquire)
+		}
+	}
+	return witnessOf(k.Name, op.Call, op.Return, story+".", ops...)
+}
+
+func (x *releases) Finding() checker.Finding {
+	tried := 0
+	for _, n := range x.tried {
+		tried += n
+	}
+	return x.found.finding(x.evidence(),
+		reason{tried == 0, checker.NotApplicable, "nobody released what it did not hold"},
+		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
+}
+
+// evidence says how many of each kind were tried.
+func (x *releases) evidence() string {
+	var kinds []string
+	for why, n := range x.tried {
+		if n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, wrongNames[why]))
+		}
+	}
+	if kinds == nil {
+		kinds = []string{"none"}
+	}
+	return fmt.Sprintf("releases by one who did not hold: %s; %d refused", strings.Join(kinds, ", "), x.refused)
+}

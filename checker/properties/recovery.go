@@ -1,0 +1,241 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newRecovery judges how soon a key can be had again when the client that had it is gone, without having given it up.
+func newRecovery(f *Facts) Judgement {
+	return &recoveries{Facts: f}
+}
+
+// maxRecoveries is how many are kept for the verdict; what is judged is all of them.
+const maxRecoveries = 1 << 16
+
+type recoveries struct {
+	*Facts
+	keys      projection.PerKey[bereft]
+	passed    int // kills of one who waited behind a holder, after which the key was granted on
+	uncovered int // nobody kept asking for long enough
+	found
+}
+
+// bereft is what is known of one key.
+type bereft struct {
+	key    *projection.Key
+	open   []asked       // acquires that have not returned, of those who are not gone
+	idle   time.Duration // when the last of them stopped
+	victim *victim       // nil: the key was granted since
+}
+
+// victim is the client who is gone, and since when the key can have been anybody's who is not.
+type victim struct {
+	fault   histories.Op
+	acquire histories.Op
+	held    bool          // else its acquire was under way
+	behind  bool          // another holds the key: the time counts from the end of that
+	waited  bool          // another held it
+	since   time.Duration // later than fault.Call where another may have taken the key since and be gone, too
+	asked   time.Duration // since when others keep asking
+}
+
+func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire {
+		return
+	}
+	b := x.keys.Of(k)
+	b.key = k
+	if !ev.Return {
+		b.rest(x, op.Call)
+		b.open = append(b.open, asked{op.Client, op.Hold, op.Call})
+		return
+	}
+	n := len(b.open)
+	b.open = slices.DeleteFunc(b.open, func(a asked) bool { return a.client == op.Client })
+	if len(b.open) == n {
+		return // it is gone
+	}
+	b.idle = op.Return
+	// It may have been granted the key, unless it asked when the key was overdue already.
+	if v := b.victim; v != nil && op.Outcome == histories.Unknown && op.Call <= v.since+x.Bound {
+		v.moveTo(op.Return)
+	}
+}
+
+// moveTo lets the time start anew: another may have taken the key until then, and be gone, too.
+func (v *victim) moveTo(t time.Duration) {
+	v.since = max(v.since, t)
+	v.asked = max(v.asked, v.since)
+}
+
+// rest looks whether nobody asked for too long until now, when somebody does. It does not matter any more when
+// others kept asking for the whole bound before that.
+func (b *bereft) rest(x *recoveries, now time.Duration) {
+	v := b.victim
+	if v == nil || v.behind || len(b.open) > 0 {
+		return
+	}
+	from := max(b.idle, v.since)
+	if now-from > x.Header.BackOff.D()+retryGap && from-v.asked <= x.Bound {
+		v.asked = now
+	}
+}
+
+// fault takes in a fault that is called or has returned, before the projection does.
+func (x *recoveries) Fault(ev histories.Event) {
+	for i := range x.keys {
+		b := &x.keys[i]
+		switch v := b.victim; {
+		case b.key == nil:
+		case !ev.Return:
+			x.gone(b, ev.Op)
+		case v != nil && v.fault.Client == ev.Op.Client && v.fault.Call == ev.Op.Call && ev.Op.Outcome != histories.OK:
+			b.victim = nil // it was not seen to be gone
+		}
+	}
+}
+
+func (x *recoveries) gone(b *bereft, fault *histories.Op) {
+	v := &victim{fault: *fault, since: fault.Call, asked: fault.Call}
+	i := slices.IndexFunc(b.open, func(a asked) bool { return a.client == fault.Client })
+	if i >= 0 {
+		v.acquire = b.open[i].op(b.key)
+		b.open = slices.Delete(b.open, i, i+1)
+		b.idle = max(b.idle, fault.Call)
+	}
+	for _, h := range slices.Concat(b.key.Live, b.key.Releasing) {
+		if h.Acquire.Client == fault.Client {
+			v.held, v.acquire = true, h.Acquire
+		} else {
+			v.behind = true
+		}
+	}
+	v.behind = v.behind && !v.held
+	switch old := b.victim; {
+	case !v.held && i < 0:
+	case old != nil && !v.held: // the key is not free yet, and this one may have taken it
+		old.moveTo(fault.Call)
+	default:
+		b.victim = v
+	}
+}
+
+func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	b := x.keys.Of(k)
+	v := b.victim
+	switch {
+	case v == nil:
+	case c == projection.Began && h.Fault == nil:
+		x.granted(b, h)
+		b.victim = nil
+	case c == projection.Closed && v.behind && len(k.Live)+len(k.Releasing) == 0:
+		v.behind, v.waited = false, true
+		if v.moveTo(h.Closed); h.Release.Outcome != histories.OK {
+			b.victim = nil // nobody knows whether the key was free then
+		}
+	}
+}
+
+// granted judges how long it took until the key was granted again.
+func (x *recoveries) granted(b *bereft, h *projection.Hold) {
+	v := b.victim
+	took := h.Granted - v.fault.Call
+	if v.waited || took > x.Bound {
+		took = h.Granted - v.since
+	}
+	switch {
+	case v.behind || v.waited && took <= x.Bound:
+		x.passed++
+	case took <= x.Bound:
+		if len(x.Recovered) < maxRecoveries {
+			x.Recovered = append(x.Recovered, took)
+		}
+	case h.Granted-v.asked <= x.Bound:
+		x.uncovered++
+	default:
+		x.violation(b, h.Granted, &h.Acquire)
+	}
+}
+
+// never judges a key that was not granted any more.
+func (x *recoveries) never(b *bereft) {
+	v := b.victim
+	asking := x.Until
+	if len(b.open) == 0 {
+		asking = b.idle
+	}
+	switch {
+	case v == nil || v.behind:
+	case asking-v.asked <= x.Bound:
+		x.uncovered++
+	default:
+		x.violation(b, x.Until, nil)
+	}
+}
+
+func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op) {
+	if !x.first() {
+		return
+	}
+	v := b.victim
+	ops, what := []histories.Op{v.acquire, v.fault}, "was asking for"
+	if v.held {
+		what = "held"
+	}
+	story := fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), checker.Milliseconds(v.fault.Call), v.fault.Fault, what, b.key.Name)
+	if next == nil {
+		story += fmt.Sprintf("and it was not granted until the end, %s later", checker.Milliseconds(now-v.since))
+	} else {
+		story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), checker.Milliseconds(now), checker.Milliseconds(now-v.since))
+		ops = append(ops, *next)
+	}
+	story += fmt.Sprintf("; the bound is %s.", checker.Milliseconds(x.Bound))
+	x.witness = witnessOf(b.key.Name, v.fault.Call, now, story, ops...)
+}
+
+func (x *recoveries) Finding() checker.Finding {
+	for i := range x.keys {
+		x.never(&x.keys[i])
+	}
+	if x.Header.TTL == 0 && x.Header.Bound == 0 {
+		return checker.Finding{Observed: checker.NotApplicable, Why: unstatedBound}
+	}
+	return x.found.finding(x.evidence(),
+		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
+		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
+}
+
+// evidence says how long it took, in multiples of the lease.
+func (x *recoveries) evidence() string {
+	took := slices.Sorted(slices.Values(x.Recovered))
+	text := "no recovery"
+	if n := len(took); n > 0 {
+		text = fmt.Sprintf("%s, median %s, longest %s", recoveriesOf(n), x.leases(took[(n-1)/2]), x.leases(took[n-1]))
+	}
+	if x.passed > 0 {
+		text += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
+	}
+	return text
+}
+
+func recoveriesOf(n int) string {
+	if n == 1 {
+		return "1 recovery"
+	}
+	return fmt.Sprintf("%d recoveries", n)
+}
+
+// leases is a time in multiples of the TTL.
+func (x *recoveries) leases(d time.Duration) string {
+	if x.Header.TTL == 0 {
+		return checker.Milliseconds(d)
+	}
+	return fmt.Sprintf("%.2f x TTL", float64(d)/float64(x.Header.TTL))
+}

@@ -1,0 +1,190 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newReentrancy judges what a lock owes an owner that takes it again.
+func newReentrancy(f *Facts) Judgement {
+	return &reentrant{Facts: f}
+}
+
+type reentrant struct {
+	*Facts
+	keys    projection.PerKey[map[int32]*entry]
+	entries int // re-entries that were asked for while the hold lasted
+	inners  int
+	found
+	shown    *projection.Hold // by the witness
+	indirect bool             // the witness is another's grant, which may have other causes
+	unclear  int              // what would show a violation, if nothing had been done to the servers
+}
+
+// entry is a nested acquire of a client that holds the key.
+type entry struct {
+	hold  *projection.Hold
+	inner histories.Op
+}
+
+func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	entries := x.keys.Of(k)
+	switch op.Kind {
+	case histories.Acquire:
+		if !ev.Return {
+			if h := k.HeldBy(op); h != nil {
+				x.entries++
+				if *entries == nil {
+					*entries = map[int32]*entry{}
+				}
+				(*entries)[op.Client] = &entry{h, *op}
+			}
+		} else if e := (*entries)[op.Client]; e != nil && e.inner.Call == op.Call {
+			e.inner = *op
+			x.returned(k, e, op)
+		}
+	case histories.Probe:
+		if e := (*entries)[op.Client]; e != nil && ev.Return && op.Outcome == histories.OK {
+			x.probed(k, e, op)
+		}
+	}
+}
+
+// returned judges the answer to a re-entry.
+func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
+	depth := int(op.Depth)
+	refused := op.Outcome == histories.Refused
+	counted := op.Outcome == histories.OK && depth != 0 && depth != e.hold.Depth
+	switch {
+	case !x.lasts(e.hold, op.Return) || !refused && !counted:
+	case x.Shaken:
+		x.unclear++
+	case refused:
+		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
+			x.who(e.hold), k.Name, checker.Milliseconds(e.hold.Granted), checker.Milliseconds(op.Return)))
+	default:
+		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
+			x.who(e.hold), k.Name, ordinal(e.hold.Depth), checker.Milliseconds(op.Return), depth))
+	}
+}
+
+// probed judges what the store says after an inner release while the outer hold lasts.
+func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
+	h := e.hold
+	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
+		return
+	}
+	if x.Shaken {
+		x.unclear++
+		return
+	}
+	says := "free"
+	if op.Value == histories.ProbeOther {
+		says = "held by another"
+	}
+	x.violation(k, e, op.Return, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
+		x.who(h), k.Name, checker.Milliseconds(h.Granted), checker.Milliseconds(h.Inner.Call), checker.Milliseconds(op.Return), says), *op)
+}
+
+func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	switch c {
+	case projection.InnerReleased:
+		x.inners++
+	case projection.Began:
+		for _, o := range k.Live {
+			if o != h && o.Inners > 0 && o.Heir == nil && h.Acquire.Call >= o.Inner.Call && x.lasts(o, h.Granted) {
+				x.grantedToAnother(k, o, h)
+			}
+		}
+	case projection.Closed:
+		switch {
+		case h.Inners == 0 || h.Release.Outcome != histories.Refused || !x.lasts(h, h.Closed):
+		case x.Shaken:
+			x.unclear++
+		default:
+			x.violation(k, x.entryOf(k, h), h.Closed, fmt.Sprintf("%s took %s at %s, took it again and released both: the last release at %s was refused, so an earlier one had freed it.",
+				x.who(h), k.Name, checker.Milliseconds(h.Granted), checker.Milliseconds(h.Release.Call)), h.Release)
+		}
+		delete(*x.keys.Of(k), h.Acquire.Client)
+	}
+}
+
+// grantedToAnother is another's grant, asked for after an inner release, while the outer hold lasts.
+func (x *reentrant) grantedToAnother(k *projection.Key, o, h *projection.Hold) {
+	if o.Inner.Outcome != histories.OK {
+		return
+	}
+	if x.Shaken {
+		x.unclear++
+		return
+	}
+	x.violation(k, x.entryOf(k, o), h.Granted, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
+		x.who(o), k.Name, checker.Milliseconds(o.Granted), checker.Milliseconds(o.Inner.Call), x.who(h), checker.Milliseconds(h.Granted)), h.Acquire)
+}
+
+func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
+	if e := (*x.keys.Of(k))[h.Acquire.Client]; e != nil && e.hold == h {
+		return e
+	}
+	return &entry{hold: h}
+}
+
+// lasts tells whether a hold's promise covers a time; one that states no end does.
+func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
+	return !h.Promised || h.Until >= at
+}
+
+// violation keeps the first witness, and one whose last operation is the lock's own answer before one in
+// which it is another's grant.
+func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, story string, more ...histories.Op) {
+	x.violations++
+	indirect := len(more) > 0 && more[0].Kind == histories.Acquire
+	if x.witness != nil && (indirect || !x.indirect) {
+		return
+	}
+	x.indirect, x.shown = indirect, e.hold
+	from, ops := e.hold.Granted, []histories.Op{e.hold.Acquire}
+	if e.inner.Kind != 0 {
+		ops = append(ops, e.inner)
+	}
+	if e.hold.Inners > 0 {
+		from = e.hold.Inner.Call
+		ops = append(ops, *e.hold.Inner)
+	}
+	x.witness = witnessOf(k.Name, from, at, story, append(ops, more...)...)
+}
+
+func (x *reentrant) Finding() checker.Finding {
+	if x.violations > 0 {
+		x.complete()
+	}
+	return x.found.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),
+		reason{x.entries == 0, checker.NotApplicable, "nobody took a lock again that it held"},
+		reason{x.unclear > 0, checker.Undecided, checker.Count(x.unclear, "answer") + " came as if the key had been free, and what was done to the servers may be why"})
+}
+
+// complete adds the last release to the witness, which came after what it shows.
+func (x *reentrant) complete() {
+	last, w := x.shown.Release, x.witness
+	if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
+		x.witness = witnessOf(w.Key, w.From, w.To, w.Story, append(w.Ops, last)...)
+	}
+}
+
+func ordinal(n int) string {
+	switch n {
+	case 1:
+		return "first"
+	case 2:
+		return "second"
+	case 3:
+		return "third"
+	}
+	return fmt.Sprintf("%dth", n)
+}

@@ -1,0 +1,126 @@
+package properties
+
+import (
+	"fmt"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/checker/projection"
+	"lockbench/histories"
+)
+
+// newRenewal judges that a lease is moved on only while it is held, and in time.
+func newRenewal(f *Facts) Judgement {
+	return &renewals{Facts: f, held: map[*projection.Hold]*lease{}}
+}
+
+type renewals struct {
+	*Facts
+	held     map[*projection.Hold]*lease
+	answers  [3]int // by outcome
+	least    time.Duration
+	measured bool // least is
+	found
+}
+
+// lease is what is known of a hold that lasts.
+type lease struct {
+	until time.Duration    // the promise before the renewal at hand
+	given time.Duration    // how long that promise was: a lock may begin with less than the TTL
+	taker *projection.Hold // the first of another client's to be granted the key since
+}
+
+func (x *renewals) Event(k *projection.Key, ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Renew {
+		return
+	}
+	x.answers[op.Outcome]++
+	if op.Outcome != histories.OK {
+		return
+	}
+	if h := k.Numbered(op); h != nil {
+		x.confirmed(k, h, op)
+	} else if g := x.Past.Find(op.Hold); g != nil {
+		x.afterwards(k, g, op)
+	}
+}
+
+// afterwards judges the renewal of a hold whose release was called before it was answered, or was sent.
+func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
+	switch {
+	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
+		x.violation(op, fmt.Sprintf("%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
+			x.client(op), k.Name, checker.Milliseconds(g.Release.Call), checker.Milliseconds(g.Release.Return), checker.Milliseconds(op.Call), checker.Milliseconds(op.Return)), g.Acquire, g.Release, *op)
+	case g.Taker.Hold != 0 && g.Taker.Return < op.Call:
+		x.violation(op, x.taken(k, &g.Acquire, &g.Taker, op), g.Acquire, g.Taker, *op)
+	}
+}
+
+// taken tells of a renewal after another was granted the key.
+func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) string {
+	return fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
+		x.client(acquire), k.Name, checker.Milliseconds(acquire.Return), x.client(taker), checker.Milliseconds(taker.Return), checker.Milliseconds(op.Call), checker.Milliseconds(op.Return))
+}
+
+// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
+// slack that the promise was cut by is given back.
+func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
+	l := x.held[h]
+	given := min(x.Header.TTL.D(), l.given)
+	left := l.until + x.Slack - op.Call
+	switch t := l.taker; {
+	case t != nil && t.Granted < op.Call:
+		x.violation(op, x.taken(k, &h.Acquire, &t.Acquire, op), h.Acquire, t.Acquire, *op)
+	case !h.Promised || l.until == 0 || l.until == histories.Forever || given <= 0:
+	case left < given/4:
+		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
+			x.who(h), k.Name, checker.Milliseconds(l.until), checker.Milliseconds(op.Call), checker.Milliseconds(left), checker.Milliseconds(given)), h.Acquire, *op)
+		fallthrough
+	default:
+		if !x.measured || left < x.least {
+			x.least, x.measured = left, true
+		}
+	}
+	l.until, l.given = h.Until, op.Validity
+}
+
+func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
+	switch c {
+	case projection.Began:
+		x.held[h] = &lease{until: h.Until, given: h.Given}
+		if h.Promised && h.Until <= h.Granted {
+			return // the answer was so late that others may have had the key since: it took nothing from them
+		}
+		for _, o := range k.Live {
+			if l := x.held[o]; o != h && l.taker == nil && o.Acquire.Client != h.Acquire.Client {
+				l.taker = h
+			}
+		}
+	case projection.Nested:
+		x.held[h].until, x.held[h].given = h.Until, h.Given
+	case projection.Ended:
+		if g := x.Past.Find(h.Number()); g != nil && x.held[h].taker != nil {
+			g.Taker = x.held[h].taker.Acquire
+		}
+	case projection.Closed:
+		delete(x.held, h)
+	}
+}
+
+func (x *renewals) violation(op *histories.Op, story string, ops ...histories.Op) {
+	if x.first() {
+		x.witness = witnessOf(op.Key, op.Call, op.Return, story, ops...)
+	}
+}
+
+func (x *renewals) Finding() checker.Finding {
+	confirmed, refused, unknown := x.answers[histories.OK], x.answers[histories.Refused], x.answers[histories.Unknown]
+	evidence := fmt.Sprintf("%s confirmed, %d refused", checker.Count(confirmed, "renewal"), refused)
+	if x.measured {
+		evidence += ", " + checker.Milliseconds(x.least) + " left at the least"
+	}
+	return x.found.finding(evidence,
+		reason{confirmed+refused+unknown == 0, checker.NotApplicable, "nothing was renewed"},
+		reason{confirmed+refused == 0, checker.Undecided, "no renewal was given a definite answer"})
+}

@@ -1,0 +1,352 @@
+package edn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"lockbench/histories"
+)
+
+// headerEntry is the :f of the entries in which lockbench writes what Jepsen's history has no place for: the
+// header as the first entry, and the end of the record as the last.
+const headerEntry = "lockbench"
+
+// onlyKey is the key of operations that name none: a test of one lock.
+const onlyKey = "lock"
+
+// What stands for a process that is not a client's.
+const (
+	nemesis     = "nemesis"
+	selfStarted = "lock" // the lock itself, such as its watchdog
+)
+
+// entry is one map of Jepsen's history: half an operation.
+type entry struct {
+	op      histories.Op // what the entry says of it; Call and Return are not set, but for one with its own :call
+	kind    string       // of :type
+	f       string
+	process string // nemesis, selfStarted, or empty for a client
+	line    int
+	time    *int64
+	index   *int64
+	numbers map[string]int64 // stated, by field
+	keyed   bool             // a key was stated
+	ended   bool             // an outcome was stated
+	value   *form
+}
+
+func (e *entry) who() string {
+	if e.has(":client") {
+		return fmt.Sprintf("client %d", e.op.Client)
+	}
+	return fmt.Sprintf("process %d", e.op.Client)
+}
+
+func (e *entry) clock() string {
+	switch {
+	case e.time != nil:
+		return "time"
+	case e.index != nil:
+		return "index"
+	}
+	return ""
+}
+
+// parse reads an entry's fields. What is not known is counted, not refused: Jepsen's tests add fields of
+// their own to every operation.
+func (h *history) parse(f *form) (*entry, error) {
+	e := &entry{line: f.line, numbers: map[string]int64{}}
+	seen := map[string]bool{}
+	for i := 0; i < len(f.items); i += 2 {
+		name := f.items[i].String()
+		if seen[name] {
+			return nil, fmt.Errorf("%s stands twice", name)
+		}
+		seen[name] = true
+		known, err := e.set(name, &f.items[i+1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if !known && (len(h.unknown) < 64 || h.unknown[name] > 0) {
+			h.unknown[name]++
+		}
+	}
+	for _, name := range []string{":process", ":type", ":f"} {
+		if !seen[name] {
+			return nil, fmt.Errorf("an operation needs a %s", name)
+		}
+	}
+	if e.process != nemesis && seen[":fault"] { // a test's own field
+		e.op.Fault = ""
+		h.unknown[":fault"]++
+	}
+	return e, e.finish()
+}
+
+// finish reads what depends on more than one field.
+func (e *entry) finish() (err error) {
+	if !e.has(":due") {
+		e.op.Due = e.op.Call
+	}
+	if e.process == nemesis {
+		e.op.Kind = faultKind(e.f)
+		if !e.ended {
+			e.op.Outcome = histories.OK
+		}
+		if !e.has(":client") {
+			e.op.Client = histories.Harness
+		}
+		if e.f == headerEntry {
+			return nil
+		}
+		return e.setValue()
+	}
+	if e.op.Kind, err = kindOf(e.f); err != nil {
+		return err
+	}
+	if !e.keyed {
+		e.op.Key = onlyKey
+	}
+	if !e.ended {
+		e.op.Outcome = map[string]histories.Outcome{"ok": histories.OK, "fail": histories.Refused}[e.kind]
+	}
+	return e.setValue()
+}
+
+// set reads one field and tells whether it is known.
+func (e *entry) set(name string, v *form) (known bool, err error) {
+	op := &e.op
+	switch name {
+	case ":type":
+		e.kind, err = oneOf(v, "invoke", "ok", "fail", "info")
+	case ":f":
+		e.f, err = v.name()
+	case ":process":
+		err = e.setProcess(v)
+	case ":value":
+		e.value = v
+	case ":time":
+		e.time, err = v.optional()
+	case ":index":
+		e.index, err = v.optional()
+	case ":key":
+		op.Key, err = keyOf(v)
+		e.keyed = true
+	case ":fault":
+		if op.Fault = v.String(); v.isNil() {
+			op.Fault = ""
+		}
+	case ":error":
+		if op.Error = v.String(); v.isNil() {
+			op.Error = ""
+		}
+	case ":outcome":
+		err = op.Outcome.UnmarshalText([]byte(v.text))
+		e.ended = true
+	default:
+		return e.setNumber(name, v)
+	}
+	return true, err
+}
+
+// number is a field that is a whole number, within bounds.
+type number struct {
+	low, high int64
+	set       func(op *histories.Op, n int64)
+	ofEnd     bool // the entry that ends an operation may state it
+}
+
+const (
+	longest = int64(histories.Forever) - 1 // nanoseconds
+	any64   = math.MinInt64
+)
+
+var numbers = map[string]number{
+	":client":     {int64(histories.Harness), math.MaxInt32, func(op *histories.Op, n int64) { op.Client = int32(n) }, false},
+	":life":       {0, math.MaxInt32, func(op *histories.Op, n int64) { op.Life = int32(n) }, false},
+	":hold":       {0, math.MaxInt64, func(op *histories.Op, n int64) { op.Hold = n }, true},
+	":depth":      {0, math.MaxUint16, func(op *histories.Op, n int64) { op.Depth = uint16(n) }, true},
+	":fence":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Fence = n }, true},
+	":due":        {0, longest, func(op *histories.Op, n int64) { op.Due = time.Duration(n) }, false},
+	":call":       {0, longest, func(op *histories.Op, n int64) { op.Call = time.Duration(n) }, false},
+	":return":     {0, longest, func(op *histories.Op, n int64) { op.Return = time.Duration(n) }, false}, // of a loss, which may be noticed later than it took place
+	":sent-after": {0, longest, func(op *histories.Op, n int64) { op.SentAfter = time.Duration(n) }, true},
+	":validity":   {0, longest, func(op *histories.Op, n int64) { op.Validity = time.Duration(n) }, true},
+	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
+}
+
+// setNumber reads the fields that are whole numbers.
+func (e *entry) setNumber(name string, v *form) (known bool, err error) {
+	name = strings.ReplaceAll(name, "_", "-")
+	field, known := numbers[name]
+	if !known || v.isNil() {
+		return known, nil
+	}
+	n := int64(histories.Unbounded)
+	if name != ":validity" || v.text != "unbounded" {
+		if n, err = v.number(field.low, field.high); err != nil {
+			return true, err
+		}
+	}
+	e.numbers[name] = n
+	field.set(&e.op, n)
+	return true, nil
+}
+
+// has reports whether a number was stated.
+func (e *entry) has(name string) bool {
+	_, ok := e.numbers[name]
+	return ok
+}
+
+func (e *entry) setProcess(v *form) error {
+	if v.kind == whole {
+		if e.has(":client") {
+			return nil // :client says whose it is
+		}
+		n, err := v.number(0, math.MaxInt32)
+		e.op.Client = int32(n)
+		return err
+	}
+	e.process, _ = v.name()
+	if e.process != nemesis && e.process != selfStarted {
+		return fmt.Errorf("want a whole number or :nemesis, got %.40s", v.String())
+	}
+	return nil
+}
+
+// setValue reads :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
+func (e *entry) setValue() error {
+	v := e.value
+	if v == nil || e.process == nemesis && v.kind != whole {
+		return nil
+	}
+	if v.kind == vector && len(v.items) == 2 && !e.keyed {
+		key, err := keyOf(&v.items[0])
+		if err != nil {
+			return fmt.Errorf(":value: %w", err)
+		}
+		e.op.Key, v = key, &v.items[1]
+		e.keyed = true
+	}
+	switch k := e.op.Kind; {
+	case v.kind == whole:
+		_, err := e.setNumber(":value", v)
+		return err
+	case v.isNil():
+	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
+		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
+	case v.kind == mapping:
+		return e.fenceIn(v)
+	}
+	return nil
+}
+
+// fenceIn finds a fencing token in the value of a grant.
+func (e *entry) fenceIn(v *form) error {
+	for i := 0; i < len(v.items); i += 2 {
+		if v.items[i].String() == ":fence" && !e.has(":fence") {
+			_, err := e.setNumber(":fence", &v.items[i+1])
+			return err
+		}
+	}
+	return nil
+}
+
+// complete adds to an operation what the entry that ends it says.
+func (e *entry) complete(op *histories.Op) {
+	op.Outcome, op.Error = e.op.Outcome, e.op.Error
+	if e.keyed {
+		op.Key = e.op.Key
+	}
+	for name, n := range e.numbers {
+		if field := numbers[name]; field.ofEnd {
+			field.set(op, n)
+		}
+	}
+}
+
+// header reads the header that lockbench wrote, or the end of its record.
+func (h *history) header(e *entry) error {
+	switch {
+	case e.value == nil || e.value.isNil():
+		return nil // the end: the clock has moved on
+	case len(h.clients) > 0 || h.headed:
+		return errors.New("a header that is not the first entry")
+	case e.value.kind != str:
+		return errors.New(":value of the header: want its JSON in a string")
+	}
+	h.headed = true
+	return h.reader.SetHeader([]byte(e.value.text))
+}
+
+// kindOf is what a client's :f means.
+func kindOf(f string) (histories.Kind, error) {
+	synonyms := map[string]histories.Kind{
+		"lock": histories.Acquire, "try-lock": histories.Acquire, "try-acquire": histories.Acquire, "unlock": histories.Release,
+		"extend": histories.Renew, "refresh": histories.Renew, "r": histories.Read, "w": histories.Write,
+	}
+	if k, ok := synonyms[f]; ok {
+		return k, nil
+	}
+	var k histories.Kind
+	err := k.UnmarshalText([]byte(f))
+	if err != nil {
+		err = fmt.Errorf(":f: %w", err)
+	}
+	return k, err
+}
+
+// faultKind is whether what the nemesis does ends a fault: Jepsen's own end with these words.
+func faultKind(f string) histories.Kind {
+	for _, word := range []string{"stop", "heal", "resume", "reset"} {
+		if strings.HasPrefix(f, word) {
+			return histories.Heal
+		}
+	}
+	return histories.Inject
+}
+
+// keyOf is the name of a lock: a text, or how EDN writes it.
+func keyOf(v *form) (string, error) {
+	if v.isNil() {
+		return "", errors.New("the key is nil")
+	}
+	return v.String(), nil
+}
+
+func (f *form) name() (string, error) {
+	if f.kind != keyword && f.kind != str && f.kind != atom {
+		return "", fmt.Errorf("want a keyword, got %.40s", f.String())
+	}
+	return f.text, nil
+}
+
+func oneOf(v *form, names ...string) (string, error) {
+	for _, n := range names {
+		if v.kind != whole && v.text == n {
+			return n, nil
+		}
+	}
+	return "", fmt.Errorf("want one of :%s, got %.40s", strings.Join(names, " :"), v.String())
+}
+
+// number reads a whole number within bounds.
+func (f *form) number(low, high int64) (int64, error) {
+	if f.kind != whole || f.n < low || f.n > high {
+		return 0, fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())
+	}
+	return f.n, nil
+}
+
+// optional reads a whole number from 0 on; nil is none.
+func (f *form) optional() (*int64, error) {
+	if f.isNil() {
+		return nil, nil
+	}
+	n, err := f.number(0, longest)
+	return &n, err
+}

@@ -1,0 +1,205 @@
+package edn
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"lockbench/histories"
+)
+
+// Export writes a history as Jepsen writes one: a map per line, two for each operation, in the order in
+// which they happened. It writes what is judged, so nothing after the last mark, and no marks. The file is
+// read twice: a process that crashed goes on as another, whose number depends on how many there are.
+func Export(w io.Writer, path string) (warnings []string, err error) {
+	warnings, err = export(w, func() (*histories.Reader, error) { return histories.Open(path, Format) })
+	if err != nil && !errors.As(err, new(*os.PathError)) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return warnings, err
+}
+
+func export(w io.Writer, open func() (*histories.Reader, error)) (warnings []string, err error) {
+	concurrency, err := concurrencyOf(open)
+	if err != nil {
+		return nil, err
+	}
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	x := &writer{out: bufio.NewWriter(w), concurrency: concurrency, eras: map[int32]int64{}}
+	if err := x.header(&r.Header); err != nil {
+		return nil, err
+	}
+	cover, err := histories.Replay(r.Next, x.event)
+	if err != nil {
+		return nil, err
+	}
+	x.begin(cover.Until, "info", ":"+nemesis, headerEntry)
+	if err := x.end(); err != nil {
+		return nil, err
+	}
+	if cover.LeftOut > 0 {
+		r.Warnf("the run was cut off: %d operations after its last mark are left out", cover.LeftOut)
+	}
+	return r.Warnings, x.out.Flush()
+}
+
+// concurrencyOf is one more than there are clients: the harness, which writes and reads too, is the last.
+func concurrencyOf(open func() (*histories.Reader, error)) (int64, error) {
+	r, err := open()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	most := int32(r.Header.Clients) - 1
+	for {
+		line, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return int64(most) + 2, nil
+		case err != nil:
+			return 0, err
+		}
+		most = max(most, line.Op.Client)
+	}
+}
+
+type writer struct {
+	out         *bufio.Writer
+	concurrency int64
+	eras        map[int32]int64 // how often each client's process crashed
+	index       int64
+	last        time.Duration // of the entries: they must not go back
+	line        []byte
+}
+
+func (x *writer) header(h *histories.Header) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	x.begin(0, "info", ":"+nemesis, headerEntry)
+	x.text(":value", string(text))
+	x.end()
+	return nil
+}
+
+func (x *writer) event(ev histories.Event) error {
+	op := ev.Op
+	switch {
+	case op.Kind == histories.Inject && !ev.Return:
+		x.self(op, op.Call, "invoke", ":"+nemesis)
+	case op.Kind == histories.Inject || op.Kind == histories.Heal:
+		x.self(op, op.Return, "info", ":"+nemesis)
+	case op.Kind.SelfStarted():
+		x.self(op, ev.Time(), "info", ":"+selfStarted)
+		x.number(":return", int64(op.Return), op.Return != ev.Time())
+	case !ev.Return:
+		x.operation(op, op.Call, "invoke")
+		x.number(":due", int64(op.Due), op.Due != op.Call)
+		if op.Kind == histories.Write || op.Kind == histories.Append {
+			x.number(":value", op.Value, true)
+		}
+	default:
+		x.operation(op, op.Return, map[histories.Outcome]string{histories.OK: "ok", histories.Refused: "fail", histories.Unknown: "info"}[op.Outcome])
+		x.result(op)
+		x.number(":value", op.Value, op.Value != 0 || op.Kind != histories.Acquire && op.Kind != histories.Release)
+		if op.Outcome == histories.Unknown {
+			x.eras[op.Client]++
+		}
+	}
+	return x.end()
+}
+
+// operation begins half an operation. The client and its life are written where the process is another.
+func (x *writer) operation(op *histories.Op, at time.Duration, kind string) {
+	thread := int64(op.Client)
+	if op.Client == histories.Harness {
+		thread = x.concurrency - 1
+	}
+	process := thread + x.eras[op.Client]*x.concurrency
+	x.begin(at, kind, strconv.FormatInt(process, 10), op.Kind.String())
+	x.text(":key", op.Key)
+	if process != int64(op.Client) || op.Life != 0 {
+		x.number(":client", int64(op.Client), true)
+		x.number(":life", int64(op.Life), true)
+	}
+	x.number(":hold", op.Hold, op.Hold != 0)
+}
+
+// self writes what may run beside the client's own operation as one entry, at its return; of an inject, whose
+// call matters too, as two.
+func (x *writer) self(op *histories.Op, at time.Duration, kind, process string) {
+	x.begin(at, kind, process, op.Kind.String())
+	x.text(":key", op.Key)
+	x.number(":client", int64(op.Client), true)
+	x.number(":life", int64(op.Life), op.Life != 0)
+	x.number(":hold", op.Hold, op.Hold != 0)
+	if op.Fault != "" {
+		x.text(":fault", op.Fault)
+	}
+	if kind != "invoke" {
+		x.line = append(append(x.line, ", :outcome :"...), op.Outcome.String()...)
+	}
+	x.number(":due", int64(op.Due), op.Due != op.Call)
+	x.number(":call", int64(op.Call), true)
+	x.number(":value", op.Value, op.Value != 0)
+	if kind != "invoke" {
+		x.result(op)
+	}
+}
+
+func (x *writer) result(op *histories.Op) {
+	x.number(":depth", int64(op.Depth), op.Depth != 0)
+	x.number(":sent-after", int64(op.SentAfter), op.SentAfter != 0)
+	if op.Validity == histories.Unbounded {
+		x.line = append(x.line, ", :validity :unbounded"...)
+	} else {
+		x.number(":validity", int64(op.Validity), op.Validity != 0)
+	}
+	x.number(":fence", op.Fence, op.Fence != 0)
+	if op.Error != "" {
+		x.text(":error", op.Error)
+	}
+}
+
+func (x *writer) begin(at time.Duration, kind, process, f string) {
+	x.last = max(x.last, at)
+	x.line = fmt.Appendf(x.line[:0], "{:index %d, :time %d, :type :%s, :process %s, :f :%s", x.index, x.last, kind, process, f)
+	x.index++
+}
+
+func (x *writer) end() error {
+	_, err := x.out.Write(append(x.line, "}\n"...))
+	return err
+}
+
+func (x *writer) number(name string, n int64, write bool) {
+	if write {
+		x.line = fmt.Appendf(x.line, ", %s %d", name, n)
+	}
+}
+
+// text writes a string. What EDN has no escape for is written as it is or as \u0000.
+func (x *writer) text(name, s string) {
+	x.line = append(append(append(x.line, ", "...), name...), " \""...)
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			x.line = append(x.line, '\\', byte(c))
+		case c < ' ':
+			x.line = fmt.Appendf(x.line, `\u%04x`, c)
+		default:
+			x.line = append(x.line, string(c)...)
+		}
+	}
+	x.line = append(x.line, '"')
+}

@@ -1,0 +1,299 @@
+package edn
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// The bounds of one EDN form, so that a broken file cannot eat the memory or the stack.
+const (
+	maxForm  = 1 << 20 // bytes
+	maxDepth = 64
+)
+
+type formKind uint8
+
+const (
+	atom    formKind = iota // a symbol, nil, true, a float, a character: text
+	keyword                 // text, without the colon
+	str                     // text
+	whole                   // n
+	vector                  // items; lists too
+	mapping                 // items: keys and values in turn
+	set                     // items
+)
+
+// form is one EDN value. A tag is passed over and its value taken: a tagged record is read as its map.
+type form struct {
+	kind  formKind
+	text  string
+	n     int64
+	items []form
+	line  int
+}
+
+func (f *form) isNil() bool { return f.kind == atom && f.text == "nil" }
+
+// String is the form as EDN, but a string without its quotes.
+func (f *form) String() string {
+	switch f.kind {
+	case keyword:
+		return ":" + f.text
+	case whole:
+		return strconv.FormatInt(f.n, 10)
+	case vector, mapping, set:
+		parts := make([]string, len(f.items))
+		for i := range f.items {
+			parts[i] = f.items[i].String()
+		}
+		brackets := map[formKind][2]string{vector: {"[", "]"}, mapping: {"{", "}"}, set: {"#{", "}"}}[f.kind]
+		return brackets[0] + strings.Join(parts, " ") + brackets[1]
+	}
+	return f.text
+}
+
+// forms reads EDN one form at a time. It is our own because errors must name the line, and a file of a
+// million operations in one vector must not be held in memory.
+type forms struct {
+	in     *bufio.Reader
+	line   int
+	offset int64
+	start  int64 // of the form being read
+}
+
+// errTorn is the end of the text within a form.
+var errTorn = errors.New("the text ends within it")
+
+// next passes over space and comments and gives the first byte of what follows, which stays unread.
+func (f *forms) next() (byte, error) {
+	for comment := false; ; {
+		c, err := f.read()
+		switch {
+		case err != nil:
+			return 0, err
+		case c == '\n':
+			comment = false
+		case c == ';':
+			comment = true
+		case !comment && !isSpace(c):
+			f.unread()
+			return c, nil
+		}
+	}
+}
+
+func (f *forms) read() (byte, error) {
+	c, err := f.in.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	if f.offset++; c == '\n' {
+		f.line++
+	}
+	return c, nil
+}
+
+// unread takes back the last byte read, which was no newline.
+func (f *forms) unread() {
+	f.in.UnreadByte() // cannot fail: a byte was just read
+	f.offset--
+}
+
+// form reads one form, which is known to begin here.
+func (f *forms) form() (form, error) {
+	f.start = f.offset
+	got, err := f.value(0)
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errTorn
+	}
+	return got, err
+}
+
+func (f *forms) value(depth int) (form, error) {
+	c, err := f.next()
+	if err != nil {
+		return form{}, err
+	}
+	if depth > maxDepth {
+		return form{}, fmt.Errorf("nested more than %d deep", maxDepth)
+	}
+	at := f.line
+	got, err := f.begin(c, depth)
+	got.line = at
+	return got, err
+}
+
+// begin reads the form whose first byte, still unread, is c.
+func (f *forms) begin(c byte, depth int) (form, error) {
+	switch c {
+	case ')', ']', '}':
+		return form{}, fmt.Errorf("a %c without its opening bracket", c)
+	case '{':
+		got, err := f.collection(mapping, '}', depth)
+		if err == nil && len(got.items)%2 != 0 {
+			err = errors.New("a map with a key that has no value")
+		}
+		return got, err
+	case '[':
+		return f.collection(vector, ']', depth)
+	case '(':
+		return f.collection(vector, ')', depth)
+	case '"':
+		return f.str()
+	case '#':
+		f.read()
+		return f.dispatch(depth)
+	case ':':
+		text, err := f.token()
+		if err == nil && len(text) < 2 {
+			err = errors.New("a colon without a name")
+		}
+		return form{kind: keyword, text: strings.TrimPrefix(text, ":")}, err
+	}
+	text, err := f.token()
+	if err != nil {
+		return form{}, err
+	}
+	if strings.HasPrefix(text, "^") {
+		return form{}, errors.New("metadata, which no history has")
+	}
+	if n, err := strconv.ParseInt(strings.TrimSuffix(text, "N"), 10, 64); err == nil {
+		return form{kind: whole, n: n}, nil
+	}
+	return form{kind: atom, text: text}, nil
+}
+
+// dispatch reads what follows a #: a set, or a tag and its value.
+func (f *forms) dispatch(depth int) (form, error) {
+	c, err := f.read()
+	if err != nil {
+		return form{}, err
+	}
+	tag := c == '#' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	if c != '{' && !tag {
+		return form{}, fmt.Errorf("#%c begins neither a set nor a tag", c)
+	}
+	f.unread()
+	if c == '{' {
+		return f.collection(set, '}', depth)
+	}
+	text, err := f.token()
+	if err != nil || c == '#' { // ##Inf, ##NaN
+		return form{kind: atom, text: "#" + text}, err
+	}
+	return f.value(depth + 1)
+}
+
+func (f *forms) collection(kind formKind, closing byte, depth int) (form, error) {
+	f.read()
+	got := form{kind: kind}
+	for {
+		c, err := f.next()
+		if err != nil {
+			return got, err
+		}
+		if c == closing {
+			f.read()
+			return got, nil
+		}
+		if f.offset-f.start > maxForm {
+			return got, fmt.Errorf("longer than %d bytes: is a bracket not closed?", maxForm)
+		}
+		item, err := f.value(depth + 1)
+		if err != nil {
+			return got, err
+		}
+		got.items = append(got.items, item)
+	}
+}
+
+// token reads a symbol, a keyword, a number or a character.
+func (f *forms) token() (string, error) {
+	text, err := f.untilDelimiter()
+	return strings.ToValidUTF8(string(text), "\uFFFD"), err
+}
+
+// untilDelimiter reads up to what ends a token. The first byte is taken whatever it is.
+func (f *forms) untilDelimiter() ([]byte, error) {
+	var b []byte
+	for {
+		c, err := f.read()
+		if err == io.EOF && len(b) > 0 {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(b) > 0 && b[0] == '\\' && len(b) == 1 { // a character, such as \{
+			b = append(b, c)
+			continue
+		}
+		if len(b) > 0 && (isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0) {
+			if c == '\n' {
+				return b, nil
+			}
+			f.unread()
+			return b, nil
+		}
+		if b = append(b, c); len(b) > maxForm {
+			return nil, fmt.Errorf("longer than %d bytes", maxForm)
+		}
+	}
+}
+
+func (f *forms) str() (form, error) {
+	f.read()
+	var b []byte
+	for {
+		c, err := f.read()
+		if err != nil {
+			return form{}, err
+		}
+		switch {
+		case c == '"':
+			return form{kind: str, text: strings.ToValidUTF8(string(b), "\uFFFD")}, nil
+		case c == '\\':
+			if b, err = f.escape(b); err != nil {
+				return form{}, err
+			}
+		default:
+			b = append(b, c)
+		}
+		if len(b) > maxForm {
+			return form{}, fmt.Errorf("a string longer than %d bytes: is a quote not closed?", maxForm)
+		}
+	}
+}
+
+func (f *forms) escape(b []byte) ([]byte, error) {
+	c, err := f.read()
+	if err != nil {
+		return b, err
+	}
+	if c == 'u' {
+		var hex [4]byte
+		for i := range hex {
+			if hex[i], err = f.read(); err != nil {
+				return b, err
+			}
+		}
+		n, err := strconv.ParseUint(string(hex[:]), 16, 16)
+		if err != nil {
+			return b, fmt.Errorf(`\u%s in a string: want four hexadecimal digits`, hex[:])
+		}
+		return append(b, string(rune(n))...), nil
+	}
+	i := strings.IndexByte(`trnbf"\`, c)
+	if i < 0 {
+		return b, fmt.Errorf(`\%c in a string: want one of \t \r \n \b \f \" \\ \u0000`, c)
+	}
+	return append(b, "\t\r\n\b\f\"\\"[i]), nil
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == ',' || c == '\t' || c == '\r' || c == '\n' || c == '\f'
+}

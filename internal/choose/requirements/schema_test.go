@@ -1,0 +1,63 @@
+package requirements
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"lockbench/internal/choose/decision"
+)
+
+const schemaFile = "../../../docs/needs.schema.json"
+
+// fits returns what reports whether a text in YAML fits the schema, and whether it can be asked at all.
+func fits(t *testing.T) func(text string) (fits, asked bool) {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) (fits, asked bool) {
+		t.Helper()
+		var v any
+		inJSON, err := yaml.YAMLToJSON([]byte(text))
+		if err == nil {
+			v, err = jsonschema.UnmarshalJSON(bytes.NewReader(inJSON))
+		}
+		if err != nil {
+			return false, false
+		}
+		return s.Validate(v) == nil, true
+	}
+}
+
+func TestSchemaTakesWhatIsRead(t *testing.T) {
+	fits := fits(t)
+	for _, text := range []string{whole, few, string(Write(parsed(t, whole))), string(Write(parsed(t, few)))} {
+		if ok, _ := fits(text); !ok {
+			t.Errorf("it does not fit:\n%s", text)
+		}
+	}
+}
+
+func TestSchemaRefusesWhatIsBroken(t *testing.T) {
+	fits := fits(t)
+	for name, m := range broken() {
+		if ok, asked := fits(m.text); asked && ok != m.unseen {
+			t.Errorf("%s: fits is %v, want %v", name, ok, m.unseen)
+		}
+	}
+}
+
+func TestCriteria(t *testing.T) {
+	for i, k := range weightKeys(new(map[string]float64)) {
+		if k.Name != decision.Criteria()[i] {
+			t.Errorf("weight %d is of %s, and the criterion is %s", i, k.Name, decision.Criteria()[i])
+		}
+	}
+	if len(weightKeys(new(map[string]float64))) != len(decision.Criteria()) {
+		t.Error("a criterion has no weight")
+	}
+}

@@ -1,0 +1,284 @@
+// Package counterexample shows how a trial came to violate a property: as a list of events and as a timeline in text.
+// What was recorded, planned and judged goes in; nothing is judged here.
+package counterexample
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/workloads"
+)
+
+// MostEvents is how many events an example has at most. Its list has two lines more: what was left out, and the verdict.
+const MostEvents = 12
+
+// Trial is a trial to take an example from.
+type Trial struct {
+	Deployment string
+	Params     workloads.Params
+	Plan       faults.Plan
+	Header     histories.Header
+	Ops        []histories.Op // in the order of their calls
+	Verdict    *checker.Verdict
+}
+
+// Example is what matters of a trial to one property, violated or not.
+type Example struct {
+	Trial
+	property string
+	finding  checker.Finding
+	witness  *checker.Witness // empty if the property was not violated
+	waits    bool             // the property is about waiting in vain
+	holds    []*hold
+	inner    map[holdKey]bool // acquired by a client that held the key already
+	faults   []*fault
+	until    time.Duration // nothing called later matters
+	granted  time.Duration // the last grant of the violation: what led up to it matters more than what followed
+	events   []*event
+}
+
+// event is a line of the list: a fault, its end, or operations of one client.
+type event struct {
+	at     time.Duration
+	rank   int
+	weight int // the lightest events are left out first
+	fault  *fault
+	ops    []*histories.Op // one, or several acquires in vain
+	text   string
+}
+
+// The ranks of events at the same time: the end of a fault, what returns, a fault, what is called, and a fault that
+// strikes a command on its way.
+const (
+	faultEnds = iota
+	returns
+	faultBegins
+	calls
+	commandStruck
+)
+
+// The weights of events.
+const (
+	background = iota
+	faultEnd
+	overlapping
+	essential
+)
+
+// New takes an example from a trial.
+func New(t Trial, property string) *Example {
+	x := &Example{Trial: t, property: property, finding: t.Verdict.Finding(property), witness: &checker.Witness{}, until: t.Verdict.Until}
+	x.waits = slices.Contains([]string{"progress", "recovery", "exact-try"}, property)
+	if x.finding.Witness != nil {
+		x.witness = x.finding.Witness
+		x.until = x.witness.To
+		for _, op := range x.witness.Ops {
+			if op.Kind != histories.Release || property == "owner-release" {
+				x.until = max(x.until, op.Call)
+			}
+		}
+	}
+	x.holds, x.inner = holdsOf(t.Ops)
+	for _, h := range x.holds {
+		if x.ofWitness(h.acquire) {
+			x.granted = max(x.granted, h.acquire.Return)
+		}
+	}
+	x.faults = x.faultsOf()
+	for _, f := range x.faults {
+		x.addFault(f)
+	}
+	for i := range x.Ops {
+		x.addOp(&x.Ops[i])
+	}
+	for len(x.events) > MostEvents {
+		x.leaveOut()
+	}
+	slices.SortStableFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
+	return x
+}
+
+func (x *Example) addFault(f *fault) {
+	if f.from > x.until {
+		return
+	}
+	begin := &event{at: f.from, rank: faultBegins, weight: essential, fault: f, text: "fault " + f.Name + ": " + x.describe(f)}
+	if f.Name == "" {
+		begin.text = "fault: " + x.describe(f)
+	}
+	if f.When.On != nil {
+		begin.rank = commandStruck
+	}
+	x.events = append(x.events, begin)
+	if end := x.describeEnd(f); end != "" && f.lasts() && !f.open() && f.to <= x.until {
+		x.events = append(x.events, &event{at: f.to, rank: faultEnds, weight: faultEnd, fault: f, text: end})
+	}
+}
+
+// addOp adds the events of an operation, if it matters.
+func (x *Example) addOp(op *histories.Op) {
+	weight, matters := x.weigh(op)
+	if !matters {
+		return
+	}
+	add := func(at time.Duration, rank int, text string) {
+		x.events = append(x.events, &event{at: at, rank: rank, weight: weight, ops: []*histories.Op{op}, text: text})
+	}
+	late := op.Open() || op.Return > x.until && !x.inWitness(op)
+	switch {
+	case op.Kind == histories.Acquire && late:
+		add(op.Call, calls, x.client(op)+" tries to acquire "+op.Key)
+	case op.Kind == histories.Acquire && op.Outcome != histories.OK && x.triesAgain(op):
+	case op.Kind == histories.Acquire, op.Kind == histories.Renew:
+		add(op.Return, returns, x.returned(op))
+	case op.Kind == histories.Release && !late && op.Return-op.Call > long:
+		add(op.Call, calls, x.client(op)+" starts to release "+op.Key+x.whileHeld(op, op.Call))
+		add(op.Return, returns, fmt.Sprintf("%s's release of %s returns %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Return)))
+	case op.Kind == histories.Release:
+		add(op.Call, calls, fmt.Sprintf("%s releases %s: %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Call)))
+	case op.Kind == histories.Read || op.Kind == histories.Write || op.Kind == histories.Append:
+		add(max(op.Call, op.Return), calls, x.used(op)) // a paused process may have called it
+	default:
+		add(op.Call, calls, x.returned(op))
+	}
+}
+
+// triesAgain adds an acquire in vain to the event of the one before, if its client did nothing else since.
+func (x *Example) triesAgain(op *histories.Op) bool {
+	for _, e := range slices.Backward(x.events) {
+		if e.fault != nil || e.ops[0].Client != op.Client {
+			continue
+		}
+		if last := e.ops[len(e.ops)-1]; last.Kind != histories.Acquire || last.Outcome != op.Outcome || last.Open() {
+			return false
+		}
+		e.ops, e.at = append(e.ops, op), op.Return
+		e.text = fmt.Sprintf("%s, %d times since %s", x.returned(op), len(e.ops), at(e.ops[0].Call))
+		return true
+	}
+	return false
+}
+
+// weigh reports whether an operation matters, and how much.
+func (x *Example) weigh(op *histories.Op) (weight int, matters bool) {
+	witness := x.inWitness(op)
+	switch {
+	case op.Call > x.until || !x.key(op) || op.Kind == histories.Inject || op.Kind == histories.Heal:
+		return 0, false
+	case witness:
+		return essential, true
+	case op.Client == histories.Harness, x.fresh(op) && !x.waits, x.inner[keyOf(op)] && x.property != "reentrancy":
+		return 0, false
+	}
+	switch op.Kind {
+	case histories.Acquire:
+		switch {
+		case x.waits:
+			return overlapping, true
+		case op.Open():
+			return overlapping, x.ended(op)
+		case op.Outcome != histories.OK:
+			return overlapping, op.Outcome == histories.Unknown && (x.struck(op) || x.ofWitness(op))
+		case op.Return > x.until:
+			return 0, false
+		}
+	case histories.Renew:
+		if op.Open() || op.Return > x.until || op.Outcome == histories.OK && x.property != "renewal" {
+			return 0, false
+		}
+	case histories.Read, histories.Write, histories.Append:
+		return background, x.property == "resource-integrity"
+	case histories.Probe:
+		return 0, false
+	}
+	h := x.holdOf(op)
+	switch {
+	case h == nil:
+		return 0, false
+	case x.ofWitness(op):
+		return essential, true
+	case x.struck(op) || len(x.overlaps(h)) > 0:
+		if x.granted > 0 && op.Call > x.granted {
+			return background, true
+		}
+		return overlapping, true
+	}
+	return background, x.finding.Witness == nil
+}
+
+// leaveOut removes the oldest of the lightest events, and with the begin or end of a hold all of it.
+func (x *Example) leaveOut() {
+	least := slices.MinFunc(x.events, func(a, b *event) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.at, b.at)) })
+	whole := least.fault == nil && least.ops[0].Hold != 0 && (least.ops[0].Kind == histories.Acquire || least.ops[0].Kind == histories.Release)
+	x.events = slices.DeleteFunc(x.events, func(e *event) bool {
+		return e == least || whole && e.fault == nil && e.weight < essential && keyOf(e.ops[0]) == keyOf(least.ops[0])
+	})
+}
+
+// key reports whether an operation is on the key of the violation.
+func (x *Example) key(op *histories.Op) bool { return x.witness.Key == "" || op.Key == x.witness.Key }
+
+// inWitness reports whether an operation is one of those that show the violation.
+func (x *Example) inWitness(op *histories.Op) bool {
+	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
+		return w.Client == op.Client && w.Kind == op.Kind && w.Call == op.Call
+	})
+}
+
+// ofWitness reports whether an operation is of a hold that shows the violation, or is an acquire in vain of its client.
+func (x *Example) ofWitness(op *histories.Op) bool {
+	return slices.ContainsFunc(x.witness.Ops, func(w histories.Op) bool {
+		return w.Client == op.Client && (w.Hold == op.Hold && op.Hold != 0 || op.Kind == histories.Acquire && op.Outcome == histories.Unknown)
+	})
+}
+
+// fresh reports whether an operation is of the client that asks when all others are done.
+func (x *Example) fresh(op *histories.Op) bool { return int(op.Client) >= x.Params.Clients }
+
+// Events returns the events as lines of text, each with its time in ms since the trial began and those that show the
+// violation marked, then how much was left out, and the judge's verdict.
+func (x *Example) Events() []string {
+	var lines []string
+	shown := map[*histories.Op]bool{}
+	for _, e := range x.events {
+		mark := " "
+		for _, op := range e.ops {
+			shown[op] = true
+			if x.inWitness(op) {
+				mark = "*"
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%-9s %s %s.", at(e.at), mark, e.text))
+	}
+	before, after := 0, 0
+	for i := range x.Ops {
+		switch op := &x.Ops[i]; {
+		case op.Kind == histories.Inject || op.Kind == histories.Heal || shown[op]:
+		case op.Call > x.until:
+			after++
+		default:
+			before++
+		}
+	}
+	if before+after > 0 {
+		lines = append(lines, fmt.Sprintf("Left out: %s that play no part, %d later.", counted(before, "operation"), after))
+	}
+	return append(lines, x.verdict())
+}
+
+func (x *Example) verdict() string {
+	text := fmt.Sprintf("%s %s", x.property, map[checker.Observed]string{checker.Violated: "is violated", checker.Held: "holds"}[x.finding.Observed])
+	switch {
+	case x.finding.Witness != nil:
+		return text + " by the events marked *: " + x.witness.Story
+	case x.finding.Observed == checker.Held:
+		return text + "."
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", x.property, x.finding.Observed, x.finding.Why), ": ") + "."
+}

@@ -1,0 +1,123 @@
+package counterexample
+
+import (
+	"slices"
+	"time"
+
+	"lockbench/histories"
+)
+
+// hold is a key held by a client, from its grant to its end. What the client acquires again meanwhile is part of it.
+type hold struct {
+	acquire  *histories.Op
+	release  *histories.Op // nil: none
+	renewals []*histories.Op
+	end      time.Duration // histories.Forever: none
+}
+
+// holdKey identifies a grant.
+type holdKey struct {
+	client int32
+	number int64
+}
+
+func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
+
+// holdsOf returns the holds in the order of their acquires, and the grants that a holder was given again.
+func holdsOf(ops []histories.Op) (all []*hold, inner map[holdKey]bool) {
+	inner = map[holdKey]bool{}
+	current, of := map[int32]*hold{}, map[holdKey]*hold{}
+	for i := range ops {
+		op := &ops[i]
+		h := of[keyOf(op)]
+		switch {
+		case op.Kind == histories.Acquire && op.Outcome == histories.OK && !op.Open():
+			if outer := current[op.Client]; outer != nil && outer.acquire.Key == op.Key && outer.acquire.Return <= op.Call {
+				inner[keyOf(op)] = true
+				continue
+			}
+			h = &hold{acquire: op, end: histories.Forever}
+			current[op.Client], of[keyOf(op)] = h, h
+			all = append(all, h)
+		case op.EndsClient():
+			for _, h := range all {
+				if h.acquire.Client == op.Client {
+					h.end = min(h.end, op.Call)
+				}
+			}
+		case h == nil:
+		case op.Kind == histories.Release && h.release == nil:
+			h.release, h.end = op, min(h.end, op.Call)
+			delete(current, op.Client)
+		case op.Kind == histories.Lost:
+			h.end = min(h.end, op.Call)
+			delete(current, op.Client)
+		case op.Kind == histories.Renew && op.Outcome == histories.OK:
+			h.renewals = append(h.renewals, op)
+		}
+	}
+	return all, inner
+}
+
+// promise returns the end of a hold's lease as known at a time; ok is false if none was stated.
+func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
+	until, ok = h.acquire.Until(0)
+	for _, renewal := range h.renewals {
+		if later, said := renewal.Until(0); said && renewal.Return <= at {
+			until, ok = max(until, later), true
+		}
+	}
+	return until, ok
+}
+
+// holdOf returns the hold of an operation, or nil.
+func (x *Example) holdOf(op *histories.Op) *hold {
+	i := slices.IndexFunc(x.holds, func(h *hold) bool { return keyOf(h.acquire) == keyOf(op) })
+	if i < 0 {
+		return nil
+	}
+	return x.holds[i]
+}
+
+// overlaps returns the holds of other clients on the same key that share a time with a hold.
+func (x *Example) overlaps(h *hold) []*hold {
+	var all []*hold
+	for _, o := range x.holds {
+		if o.acquire.Client != h.acquire.Client && o.acquire.Key == h.acquire.Key && o.acquire.Return < h.end && h.acquire.Return < o.end {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// others returns the holds of other clients on the key of an operation at a time, the last of each client.
+func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
+	var all []*hold
+	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {
+		if h.end > at {
+			all = append(slices.DeleteFunc(all, func(o *hold) bool { return o.acquire.Client == h.acquire.Client }), h)
+		}
+	}
+	return all
+}
+
+// struck reports whether a fault befell the client of an operation during it, or during its hold.
+func (x *Example) struck(op *histories.Op) bool {
+	from, to := op.Call, op.Return
+	if h := x.holdOf(op); h != nil {
+		from, to = h.acquire.Call, h.end
+		if h.release != nil {
+			to = max(h.release.Call, h.release.Return)
+		}
+	}
+	return slices.ContainsFunc(x.faults, func(f *fault) bool {
+		return slices.Contains(f.clients, op.Client) && from <= f.from && (op.Open() || f.from <= to)
+	})
+}
+
+// ended reports whether a client was killed, or went away, before an operation returned.
+func (x *Example) ended(op *histories.Op) bool {
+	return slices.ContainsFunc(x.Ops, func(o histories.Op) bool {
+		return o.EndsClient() && o.Client == op.Client && o.Call+instant >= op.Call && (op.Open() || o.Call <= op.Return)
+	})
+}

@@ -1,0 +1,290 @@
+package counterexample
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+)
+
+// The marks of a timeline.
+const (
+	waiting   = '·'
+	holding   = '█'
+	overdue   = '▒'
+	releasing = '-'
+	released  = '|'
+	refused   = '!'
+	unknown   = '?'
+	lost      = 'x'
+	dead      = '†'
+	reads     = 'r'
+	writes    = 'w'
+)
+
+// legend explains the marks, in the order of the text.
+var legend = []struct {
+	mark rune
+	text string
+}{{waiting, "tries to acquire"}, {holding, "holds"}, {overdue, "holds past its lease"}, {releasing, "releases"}, {released, "released"},
+	{refused, "refused"}, {unknown, "unknown outcome"}, {lost, "lost"}, {dead, "gone"}, {reads, "reads"}, {writes, "writes"}}
+
+// MinWidth is the smallest width of a timeline.
+const MinWidth = 48
+
+// timeline maps times to the columns of a text.
+type timeline struct {
+	*Example
+	width    int // of the columns for time
+	names    int // of the column before
+	from, to time.Duration
+}
+
+// Timeline draws the events from left to right in lines of at most width characters, or MinWidth: the faults, with the
+// numbers of their events, the clients, the time of the violation, and the time in ms.
+func (x *Example) Timeline(width int) string {
+	t := &timeline{Example: x, names: len("violation") + 2}
+	type row struct {
+		name  string
+		cells func([]rune)
+	}
+	var rows []row
+	clients := map[int32]string{}
+	for i, e := range x.events {
+		if f := e.fault; f != nil {
+			for _, c := range f.clients {
+				clients[c] = fmt.Sprintf("client %d", c)
+			}
+			if e.rank != faultEnds {
+				rows = append(rows, row{fmt.Sprintf("%s (%d)", f.Do.Verb, i+1), func(cells []rune) { t.fault(cells, f) }})
+			}
+			continue
+		}
+		clients[e.ops[0].Client] = x.client(e.ops[0])
+	}
+	delete(clients, histories.Harness)
+	for _, c := range slices.Sorted(maps.Keys(clients)) {
+		rows = append(rows, row{clients[c], func(cells []rune) { t.lane(cells, c) }})
+	}
+	if x.finding.Witness != nil {
+		rows = append(rows, row{"violation", func(cells []rune) {
+			first := t.column(x.witness.From)
+			fill(cells, first, max(t.column(x.witness.To), first+1), '^')
+		}})
+	}
+	for _, r := range rows {
+		t.names = max(t.names, len(r.name)+2)
+	}
+	t.width = max(width, MinWidth) - t.names
+	t.span()
+	var lines []string
+	used := map[rune]bool{}
+	for _, r := range rows {
+		cells := t.blank()
+		r.cells(cells)
+		lines = append(lines, t.line(r.name, string(cells)))
+		for _, mark := range cells {
+			used[mark] = used[mark] || !strings.Contains(r.name, "(")
+		}
+	}
+	return strings.Join(append(append(lines, t.axis()...), t.legend(used)...), "\n") + "\n"
+}
+
+// span sets the time that is shown: from a little before the first event that matters to a little after the last.
+func (t *timeline) span() {
+	t.from, t.to = t.until, t.until
+	for _, e := range t.events {
+		if e.weight > background || t.finding.Witness == nil {
+			t.from = min(t.from, e.at)
+		}
+		for _, op := range e.ops {
+			t.to = max(t.to, op.Call, min(op.Return, t.until))
+			if e.weight == essential && op.Kind == histories.Acquire {
+				t.from = min(t.from, op.Call)
+			}
+		}
+	}
+	if t.finding.Witness != nil {
+		t.from, t.to = min(t.from, t.witness.From), max(t.to, t.witness.To)
+	}
+	around := max((t.to-t.from)/25, time.Microsecond)
+	t.from, t.to = max(t.from-around, 0), t.to+around
+}
+
+func (t *timeline) blank() []rune { return slices.Repeat([]rune{' '}, t.width) }
+
+func (t *timeline) line(name, cells string) string {
+	return strings.TrimRight(fmt.Sprintf("%-*s%s", t.names, name, cells), " ")
+}
+
+// column returns the column of a time.
+func (t *timeline) column(at time.Duration) int {
+	return int(int64(min(max(at, t.from), t.to)-t.from) * int64(t.width-1) / int64(t.to-t.from))
+}
+
+// fill puts a mark into columns, the last excluded.
+func fill(cells []rune, from, to int, mark rune) {
+	for i := max(from, 0); i < min(to, len(cells)); i++ {
+		cells[i] = mark
+	}
+}
+
+func (t *timeline) fault(cells []rune, f *fault) {
+	to := f.to
+	if f.open() && slices.Contains([]faults.Verb{faults.Pause, faults.Cut, faults.Slow, faults.Mute, faults.Freeze, faults.Drift, faults.Down}, f.Do.Verb) {
+		to = histories.Forever
+	}
+	first, last := t.column(f.from), t.column(to)
+	cells[first] = '▼'
+	if last > first {
+		fill(cells, first, last+1, '─')
+		cells[first] = '├'
+		if to <= t.to {
+			cells[last] = '┤'
+		}
+	}
+}
+
+// lane draws what one client did. A hold has at least one column, and is drawn over what is shorter.
+func (t *timeline) lane(cells []rune, client int32) {
+	var own []*histories.Op
+	for i := range t.Ops {
+		op := &t.Ops[i]
+		shown := op.Call <= t.to && (op.Open() || op.Return >= t.from)
+		if op.Client == client && shown && (t.key(op) || op.EndsClient()) && !t.inner[keyOf(op)] {
+			own = append(own, op)
+		}
+	}
+	for _, op := range own {
+		switch op.Kind {
+		case histories.Acquire:
+			fill(cells, t.column(op.Call), t.column(t.end(op)), waiting)
+		case histories.Release:
+			fill(cells, t.column(op.Call), t.column(t.end(op)), releasing)
+		}
+	}
+	for _, h := range t.holds {
+		if h.acquire.Client == client && h.acquire.Return <= t.to && h.end >= t.from && t.key(h.acquire) {
+			t.hold(cells, h)
+		}
+	}
+	for _, op := range own {
+		t.mark(cells, op)
+		switch {
+		case op.Kind == histories.Read && t.inWitness(op):
+			cells[t.column(t.end(op))] = reads
+		case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
+			cells[max(t.column(t.end(op))-1, 0)] = writes // what follows is the release
+		}
+	}
+}
+
+func (t *timeline) end(op *histories.Op) time.Duration {
+	if op.Open() {
+		return t.to
+	}
+	return op.Return
+}
+
+// mark draws how an operation ended, unless a hold would not be seen any more.
+func (t *timeline) mark(cells []rune, op *histories.Op) {
+	draw := func(column int, mark rune) {
+		held := func(i int) bool { return i < len(cells) && (cells[i] == holding || cells[i] == overdue) }
+		if cells[column] != lost && (!held(column) || held(column+1)) {
+			cells[column] = mark
+		}
+	}
+	column := t.column(t.end(op))
+	switch {
+	case op.EndsClient():
+		column = t.after(t.column(op.Call), op)
+		cells[column] = dead
+		fill(cells, column+1, len(cells), ' ')
+	case op.Open() || op.Return > t.to || t.ended(op):
+	case op.Kind == histories.Lost:
+		draw(t.after(column, op), lost)
+	case op.Kind != histories.Acquire && op.Kind != histories.Release:
+	case op.Outcome == histories.Unknown:
+		draw(column, unknown)
+	case op.Kind == histories.Release:
+		draw(t.after(column, op), released)
+	case op.Outcome == histories.Refused:
+		draw(column, refused)
+	}
+}
+
+// after returns the column of what ends a hold: the next one if the hold itself has no other column.
+func (t *timeline) after(column int, op *histories.Op) int {
+	for _, h := range t.holds {
+		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {
+			column++
+		}
+	}
+	return min(column, t.width-1)
+}
+
+func (t *timeline) hold(cells []rune, h *hold) {
+	end := min(h.end, t.to)
+	first, last := t.column(h.acquire.Return), t.column(end)
+	if h.end > t.to {
+		last = t.width
+	}
+	last = max(last, first+1)
+	fill(cells, first, last, holding)
+	if until, ok := h.promise(end); ok && until < end {
+		from := first
+		if until > h.acquire.Return {
+			from = max(t.column(until), first+1)
+		}
+		fill(cells, from, last, overdue)
+	}
+}
+
+// axis draws 4 to 6 times.
+func (t *timeline) axis() []string {
+	step := t.step()
+	ticks, labels := slices.Repeat([]rune{'─'}, t.width), t.blank()
+	free := 0
+	for at := (t.from + step - 1) / step * step; at <= t.to; at += step {
+		label := strconv.FormatFloat(float64(at)/float64(time.Millisecond), 'f', -1, 64)
+		column := t.column(at)
+		if column < free || column+len(label) > t.width {
+			continue
+		}
+		ticks[column] = '┴'
+		free = column + copy(labels[column:], []rune(label)) + 1
+	}
+	return []string{t.line("", string(ticks)), t.line("ms", string(labels))}
+}
+
+// step returns the smallest round step of which at most 6 fit.
+func (t *timeline) step() time.Duration {
+	for unit := time.Microsecond; ; unit *= 10 {
+		for _, step := range []time.Duration{unit, 2 * unit, 5 * unit / 2, 5 * unit} {
+			if first := (t.from + step - 1) / step; t.to/step-first < 6 {
+				return step
+			}
+		}
+	}
+}
+
+// legend explains the marks that are used.
+func (t *timeline) legend(used map[rune]bool) []string {
+	var all []string
+	text := ""
+	for _, l := range legend {
+		if !used[l.mark] {
+			continue
+		}
+		if len([]rune(text+l.text))+4 > t.width {
+			all, text = append(all, t.line("", text)), ""
+		}
+		text += string(l.mark) + " " + l.text + "  "
+	}
+	return append(all, t.line("", text))
+}

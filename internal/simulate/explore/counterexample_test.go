@@ -1,0 +1,195 @@
+package explore
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"lockbench/histories"
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/counterexample"
+	"lockbench/workloads"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// told are the runs whose stories are kept in testdata.
+var told = []struct{ lock, fault, property string }{
+	{"set-px", "holder-stall", "mutual-exclusion"},
+	{"set-px", "holder-stall", "lease-exclusion"},
+	{"set-px", "holder-stall", "owner-release"},
+	{"set-px", "delayed-release", "resource-integrity"},
+	{"redlock", "node-restart", "lease-exclusion"},
+	{"redlock", "clock-forward", "resource-integrity"},
+	{"redisson", "process-pause", "mutual-exclusion"},
+	{"redisson", "process-pause", "resource-integrity"},
+	{"setnx", "holder-kill", "recovery"},
+	{"setnx", "holder-kill", "no-orphan"},
+	{"fenced-counter", "failover", "fencing"},
+	{"fenced", "failover", "lease-exclusion"},
+	{"set-px-getdel", "pause-in-release", "mutual-exclusion"},
+	{"set-px-lua", "pause-before-answer", "mutual-exclusion"},
+	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // holds
+}
+
+// TestStories holds stories and pictures to those that somebody has read.
+func TestStories(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	for _, c := range told {
+		name := c.lock + "." + c.fault + "." + c.property
+		t.Run(name, func(t *testing.T) {
+			r := acted(t, c.lock, c.fault)
+			example := r.Example(c.property)
+			got := example.Timeline(100) + "\n"
+			for i, line := range example.Events() {
+				got += fmt.Sprintf("%2d. %s\n", i+1, line)
+			}
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("it is told otherwise (-update writes what is told now):\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// acted is a lock under a fault of the table.
+func acted(t *testing.T, lock, fault string) *Run {
+	t.Helper()
+	l, err := lockNamed(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := faults.All()
+	f := all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })]
+	c, err := faulty(l, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// faulty is the case of a lock under a fault of the table, as the plan of a run has it.
+func faulty(l impls.Impl, f faults.Fault) (Case, error) {
+	on := l.Deployment
+	if f.On != nil {
+		on = f.On(on)
+	}
+	p := f.Params(workloads.Defaults(), 0, on)
+	if l.Lease > 0 {
+		p.TTL = min(p.TTL, l.Lease)
+	}
+	c := Case{Lock: l.Name, Deployment: on, Workload: "counter", Params: p, LockParams: map[string]string{"wait": "backoff"},
+		Plan: f.Plan(faults.Scene{TTL: p.TTL, Deployment: on, Processes: p.Processes})}
+	_, err := c.Trial()
+	return c, err
+}
+
+// TestEveryStory tells what every lock does under every fault, from the point of view of every property.
+func TestEveryStory(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	told := 0
+	for _, l := range impls.OnRedis() {
+		for _, f := range faults.All() {
+			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
+				continue
+			}
+			c, err := faulty(l, f)
+			if err != nil {
+				continue // refused, as sim's tests have it
+			}
+			t.Run(l.Name+"+"+f.Name, func(t *testing.T) {
+				r, err := c.Run()
+				if err != nil {
+					t.Skip(err) // five servers are asked for, and the fault has one
+				}
+				for _, finding := range r.Verdict.Findings {
+					checkStory(t, r, finding.Property)
+					told++
+				}
+			})
+		}
+	}
+	if told < 100 {
+		t.Errorf("only %d stories were told", told)
+	}
+}
+
+// checkStory holds a story to what is true of all of them.
+func checkStory(t *testing.T, r *Run, property string) {
+	t.Helper()
+	example := r.Example(property)
+	lines := example.Events()
+	whole := strings.Join(lines, "\n")
+	if len(lines) == 0 || len(lines) > counterexample.MostEvents+2 {
+		t.Errorf("%s: %d sentences:\n%s", property, len(lines), whole)
+	}
+	last := -1.0
+	for _, line := range lines {
+		first, _, _ := strings.Cut(line, " ms ")
+		if at, err := strconv.ParseFloat(first, 64); err == nil {
+			if at < last {
+				t.Errorf("%s: what happened at %v ms is told after what did at %v ms:\n%s", property, at, last, whole)
+			}
+			last = at
+		}
+	}
+	for _, odd := range []string{"%!", "  .", "..", ",,", " ,", "4611686018427", "-0.0"} {
+		if strings.Contains(strings.Join(lines[:len(lines)-1], "\n"), odd) {
+			t.Errorf("%s: %q is no English:\n%s", property, odd, whole)
+		}
+	}
+	if wit := r.Verdict.Finding(property).Witness; wit != nil && !strings.HasSuffix(whole, wit.Story) {
+		t.Errorf("%s: what the judge said is not the end:\n%s", property, whole)
+	}
+	for _, width := range []int{1, 80, 120} {
+		picture := example.Timeline(width)
+		for _, line := range strings.Split(picture, "\n") {
+			if n := utf8.RuneCountInString(line); n > max(width, counterexample.MinWidth) {
+				t.Errorf("%s: a line of %d letters, at most %d:\n%s", property, n, max(width, counterexample.MinWidth), picture)
+			}
+		}
+	}
+}
+
+// TestGrantsAreTold: each grant of the witness is told, at its time.
+func TestGrantsAreTold(t *testing.T) {
+	r := acted(t, "set-px", "holder-stall")
+	story := strings.Join(r.Example("lease-exclusion").Events(), "\n")
+	witness := r.Verdict.Finding("lease-exclusion").Witness
+	for _, op := range witness.Ops {
+		when := op.Return
+		if op.Kind == histories.Release {
+			when = op.Call
+		}
+		if when <= witness.To && !strings.Contains(story, ms(when)) {
+			t.Errorf("%s by client %d at %s is not told:\n%s", op.Kind, op.Client, ms(when), story)
+		}
+	}
+}
+
+// ms is a time as stories have it.
+func ms(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

@@ -1,0 +1,205 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+)
+
+// Counterexample is a minimised case that violates a property.
+type Counterexample struct {
+	Case     Case            `json:"case"`
+	Seed     uint64          `json:"seed"`     // in which it was found
+	Strategy string          `json:"strategy"` // that found it
+	Property string          `json:"property"`
+	Violated []string        `json:"violated"` // all that it violates
+	Broken   bool            `json:"broken"`   // the lock is expected to hold the property
+	Digest   string          `json:"digest"`
+	From     Size            `json:"from"` // as it was found
+	To       Size            `json:"to"`
+	Trials   int             `json:"trials"` // that it took to minimise it
+	CutOff   bool            `json:"cut_off,omitempty"`
+	Events   []string        `json:"told"`
+	Timeline string          `json:"picture"`
+	Witness  checker.Witness `json:"witness"`
+	Faults   []checker.Band  `json:"faults,omitempty"`
+	History  *Recorded       `json:"history,omitempty"`
+}
+
+// Recorded is the history of a case, as a file of the corpus.
+type Recorded struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Size is how large a case is.
+type Size struct {
+	Faults     int `json:"faults"`
+	Operations int `json:"operations"`
+}
+
+func (s Size) compare(o Size) int {
+	return cmp.Or(cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Operations, o.Operations))
+}
+
+// Minimised is what was made of a subject's violations.
+type Minimised struct {
+	Counterexamples  []Counterexample `json:"stories,omitempty"`
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds that recorded something else when run again
+	Disagreements    []string         `json:"disagreements,omitempty"`    // between the monitor and the oracle: a defect of lockbench
+}
+
+// timelineWidth is the width of a counterexample's timeline, in characters.
+const timelineWidth = 100
+
+// mostMinimised is how many violations of a subject are minimised at most.
+const mostMinimised = 16
+
+// Minimise minimises the violations that seeds showed and returns at most so many: the smallest of each set of faults,
+// broken expectations first, and none that fewer faults show as well. A seed that records something else when it is run
+// again is reported instead.
+func (s Subject) Minimise(seeds []Seed, most int, within time.Duration) (Minimised, error) {
+	m := minimiser{subject: s}
+	until := time.Now().Add(within)
+	for _, seed := range seeds {
+		if m.count >= mostMinimised || !time.Now().Before(until) {
+			break
+		}
+		if err := m.take(seed); err != nil {
+			return m.Minimised, err
+		}
+	}
+	slices.SortStableFunc(m.Counterexamples, compare)
+	m.Counterexamples = m.Counterexamples[:min(most, len(m.Counterexamples))]
+	return m.Minimised, nil
+}
+
+type minimiser struct {
+	Minimised
+	subject Subject
+	count   int
+}
+
+// take minimises the strongest violation of a seed that no counterexample explains.
+func (m *minimiser) take(seed Seed) error {
+	c, _, err := m.subject.Choose(seed.Seed)
+	if err != nil {
+		return err
+	}
+	have, broken := names(c.Plan), seed.Broken()
+	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool { return m.explained(p, have, slices.Contains(broken, p)) })
+	if len(left) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(weight(a), weight(b)) })
+	property := append(both(left, broken), left...)[0]
+	found, err := c.Run()
+	if err != nil {
+		return err
+	}
+	if found.Digest != seed.Digest {
+		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
+		return nil
+	}
+	m.count++
+	small := found.Shrink(property)
+	again, err := small.Case.Run()
+	if err != nil || again.Digest != small.Digest {
+		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
+		return err
+	}
+	verdict, err := again.Rejudge()
+	if err != nil {
+		return err
+	}
+	if d := verdict.Oracle.Disagreements; len(d) > 0 {
+		m.Disagreements = append(m.Disagreements, d...)
+		return nil
+	}
+	var history strings.Builder
+	if err := EmitHistory(&history, again); err != nil {
+		return err
+	}
+	m.add(small.counterexample(found, seed, &Recorded{HistoryName(again), history.String()}))
+	return nil
+}
+
+func (s *Shrunk) counterexample(found *Run, seed Seed, history *Recorded) Counterexample {
+	shown := s.Example(s.Property)
+	return Counterexample{Case: s.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: s.Property, Violated: s.Violated(),
+		Broken: s.Header.Claim(s.Property).Expected == histories.Holds, Digest: s.Digest, From: found.size(), To: s.size(),
+		Trials: s.Trials, CutOff: s.CutOff, Events: shown.Events(), Timeline: shown.Timeline(timelineWidth),
+		Witness: *s.Verdict.Finding(s.Property).Witness, Faults: s.Verdict.Faults, History: history}
+}
+
+// explained reports whether a violation under these faults may be a counterexample's. Only a broken expectation explains
+// another.
+func (m *minimiser) explained(property string, faults []string, broken bool) bool {
+	return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool {
+		return slices.Contains(s.Violated, property) && subset(names(s.Case.Plan), faults) && (s.Broken || !broken)
+	})
+}
+
+// add adds a counterexample unless a smaller one covers it, and removes those that it covers.
+func (m *minimiser) add(s Counterexample) {
+	covers := func(a, b Counterexample) bool {
+		return slices.Contains(a.Violated, b.Property) && subset(names(a.Case.Plan), names(b.Case.Plan)) && (a.Broken || !b.Broken) && a.To.compare(b.To) <= 0
+	}
+	if slices.ContainsFunc(m.Counterexamples, func(have Counterexample) bool { return covers(have, s) }) {
+		return
+	}
+	m.Counterexamples = slices.DeleteFunc(m.Counterexamples, func(have Counterexample) bool { return covers(s, have) })
+	m.Counterexamples = append(m.Counterexamples, s)
+}
+
+// compare sorts broken expectations first, then violations without a fault of a server, which no lock survives in all
+// cases, then the stronger property and the smaller case.
+func compare(a, b Counterexample) int {
+	rank := func(s Counterexample) int {
+		switch {
+		case s.Broken:
+			return 0
+		case slices.ContainsFunc(s.Case.Plan.Steps, ofServers):
+			return 2
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(weight(a.Property), weight(b.Property)), a.To.compare(b.To), cmp.Compare(a.Seed, b.Seed))
+}
+
+// weight is how little a violated property says of the algorithm: those that a long pause alone violates come last.
+func weight(property string) int {
+	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
+		"resource-integrity", "fencing", "renewal"}
+	if i := slices.Index(order, property); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// ofServers reports whether a step befalls servers.
+func ofServers(s faults.Step) bool {
+	return slices.Contains([]faults.Verb{faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}, s.Do.Verb)
+}
+
+// names returns the names of a plan's steps, each once, sorted.
+func names(p faults.Plan) []string {
+	var all []string
+	for _, s := range p.Steps {
+		all = append(all, s.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// both returns the elements of a that b has too.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(x string) bool { return !slices.Contains(b, x) })
+}
+
+func subset(a, b []string) bool { return len(both(a, b)) == len(a) }

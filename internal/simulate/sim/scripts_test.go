@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockbench/impls"
+	"lockbench/internal/drive/faults"
+)
+
+// TestScripts runs every script in an interpreter that is used again, and in the emulator's new one each time, on stores
+// in some thousand states, and compares what is answered, what the store is left with, and what was published.
+func TestScripts(t *testing.T) {
+	states := 600
+	if raced {
+		states = 100
+	}
+	for _, s := range impls.Scripts() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			emulator, other := newStore(true), newStore(false)
+			defer emulator.close()
+			defer other.close()
+			for seed := range uint64(states) {
+				args := emulator.arrange(rand.New(rand.NewPCG(seed, 1)), s)
+				other.arrange(rand.New(rand.NewPCG(seed, 1)), s)
+				before := emulator.contents()
+				want, got := emulator.eval(s.Source, args), other.eval(s.Source, args)
+				if want, got = want+emulator.contents(), got+other.contents(); want != got {
+					t.Fatalf("%q after\n%sin the emulator\n%sand in an interpreter\n%s", args, before, want, got)
+				}
+			}
+		})
+	}
+}
+
+// store is an emulator whose clock stands still and of which somebody hears what is published.
+type store struct {
+	*miniredis.Miniredis
+	hears *miniredis.Subscriber
+	all   sync.WaitGroup
+
+	mu    sync.Mutex
+	heard []string
+}
+
+func newStore(slow bool) *store {
+	s := &store{Miniredis: (&node{slow: slow}).begin()}
+	s.SetTime(time.Unix(1e9, 0))
+	s.hears = s.NewSubscriber()
+	s.hears.Subscribe("a1:channel")
+	s.hears.Subscribe("fe")
+	s.hears.Subscribe(hears)
+	s.all.Go(func() {
+		for m := range s.hears.Messages() {
+			s.mu.Lock()
+			s.heard = append(s.heard, m.Channel+" "+m.Message)
+			s.mu.Unlock()
+		}
+	})
+	return s
+}
+
+func (s *store) close() {
+	s.hears.Close()
+	s.all.Wait()
+	s.Close()
+}
+
+// eval returns the answer to a script as it is sent, and what was heard.
+func (s *store) eval(source string, args []string) string {
+	var answer bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&answer))
+	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
+	peer.Flush()
+	s.Publish("fe", "that was all") // it is taken when all before it was kept
+	s.Publish("fe", "that was all")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heard := slices.DeleteFunc(s.heard, func(m string) bool { return m == "fe that was all" })
+	s.heard = nil
+	return fmt.Sprintf("%q heard %q\n", answer.String(), heard)
+}
+
+// contents are all keys with what is left of them.
+func (s *store) contents() string {
+	var all strings.Builder
+	for _, key := range s.Keys() {
+		list, _ := s.List(key) // whole: a dump cuts what is long
+		fmt.Fprintf(&all, "%s, left %v %q\n", key, s.TTL(key), list)
+	}
+	return all.String() + s.Dump()
+}
+
+// Those who hold and ask in the states.
+var (
+	names  = []string{"aa", "bb", "cc"}
+	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
+)
+
+// What there may be of the lock fenced, who asks for it with what token, and what they may write in the queue.
+var (
+	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
+	hears   = strings.Repeat("fe", 16)
+	entries = []string{
+		tokens[0] + " " + hears + " 0000000300 aa",
+		tokens[1] + " " + tokens[1] + " 0000000300 bb",
+		tokens[2] + " " + hears + " 0000000000 cc c",
+		tokens[1] + " " + hears + " 0000000020 b\nb",
+		"nonsense",
+		tokens[0] + " " + hears + " 00000003 0 x",
+		tokens[0] + " " + hears + " 0000000300 ",
+	}
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as they are in the first entries
+	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
+		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
+	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
+)
+
+// arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
+func (s *store) arrange(r *rand.Rand, script impls.Script) []string {
+	s.FlushAll()
+	some := func(of ...string) string { return of[r.IntN(len(of))] }
+	often := func(usual string, of ...string) string {
+		if r.IntN(12) > 0 {
+			return usual
+		}
+		return some(of...)
+	}
+	s.arrangeLock(r, script, some, often)
+	keys := []string{"lock"}
+	if strings.HasSuffix(script.Name, "release") && strings.HasPrefix(script.Name, "redisson") {
+		keys = append(keys, "a1:channel")
+	}
+	lease := often(some(leases[:3]...), leases...)
+	tenDigits := often(some(tenDigits[:3]...), tenDigits...)
+	args := map[string][]string{
+		"compare_and_delete":  {some(names...)},
+		"compare_and_pexpire": {some(names...), lease},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), tenDigits, some("", places[0], places[1]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
+		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
+		"fenced_renew":        {some(tokens...), tenDigits},
+	}[script.Name]
+	if args == nil {
+		args = []string{lease, some(names...)}
+	}
+	return slices.Concat([]string{often(strconv.Itoa(len(keys)), "0", "9", "x")}, keys, args)
+}
+
+// arrangeLock leaves the lock free, held in one of several ways, or of another type.
+func (s *store) arrangeLock(r *rand.Rand, script impls.Script, some func(...string) string, often func(string, ...string) string) {
+	switch kind := r.IntN(20); {
+	case kind < 5:
+		return
+	case kind == 5:
+		_, _ = s.Push("lock", "a list")
+	case strings.HasPrefix(script.Name, "compare"), kind == 6:
+		_ = s.Set("lock", some(names...))
+	case strings.HasPrefix(script.Name, "fenced"):
+		s.arrangeFenced(r, some, often)
+		return
+	case strings.HasPrefix(script.Name, "redisson"):
+		s.HSet("lock", some(names...), often(some("1", "1", "2", "3"), "0", "-1", "x", "", "01", "9007199254740993"))
+	}
+	if r.IntN(4) > 0 {
+		s.SetTTL("lock", time.Duration(1+r.IntN(3_000_000))*time.Microsecond)
+	}
+}
+
+// arrangeFenced leaves the list of the lock fenced, free or held, for some time or until now, with a queue.
+func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
+	const now = 1_000_000_000_000_000
+	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
+	since := now - r.IntN(lease*1000+1)
+	switch kind := r.IntN(6); {
+	case kind == 0:
+		since, lease = 0, 0
+	case kind < 3: // it is over about now
+		since = now - lease*1000 + r.IntN(3) - 1
+	}
+	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)
+	_, _ = s.Push("lock", often(record, records...))
+	for range r.IntN(4) {
+		_, _ = s.Push("lock", often(some(entries[:4]...), entries...))
+	}
+	if r.IntN(20) == 0 {
+		s.SetTTL("lock", time.Second)
+	}
+}
+
+// TestScriptsRecordTheSame runs trials of every lock with scripts run either way: not a byte differs.
+func TestScriptsRecordTheSame(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	for _, l := range impls.OnRedis() {
+		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
+		if l.Store == "" || trial.Refused() != nil {
+			continue
+		}
+		trial.Fault = "any"
+		for seed := range uint64(6) {
+			trial.Params.Seed = seed
+			if trial.Plan = (faults.Plan{}); seed > 0 {
+				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 7)), trial.Params, servers[trial.On()])
+			}
+			var files [2]bytes.Buffer
+			for i := range files {
+				trial.slow = i > 0
+				if _, err := trial.Run(&files[i]); err != nil {
+					t.Fatalf("%s, seed %d: %v", l.Name, seed, err)
+				}
+			}
+			if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
+				t.Errorf("%s, seed %d, %+v: interpreter and emulator recorded different histories", l.Name, seed, trial.Plan)
+			}
+		}
+	}
+}

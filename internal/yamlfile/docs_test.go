@@ -1,0 +1,118 @@
+package yamlfile_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockbench/internal/choose/requirements"
+	"lockbench/internal/measure/suites"
+	"lockbench/internal/yamlfile"
+)
+
+var update = flag.Bool("update", false, "write docs anew")
+
+type object = map[string]any
+
+// golden holds a file to what it has to be, or writes it anew.
+func golden(t *testing.T, file, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, read(t, file)); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// keysOf returns the keys of the mapping behind one of the keys.
+func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
+	for _, k := range keys {
+		if k.Name == name {
+			return k.Keys()
+		}
+	}
+	return nil
+}
+
+// TestDocs holds the tables of keys in the pages to those by which files are read, each between marks that have its name, and the
+// first example of each page to being one.
+func TestDocs(t *testing.T) {
+	suite, needs := suites.Table(), requirements.Table()
+	for file, tables := range map[string]map[string][]yamlfile.Key{
+		"../../docs/benchmarks.md": {"a suite": suite, "a section": keysOf(suite, "sections"),
+			"a lock": keysOf(keysOf(suite, "sections"), "locks"), "a threshold": keysOf(suite, "thresholds")},
+		"../../docs/needs.md": {"needs": needs, "hold": keysOf(needs, "hold"), "pauses": keysOf(needs, "pauses"), "weights": keysOf(needs, "weights")},
+	} {
+		doc := read(t, file)
+		for name, keys := range tables {
+			begin, end := fmt.Sprintf("<!-- keys of %s -->\n", name), "<!-- end -->"
+			before, rest, found := strings.Cut(doc, begin)
+			_, after, closed := strings.Cut(rest, end)
+			if !found || !closed {
+				t.Fatalf("%s has no place for the keys of %s", file, name)
+			}
+			doc = before + begin + yamlfile.Table(keys) + end + after
+		}
+		golden(t, file, doc)
+		_, rest, found := strings.Cut(doc, "```yaml\n")
+		example, _, closed := strings.Cut(rest, "```")
+		if !found || !closed {
+			t.Fatalf("%s has no example", file)
+		}
+		_, err := suites.Parse("example.yaml", []byte(example), suites.Known{})
+		if strings.HasSuffix(file, "needs.md") {
+			_, err = requirements.Parse("example.yaml", []byte(example), requirements.Known{})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSchemas holds the schemas in docs to the tables by which files are read.
+func TestSchemas(t *testing.T) {
+	suite := yamlfile.Schema(suites.Table())
+	section := entryOf(suite, "sections")
+	section["anyOf"] = []object{{"required": []string{"locks"}}, {"required": []string{"floors"}}}
+	section["if"] = object{"properties": object{"arrivals": object{"const": "closed"}}}
+	section["then"] = object{"properties": object{"rate": false}}
+	section["else"] = object{"required": []string{"rate"}}
+	threshold := entryOf(suite, "thresholds")
+	threshold["anyOf"] = []object{{"required": []string{"min"}}, {"required": []string{"max"}}}
+	threshold["not"] = object{"required": []string{"ratio_to", "ratio_to_baseline"}}
+	suite["title"], suite["description"] = "lockbench suite", "What a bench measures, and the limits that it is held to, in YAML or JSON. "+
+		"Lockbench itself checks more: names, that limits can apply, that durations are not absurd."
+	needs := yamlfile.Schema(requirements.Table())
+	needs["title"], needs["description"] = "lockbench needs", "What a team needs of whatever keeps two from doing the same thing at once, in YAML or JSON. "+
+		"Lockbench itself checks more: names of stores, that durations are not absurd, that times rise."
+	for file, schema := range map[string]object{"../../docs/suite.schema.json": suite, "../../docs/needs.schema.json": needs} {
+		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+		text, err := json.MarshalIndent(schema, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, string(text)+"\n")
+	}
+}
+
+// entryOf returns the schema of an entry of a list.
+func entryOf(schema object, key string) object {
+	return schema["properties"].(object)[key].(object)["items"].(object)
+}

@@ -1,0 +1,46 @@
+// Package yamlfile reads YAML against a table of keys: a file goes in, and what comes out is in the variables that the keys name,
+// or is every mistake with its place and the line that it stands in. The same table makes the schema and the documentation.
+package yamlfile
+
+import "time"
+
+// Form is what kind of value stands behind a key.
+type Form int
+
+const (
+	Text    Form = iota // a line
+	Name                // a clean word
+	Whole               // a whole number
+	Number              // any number
+	Span                // a duration
+	Choice              // one of some words
+	Flag                // true or false
+	Mapping             // keys of its own
+	Placed              // a name, or name@deployment
+	Pairs               // any names, each with a single value
+)
+
+// Key is one key of a mapping: how its value is checked and where it goes, and what the schema and the documentation say of it.
+type Key struct {
+	Name string
+	Form Form
+	// Into points to the variable that the value goes to: a string, a number, a bool, a duration, an encoding.TextUnmarshaler, a
+	// pointer to one of these, or a struct with Of; of a list, a slice of these; of Pairs, a map of strings.
+	Into     any
+	List     bool // several; one alone may stand without brackets
+	Empty    bool // of a list: it may have no entries
+	Required bool
+	Min, Max float64       // of a number
+	From, To time.Duration // of a duration
+	Top      uint64        // of a whole number: at most; the least is Min
+	Values   []string      // to choose from; nil: any clean word
+	Instead  string        // a word that may stand in the place of a whole number
+	// Of returns the keys of a mapping, which may also stand in the place of a single value; they go to what into points to.
+	Of       func(into any) []Key
+	With     string // another key, which has to stand beside this one
+	WithWhy  string
+	Normally string // the default, as the documentation has it
+	Doc      string
+	// Check refuses a value that is right by itself, which into points to. It is asked of each entry of a list.
+	Check func(into any) error
+}
