@@ -15,7 +15,7 @@ import (
 type style struct {
 	escape func(string) string // of a text from a file
 	unsafe string              // format of a figure that means nothing, and of the property that was violated
-	table  func(w io.Writer, title string, rows [][]string) error
+	table  func(w io.Writer, t ComparedTable) error
 }
 
 var (
@@ -41,21 +41,44 @@ func (c *Comparisons) write(w io.Writer, metrics []Metric, as style) error {
 	for _, note := range c.Notes {
 		fmt.Fprintf(w, "note: %s\n", printable(note))
 	}
-	for _, m := range metrics {
-		rows := [][]string{{"point", "lock", "base", "new", "new vs base"}}
-		for _, row := range c.Rows {
-			if row.Metric == m.Name {
-				rows = append(rows, as.cells(c, row))
-			}
-		}
-		if len(rows) == 1 {
-			continue
-		}
-		if err := as.table(w, metricTitle(m), rows); err != nil {
+	for _, t := range c.tables(metrics, as) {
+		if err := as.table(w, t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ComparedTable is what a comparison shows of one metric.
+type ComparedTable struct {
+	Title string
+	Head  []string
+	Rows  []ComparedRow
+}
+
+// ComparedRow has a cell for each column of the head.
+type ComparedRow struct {
+	Cells   []string
+	Differs bool
+}
+
+// Tables returns a table for each metric that has rows, as text.
+func (c *Comparisons) Tables(metrics []Metric) []ComparedTable { return c.tables(metrics, asText) }
+
+func (c *Comparisons) tables(metrics []Metric, as style) []ComparedTable {
+	var all []ComparedTable
+	for _, m := range metrics {
+		t := ComparedTable{Title: metricTitle(m), Head: []string{"point", "lock", "base", "new", "new vs base"}}
+		for _, row := range c.Rows {
+			if row.Metric == m.Name {
+				t.Rows = append(t.Rows, ComparedRow{as.cells(c, row), row.Differs || row.Unsafe()})
+			}
+		}
+		if len(t.Rows) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // sideNames say what is compared with what.
@@ -131,22 +154,20 @@ func metricTitle(m Metric) string {
 	return fmt.Sprintf("%s (%s)", m.Title, about)
 }
 
-func textTable(w io.Writer, title string, rows [][]string) error {
-	fmt.Fprintf(w, "\n%s\n", title)
+func textTable(w io.Writer, t ComparedTable) error {
+	fmt.Fprintf(w, "\n%s\n", t.Title)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintf(tw, "  %s\n", strings.Join(row, "\t"))
+	fmt.Fprintf(tw, "  %s\n", strings.Join(t.Head, "\t"))
+	for _, row := range t.Rows {
+		fmt.Fprintf(tw, "  %s\n", strings.Join(row.Cells, "\t"))
 	}
 	return tw.Flush()
 }
 
-func markdownTable(w io.Writer, title string, rows [][]string) error {
-	_, err := fmt.Fprintf(w, "\n**%s**\n\n", title)
-	for i, row := range rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			_, err = fmt.Fprintln(w, "|---|---|---:|---:|---|")
-		}
+func markdownTable(w io.Writer, t ComparedTable) error {
+	_, err := fmt.Fprintf(w, "\n**%s**\n\n| %s |\n|---|---|---:|---:|---|\n", t.Title, strings.Join(t.Head, " | "))
+	for _, row := range t.Rows {
+		_, err = fmt.Fprintf(w, "| %s |\n", strings.Join(row.Cells, " | "))
 	}
 	return err
 }

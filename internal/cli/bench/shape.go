@@ -23,43 +23,35 @@ import (
 
 // shape is a suite of one section, made up of flags; and what goes with any suite.
 type shape struct {
-	locks    []string
-	clients  []int
-	keys     []string
-	hold     []time.Duration
-	rate     []float64
-	arrivals string
-	workload string
-	fault    string
-	wait     time.Duration
-	ttl      time.Duration
-	duration time.Duration
-	params   map[string]string
-	trials   int
-	most     int
-	narrow   float64
-	budget   time.Duration
-	seed     uint64
+	section           suites.Section
+	locks, keys       []string
+	arrivals          string
+	params            map[string]string
+	trials, maxTrials int
+	narrow            float64
+	budget            time.Duration
+	seed              uint64
 }
 
 // shaping are the flags that make up a suite.
 var shaping = []string{"locks", "clients", "keys", "hold", "rate", "arrivals", "workload", "fault", "wait", "ttl", "duration", "param"}
 
 func (s *shape) define(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&s.locks, "locks", nil, "locks to measure (set-px-lua, redisson, fenced)")
-	fl.IntSliceVar(&s.clients, "clients", []int{1, 4, 16, 64}, "concurrent clients, one point for each")
+	one := &s.section
+	fl.StringSliceVar(&s.locks, "locks", []string{"set-px-lua", "redisson", "fenced"}, "locks to measure")
+	fl.IntSliceVar(&one.Clients, "clients", []int{1, 4, 16, 64}, "concurrent clients, one point for each")
 	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "different locks: client c asks for c modulo keys; clients or N is one each")
-	fl.DurationSliceVar(&s.hold, "hold", []time.Duration{time.Millisecond}, "time inside the critical section")
-	fl.Float64SliceVar(&s.rate, "rate", nil, "iterations begun per second, all clients together, whether or not one is free (closed: each begins when it is)")
+	fl.DurationSliceVar(&one.Hold, "hold", []time.Duration{time.Millisecond}, "time inside the critical section")
+	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second, all clients together, whether or not one is free (closed: each begins when it is)")
 	fl.StringVar(&s.arrivals, "arrivals", "", "how they begin with --rate: constant, poisson or burst (poisson)")
-	fl.StringVar(&s.workload, "workload", "contend", "what clients do")
-	fl.StringVar(&s.fault, "fault", "none", "what goes wrong meanwhile")
-	fl.DurationVar(&s.wait, "wait", 0, "how long a waiting client waits (0: until granted)")
-	fl.DurationVar(&s.ttl, "ttl", 10*time.Second, "lease to ask for")
-	fl.DurationVar(&s.duration, "duration", 500*time.Millisecond, "the measured window of each trial")
+	fl.StringVar(&one.Workload, "workload", "contend", "what clients do")
+	fl.StringVar(&one.Fault, "fault", "none", "what goes wrong meanwhile")
+	fl.DurationVar(&one.Wait, "wait", 0, "how long a waiting client waits (0: until granted)")
+	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease to ask for")
+	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "the measured window of each trial")
 	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
 	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer where the intervals are narrow before")
-	fl.IntVar(&s.most, "max-trials", 0, "as many where they are still wide (three times --trials)")
+	fl.IntVar(&s.maxTrials, "max-trials", 0, "as many where they are still wide (three times --trials)")
 	fl.Float64Var(&s.narrow, "narrow", 0.05, "half width of an interval, relative to its median, that is narrow enough")
 	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "the time for all of it")
 	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness, and of the order (0: drawn)")
@@ -72,19 +64,12 @@ func (s *shape) given(cmd *cobra.Command) bool {
 
 // suite is what the flags make up, checked as if it stood in a file.
 func (s *shape) suite() (*suites.Suite, error) {
-	section := suites.Section{Name: "asked", Clients: s.clients, Hold: s.hold, Rate: s.rate, Workload: s.workload, Fault: s.fault,
-		Wait: s.wait, TTL: s.ttl, Duration: s.duration, Floors: []string{"none", "bare"}}
-	switch {
-	case s.arrivals != "":
-		section.Arrivals = bench.Arrivals(s.arrivals)
-	case len(s.rate) > 0:
+	section := s.section
+	section.Name, section.Floors, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
+	if s.arrivals == "" && len(section.Rate) > 0 {
 		section.Arrivals = bench.Poisson
 	}
-	locks := s.locks
-	if len(locks) == 0 {
-		locks = []string{"set-px-lua", "redisson", "fenced"}
-	}
-	for _, name := range locks {
+	for _, name := range s.locks {
 		lock, on, _ := strings.Cut(name, "@")
 		section.Locks = append(section.Locks, suites.Lock{Name: lock, Deployment: on, Params: s.params})
 	}
@@ -112,8 +97,8 @@ func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, er
 	if changed("trials") {
 		suite.Trials, suite.MaxTrials = s.trials, 3*s.trials
 	}
-	if changed("max-trials") && s.most > 0 {
-		suite.MaxTrials = s.most
+	if changed("max-trials") && s.maxTrials > 0 {
+		suite.MaxTrials = s.maxTrials
 	}
 	if changed("narrow") {
 		suite.Narrow = s.narrow

@@ -164,7 +164,7 @@ func TestLive(t *testing.T) {
 	writeGoing(t, dir, last)
 	b.Await(`document.getElementById("status").textContent.includes("sign of life 1 s ago") && window.same == 1`)
 	writeRun(t, dir, theTime(), "x")
-	b.Await(`!document.querySelector("[data-every]") && document.body.textContent.includes("findings")`)
+	b.Await(`!document.querySelector("[data-every]") && document.body.textContent.includes("Set beside")`)
 	b.Quiet()
 }
 

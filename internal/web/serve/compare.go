@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,20 +9,14 @@ import (
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
-	"lockbench/reports/stats"
 )
 
 // comparePage is two folders of a kind beside one another, or the choice of them.
 type comparePage struct {
-	A, B    string
-	Of      []group // what there is to choose from
-	Problem string
-	Bench   bool
-	// of two runs
-	Rows    []comparedRow
-	Differs int
-	// of two benches
-	Metrics  []comparedMetric
+	A, B     string
+	Of       []group // what there is to choose from
+	Problem  string
+	Tables   []comparedTable
 	Withheld []string
 	Notes    []string
 }
@@ -43,39 +36,65 @@ type group struct {
 	Folders []string
 }
 
-// comparedRow is one property of one cell in two runs.
+// comparedTable has rows that both folders have, those that differ first; Only are the others.
+type comparedTable struct {
+	Title, Status string
+	Head          []string
+	Rows          []comparedRow
+	Only          []comparedTable
+}
+
 type comparedRow struct {
-	Key  cellKey
-	Prop string
-	A, B *run.Observation
-	Word string // differs, only in A, only in B, same
+	Differs bool
+	Cells   []comparedCell
 }
 
-// Lock and the like are for the page.
-func (r comparedRow) Lock() string     { return r.Key.lock }
-func (r comparedRow) On() string       { return r.Key.deployment }
-func (r comparedRow) Workload() string { return r.Key.workload }
-func (r comparedRow) Fault() string    { return r.Key.fault }
-func (r comparedRow) Scenario() string { return r.Key.scenario }
-
-type comparedMetric struct {
-	Title, Better string
-	Rows          []comparedFigure
+type comparedCell struct {
+	State state
+	Text  string
+	Small string
 }
 
-type comparedFigure struct {
-	Point, Subject, Base, New, Word, Change, Weight string
-	Differs                                         bool
+func texts(all ...string) (cells []comparedCell) {
+	for _, text := range all {
+		cells = append(cells, comparedCell{Text: text})
+	}
+	return cells
+}
+
+// settle puts rows that differ first, and says how many do.
+func (t *comparedTable) settle(noun string) {
+	differs := 0
+	for _, row := range t.Rows {
+		if row.Differs {
+			differs++
+		}
+	}
+	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", differs, format.Plural(len(t.Rows), noun))
+	if differs == 0 {
+		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
+	}
+	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return order(b.Differs) - order(a.Differs) })
+}
+
+func order(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
-		if len(pick) == 2 { // the list has the newest first: the older one is the base
+		switch len(pick) {
+		case 2: // the list has the newest first: the older one is the base
 			p.A, p.B = pick[1], pick[0]
-		} else {
-			p.Problem = fmt.Sprintf("Two folders are compared, and %s chosen.", map[bool]string{true: "one was", false: fmt.Sprint(len(pick), " were")}[len(pick) == 1])
+		case 1:
+			p.Problem = "Two folders are compared, and one was chosen."
+		default:
+			p.Problem = fmt.Sprintf("Two folders are compared, and %d were chosen.", len(pick))
 		}
 	}
 	all, _, err := s.all()
@@ -89,7 +108,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 			p.Problem = reason(err, s.dir)
 		}
 	}
-	s.show(w, r, "compare", page{Title: "Side by side", Crumbs: []crumb{}, Content: p})
+	s.show(w, r, "compare", page{Title: "Side by side", Content: p})
 }
 
 func groups(all []folder) []group {
@@ -126,15 +145,16 @@ func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	case kinds[0] == benchKind:
 		return s.compareBenches(p)
 	}
-	return fmt.Errorf("two pieces of advice have nothing in common that could be set side by side: open both")
+	return errors.New("two pieces of advice have nothing in common that could be set side by side: open both")
 }
 
+// compareRuns compares what was found of each property of each cell.
 func (s *Server) compareRuns(p *comparePage) error {
 	type full struct {
 		cellKey
 		property string
 	}
-	rows, order := map[full]*comparedRow{}, []full{}
+	found, keys := map[full][2]*run.Observation{}, []full{}
 	for i, name := range []string{p.A, p.B} {
 		results, err := s.results(name)
 		if missing(err) {
@@ -145,53 +165,57 @@ func (s *Server) compareRuns(p *comparePage) error {
 		}
 		for _, o := range results.Cells {
 			k := full{keyOf(o), o.Property}
-			if rows[k] == nil {
-				rows[k] = &comparedRow{Key: k.cellKey, Prop: k.property}
-				order = append(order, k)
+			both, known := found[k]
+			if !known {
+				keys = append(keys, k)
 			}
-			if i == 0 {
-				rows[k].A = &o
-			} else {
-				rows[k].B = &o
-			}
+			both[i] = &o
+			found[k] = both
 		}
 	}
-	for _, k := range order {
-		row := rows[k]
-		row.Word = wordOf(row.A, row.B)
-		if silent(row.A) && silent(row.B) {
-			continue
+	head := []string{"lock", "workload", "fault", "property", "in A", "in B"}
+	t := comparedTable{Title: "Cell by cell", Head: head}
+	only := []comparedTable{{Title: "only in A", Head: head}, {Title: "only in B", Head: head}}
+	for _, k := range keys {
+		a, b := found[k][0], found[k][1]
+		row := comparedRow{Cells: append([]comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario}}, texts(k.fault, k.property)...)}
+		row.Cells = append(row.Cells, seen(a), seen(b))
+		switch {
+		case silent(a) && silent(b):
+		case b == nil:
+			only[0].Rows = append(only[0].Rows, row)
+		case a == nil:
+			only[1].Rows = append(only[1].Rows, row)
+		default:
+			row.Differs = a.Score != b.Score || a.Observed != b.Observed || a.Expected != b.Expected
+			t.Rows = append(t.Rows, row)
 		}
-		if row.Word != "same" {
-			p.Differs++
-		}
-		p.Rows = append(p.Rows, *row)
 	}
-	rank := map[string]int{"differs": 0, "only in A": 1, "only in B": 1, "same": 2}
-	slices.SortStableFunc(p.Rows, func(a, b comparedRow) int { return cmp.Compare(rank[a.Word], rank[b.Word]) })
+	t.settle("finding")
+	t.Only = slices.DeleteFunc(only, func(t comparedTable) bool { return len(t.Rows) == 0 })
+	p.Tables = []comparedTable{t}
 	return nil
 }
 
-func wordOf(a, b *run.Observation) string {
-	switch {
-	case b == nil:
-		return "only in A"
-	case a == nil:
-		return "only in B"
-	case a.Score != b.Score || a.Observed != b.Observed || a.Expected != b.Expected:
-		return "differs"
+// seen is a finding in a cell.
+func seen(o *run.Observation) comparedCell {
+	if o == nil {
+		return comparedCell{Small: "not there"}
 	}
-	return "same"
+	c := comparedCell{State: scored(o.Score), Text: o.Observed.String(), Small: o.Weight}
+	if o.Violations > 0 {
+		c.Text += ", " + format.Plural(o.Violations, "violation")
+	}
+	return c
 }
 
-// silent tells whether a finding says nothing: nobody claimed it, and nothing was violated.
+// silent reports whether a finding says nothing: nobody claimed it, and nothing was violated.
 func silent(o *run.Observation) bool {
-	return o == nil || scored(o.Score) == measured() && o.Violations == 0
+	return o == nil || scored(o.Score) == measured && o.Violations == 0
 }
 
-// compareBenches is what lockbench compare does, with the metrics that it shows without being asked.
+// compareBenches does what lockbench compare does, with the metrics that it shows without being asked.
 func (s *Server) compareBenches(p *comparePage) error {
-	p.Bench = true
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {
 		if err := s.contained(name); err != nil {
@@ -203,78 +227,21 @@ func (s *Server) compareBenches(p *comparePage) error {
 		}
 		both = append(both, r)
 	}
-	metrics := bench.DefaultMetrics()
-	c := bench.CompareRuns(both[0], both[1], metrics, false)
+	c := bench.CompareRuns(both[0], both[1], bench.DefaultMetrics(), false)
+	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
+		return errors.New("the two benches measured no lock under the same conditions: compare two of one suite")
+	}
 	p.Notes = c.Notes
 	for _, why := range c.Withheld {
 		p.Withheld = append(p.Withheld, reason(errors.New(why), s.dir))
 	}
-	for _, m := range metrics {
-		one := comparedMetric{Title: m.Title, Better: map[int]string{+1: "more is better", -1: "less is better"}[m.Better]}
-		if m.Unit != "" {
-			one.Title += ", " + m.Unit
+	for _, of := range c.Tables(bench.DefaultMetrics()) {
+		t := comparedTable{Title: of.Title, Head: of.Head}
+		for _, row := range of.Rows {
+			t.Rows = append(t.Rows, comparedRow{row.Differs, texts(row.Cells...)})
 		}
-		for _, row := range c.Rows {
-			if row.Metric == m.Name {
-				one.Rows = append(one.Rows, figureOf(row))
-				if one.Rows[len(one.Rows)-1].Differs {
-					p.Differs++
-				}
-			}
-		}
-		slices.SortStableFunc(one.Rows, func(a, b comparedFigure) int { // differing ones first
-			return map[bool]int{true: 0, false: 1}[a.Differs] - map[bool]int{true: 0, false: 1}[b.Differs]
-		})
-		if len(one.Rows) > 0 {
-			p.Metrics = append(p.Metrics, one)
-		}
-	}
-	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
-		return fmt.Errorf("the two benches measured no lock under the same conditions: compare two of one suite")
+		t.settle("row")
+		p.Tables = append(p.Tables, t)
 	}
 	return nil
-}
-
-func figureOf(row bench.Compared) comparedFigure {
-	base, new := row.Estimates()
-	f := comparedFigure{Point: row.Point, Subject: row.A, Base: estimate(base), New: estimate(new), Differs: row.Differs, Word: row.Verdict(),
-		Weight: fmt.Sprintf("p %.3f, %s", row.Holm, plural(row.Pairs, "pair"))}
-	if row.BaseUnsafe != nil {
-		f.Base = "violated: " + row.BaseUnsafe.Property
-	}
-	if row.NewUnsafe != nil {
-		f.New = "violated: " + row.NewUnsafe.Property
-	}
-	switch {
-	case row.Unsafe():
-		f.Differs, f.Word, f.Weight = true, "no comparison", "an unsafe lock's figures mean nothing"
-	case !row.Differs:
-		f.Word = "~ may be noise"
-	}
-	if row.Ratio > 0 && !row.Unsafe() {
-		f.Change = fmt.Sprintf("× %s", short(row.Ratio))
-		if row.Low != nil && row.High != nil {
-			f.Change += fmt.Sprintf(" [%s, %s]", short(*row.Low), short(*row.High))
-		}
-	}
-	return f
-}
-
-// estimate is a median with its interval, where there are trials enough.
-func estimate(e stats.Estimate) string {
-	if e.N == 0 {
-		return "–"
-	}
-	if e.Low == nil || e.High == nil {
-		return short(e.Median)
-	}
-	return fmt.Sprintf("%s [%s, %s]", short(e.Median), short(*e.Low), short(*e.High))
-}
-
-// short writes three digits, and whole numbers from a thousand on.
-func short(v float64) string {
-	if v >= 1000 || v <= -1000 {
-		return format.Count(int(v))
-	}
-	return three(v)
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -25,18 +26,16 @@ const (
 )
 
 // adviceName is the file that makes a folder one of an advice.
-const adviceName = "advice.json"
+const adviceName = selection.DataName
 
 // manifests are the files that make a folder one of ours.
-func manifests() []struct {
+var manifests = []struct {
 	kind kind
 	file string
-} {
-	return []struct {
-		kind kind
-		file string
-	}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, adviceName}}
-}
+}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, adviceName}}
+
+// source is a folder of evidence.
+type source struct{ ID, Kind, Dir string }
 
 // folder is a folder as it stands in the list.
 type folder struct {
@@ -51,21 +50,24 @@ type folder struct {
 	Latest   bool
 	Ended    bool
 	Progress *progress // of one that has not ended
+	Sentence string    // of an advice
+	Sources  []source  // of an advice
 }
 
-// Words are all that the filter looks at.
-func (f folder) words() string {
-	words := []string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, when(f.Started)}
+// passes reports whether all words of a filter are in what is shown of a folder.
+func (f folder) passes(filter string) bool {
+	words := append([]string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, format.When(f.Started)}, f.Servers...)
 	for _, s := range f.States {
 		words = append(words, s.Word)
 	}
-	return strings.ToLower(strings.Join(append(words, f.Servers...), " "))
+	text := strings.ToLower(strings.Join(words, " "))
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(filter)), func(word string) bool { return !strings.Contains(text, word) })
 }
 
 // Running tells whether it is worth looking again in a second.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// all reads the folders there are, newest first; more is how many were left out.
+// all reads the folders there are, newest first and those that cannot be read last; more is how many were left out.
 func (s *Server) all() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -96,6 +98,9 @@ func (s *Server) all() (folders []folder, more int, err error) {
 		folders[i].Latest = latest[folders[i].Name]
 	}
 	slices.SortStableFunc(folders, func(a, b folder) int {
+		if unreadable := a.Problem != ""; unreadable != (b.Problem != "") {
+			return map[bool]int{false: -1, true: 1}[unreadable]
+		}
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
 	})
 	return folders, more, nil
@@ -125,7 +130,7 @@ func (s *Server) within(name string) (names []string) {
 // kindOf tells what a folder is of.
 func (s *Server) kindOf(name string) (kind, bool) {
 	found, known := kind(""), false
-	for _, m := range manifests() {
+	for _, m := range manifests {
 		if _, err := s.root.Lstat(path.Join(name, m.file)); err == nil {
 			found, known = m.kind, true
 		}
@@ -140,17 +145,9 @@ func (s *Server) folder(name string, k kind) folder {
 		return f
 	}
 	f := folder{Name: name, Kind: k}
-	var err error
-	switch k {
-	case runKind:
-		err = s.sumRun(&f)
-	case benchKind:
-		err = s.sumBench(&f)
-	case adviceKind:
-		err = s.sumAdvice(&f)
-	}
+	err := map[kind]func(*folder) error{runKind: s.sumRun, benchKind: s.sumBench, adviceKind: s.sumAdvice}[k](&f)
 	if err != nil {
-		f.Problem, f.States = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable()}
+		f.Problem, f.States = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable}
 		f.Ended = true
 	}
 	if f.Started.IsZero() {
@@ -213,22 +210,11 @@ func (s *Server) sumRun(f *folder) error {
 		Tally run.Tally `json:"tally"`
 	}
 	err = s.read(path.Join(f.Name, run.ResultsName), &results)
-	switch {
-	case err == nil:
-		t := results.Tally
+	if t := results.Tally; err == nil {
 		f.States = []state{tallied(t)}
-		f.Counts = fmt.Sprintf("%s, %s, %s", plural(len(m.Plan), "cell"), plural(t.Trials, "trial"), plural(t.Operations, "operation"))
-		f.Counts += tallyWords(t)
-	case !missing(err):
-		return err
-	case f.Ended:
-		f.States, f.Counts = []state{unreported()}, plural(len(m.Plan), "cell")+", no results: lockbench report makes them"
+		f.Counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + tallyWords(t)
 	}
-	if !f.Ended {
-		f.Progress = s.runProgress(f.Name, m)
-	}
-	f.end(m.Interrupted)
-	return nil
+	return f.end(err, m.Interrupted, func() *progress { return s.runProgress(f.Name, m) })
 }
 
 func tallyWords(t run.Tally) (text string) {
@@ -243,19 +229,28 @@ func tallyWords(t run.Tally) (text string) {
 	return text
 }
 
-// end puts what became of the whole beside what was found. What goes on comes first: nothing is final then.
-func (f *folder) end(interruptedByHand bool) {
+// end puts what became of the whole beside what was found: err says why there are no results. What goes on comes first:
+// nothing is final then.
+func (f *folder) end(err error, interruptedByHand bool, look func() *progress) error {
 	switch {
-	case f.Progress != nil && f.Progress.Alive:
-		f.States = append([]state{running()}, f.States...)
-	case f.Progress != nil:
-		f.States = append([]state{stopped()}, f.States...)
-	case interruptedByHand:
-		f.States = append(f.States, interrupted())
+	case err != nil && !missing(err):
+		return err
+	case err != nil && f.Ended:
+		f.States, f.Counts = []state{unreported}, "no results: lockbench report makes them"
 	}
-	if f.Progress != nil {
+	switch {
+	case !f.Ended:
+		f.Progress = look()
 		f.Counts = f.Progress.Counts()
+		now := stopped
+		if f.Progress.Alive {
+			now = running
+		}
+		f.States = append([]state{now}, f.States...)
+	case interruptedByHand:
+		f.States = append(f.States, interrupted)
 	}
+	return nil
 }
 
 func (s *Server) plan(name string) (*bench.Plan, error) {
@@ -281,48 +276,41 @@ func (s *Server) sumBench(f *folder) error {
 		Rows     []bench.Row `json:"rows"`
 	}
 	err = s.read(path.Join(f.Name, bench.ResultsName), &results)
-	switch {
-	case err == nil:
-		trials := 0
+	if err == nil {
+		trials, worst := 0, measured
+		if len(results.Withheld) > 0 {
+			worst = withheld
+		}
 		for _, row := range results.Rows {
 			trials += row.Trials
+			if rowState(row) == broken {
+				worst = broken
+			}
 		}
-		f.States = []state{benched(results.Withheld, results.Rows)}
-		f.Counts = fmt.Sprintf("%s at %s, %s", plural(len(p.Subjects), "subject"), plural(len(p.Points), "point"), plural(trials, "trial"))
-	case !missing(err):
-		return err
-	case f.Ended:
-		f.States, f.Counts = []state{unreported()}, "no results: lockbench report makes them"
+		f.States = []state{worst}
+		f.Counts = fmt.Sprintf("%s at %s, %s", format.Plural(len(p.Subjects), "subject"), format.Plural(len(p.Points), "point"), format.Plural(trials, "trial"))
 	}
-	if !f.Ended {
-		f.Progress = s.benchProgress(f.Name, p)
-	}
-	f.end(p.Interrupted)
-	return nil
-}
-
-func (s *Server) advice(name string) (*selection.Report, error) {
-	r := &selection.Report{}
-	if err := s.read(path.Join(name, adviceName), r); err != nil {
-		return nil, err
-	}
-	if r.Version != selection.Version {
-		return nil, fmt.Errorf("%s has version %d, and this lockbench reads version %d", adviceName, r.Version, selection.Version)
-	}
-	return r, nil
+	return f.end(err, p.Interrupted, func() *progress { return s.benchProgress(f.Name, p) })
 }
 
 func (s *Server) sumAdvice(f *folder) error {
-	r, err := s.advice(f.Name)
+	var text json.RawMessage
+	if err := s.read(path.Join(f.Name, adviceName), &text); err != nil {
+		return err
+	}
+	r, err := selection.ReadData(text)
 	if err != nil {
 		return err
 	}
-	f.Ended, f.What = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended")
+	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Headline()
 	if info, err := s.root.Stat(path.Join(f.Name, adviceName)); err == nil {
 		f.Started = info.ModTime()
 	}
-	f.States = []state{decided(r.Decision.Outcome)}
-	f.Counts = fmt.Sprintf("%s, %s left", plural(len(r.Options), "option"), plural(len(r.Decision.Survivors), "option"))
+	f.States = []state{decided(string(r.Decision.Outcome))}
+	f.Counts = fmt.Sprintf("%s, %s left", format.Plural(len(r.Options), "option"), format.Plural(len(r.Decision.Survivors), "option"))
+	for _, from := range r.Sources {
+		f.Sources = append(f.Sources, source{from.ID, from.Kind, from.Dir})
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
@@ -144,8 +145,8 @@ func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
 		for _, f := range verdict.Findings {
 			if f.Observed == checker.Violated && f.Witness != nil {
 				st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
-				if st == measured() {
-					st = state{"score-violated", "×", "violated"}
+				if st == measured {
+					st = violated
 				}
 				from, to := span2(f.Witness, v.until)
 				add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
@@ -156,7 +157,7 @@ func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
 		}
 	}
 	for i, o := range p.Over.Overlaps {
-		add(&p.Jumps, &p.MoreJumps, state{"score-violated", "◫", "both inside"},
+		add(&p.Jumps, &p.MoreJumps, overlapped,
 			fmt.Sprintf("overlap %d: %s hold %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From)), o.From, o.To)
 	}
 	p.MoreJumps += p.Over.Shared - len(p.Over.Overlaps)
@@ -172,7 +173,7 @@ func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
 		if !f.Effective {
 			text += ", not seen to take effect"
 		}
-		add(&p.Faults, &p.MoreFaults, state{"score-fault", "⚡", "fault"}, text, f.From, to)
+		add(&p.Faults, &p.MoreFaults, faulted, text, f.From, to)
 	}
 }
 
@@ -192,9 +193,9 @@ func (p *historyPage) strip(v view) {
 		one := slice{X: 1000 * float64(from) / float64(v.until), H: 44 * float64(b.Ops) / float64(most), Overlaps: b.Overlaps > 0,
 			Shown: from < v.To && to > v.From, To: v.at(from, to)}
 		one.W = 1000*float64(to)/float64(v.until) - one.X
-		one.Title = fmt.Sprintf("%s to %s ms: %s", at(from), at(to), plural(b.Ops, "operation"))
+		one.Title = fmt.Sprintf("%s to %s ms: %s", at(from), at(to), format.Plural(b.Ops, "operation"))
 		if b.Overlaps > 0 {
-			one.Title += fmt.Sprintf(", %s", plural(b.Overlaps, "overlap"))
+			one.Title += fmt.Sprintf(", %s", format.Plural(b.Overlaps, "overlap"))
 		}
 		p.Strip = append(p.Strip, one)
 	}
@@ -207,7 +208,7 @@ func (p *historyPage) draw(verdict *checker.Verdict) {
 	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: p.Over.Faults, Holds: w.Holds,
 		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
 		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
-			plural(len(p.Clients), "client"), plural(w.Count, "operation"))}
+			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
 	if verdict != nil && len(verdict.Faults) > 0 {
 		drawn.Faults = verdict.Faults
 	}

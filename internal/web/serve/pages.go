@@ -3,12 +3,11 @@ package serve
 import (
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
-	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
-	"lockbench/reports/selection"
 )
 
 // listPage is all folders, or those that a filter lets through.
@@ -27,13 +26,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := listPage{Dir: path.Base(strings.ReplaceAll(s.dir, `\`, "/")), Filter: strings.TrimSpace(r.URL.Query().Get("q")), Of: len(all), More: more}
-	if len(l.Filter) > 200 {
-		l.Filter = l.Filter[:200]
-	}
-	p := page{Title: "Runs"}
+	l.Filter = l.Filter[:min(len(l.Filter), 200)]
+	p := page{Title: "Runs", Refresh: slices.ContainsFunc(all, folder.Running)}
 	for _, f := range all {
-		p.Refresh = p.Refresh || f.Running()
-		if passes(f, l.Filter) {
+		if f.passes(l.Filter) {
 			l.Folders = append(l.Folders, f)
 		}
 	}
@@ -41,18 +37,25 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "list", p)
 }
 
-// passes tells whether all words of a filter are in what is said of a folder.
-func passes(f folder, filter string) bool {
-	words := f.words()
-	for _, word := range strings.Fields(strings.ToLower(filter)) {
-		if !strings.Contains(words, word) {
-			return false
-		}
-	}
-	return true
+// folderPage is one folder: where its report is, what its cells came to, and the way to their histories.
+type folderPage struct {
+	folder
+	Cells   []cell     // of a run or a bench
+	Newest  []newTrial // of what has not ended
+	Reports []string
+	Others  []string // to be compared with
+	s       *Server
 }
 
-// folderPage shows one folder, as what it is.
+// Here returns the name of a source's folder if it can be shown.
+func (p folderPage) Here(dir string) string {
+	name := path.Join(p.Name, dir)
+	if _, known := p.s.kindOf(name); folderName(name) && known {
+		return name
+	}
+	return ""
+}
+
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	k, known := kind(""), false
@@ -69,79 +72,45 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
 		return
 	}
-	p := page{Title: name, Refresh: f.Running(), Crumbs: []crumb{}}
+	p := folderPage{s: s, folder: f, Reports: s.reportsOf(name), Others: s.others(f)}
 	var err error
 	switch k {
 	case runKind:
-		p.Content, err = s.runPage(f)
+		err = s.runCells(&p)
 	case benchKind:
-		p.Content, err = s.benchPage(f)
-	case adviceKind:
-		p.Content, err = s.advicePage(f)
+		err = s.benchCells(&p)
 	}
 	if err != nil {
 		s.unreadable(w, "The folder "+name, err)
 		return
 	}
-	s.show(w, r, string(k), p)
+	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
 
-// cell is one cell of a run with what was found of it.
-type cell struct {
-	run.Cell
-	States []state
-	Rows   []run.Observation
-	Trials []trialLink
-	Gap    string
-}
-
-type runPage struct {
-	folder
-	Manifest run.Manifest
-	Cells    []cell
-	Reports  []string
-	Others   []string // to be compared with
-	Results  bool
-}
-
-// runPage is a run: its cells with their verdicts, as the plan has them, and what there is of each.
-func (s *Server) runPage(f folder) (runPage, error) {
-	m, err := s.manifest(f.Name)
+// runCells fills in the cells of a run, with what was found of each unless it still goes on.
+func (s *Server) runCells(p *folderPage) error {
+	m, err := s.manifest(p.Name)
 	if err != nil {
-		return runPage{}, err
+		return err
 	}
-	p := runPage{folder: f, Manifest: m, Reports: s.reportsOf(f.Name), Others: s.others(f)}
-	results, err := s.results(f.Name)
-	if err != nil && !missing(err) {
-		return p, err
-	}
-	p.Results = err == nil
-	if f.Progress != nil && (f.Progress.Alive || !p.Results) {
-		return p, nil // its cells stand in Progress
+	progress := s.runProgress(p.Name, m)
+	p.Cells, p.Newest = progress.Cells, progress.Newest
+	results, err := s.results(p.Name)
+	if p.Running() || missing(err) {
+		return nil
 	}
 	found, gaps := map[cellKey][]run.Observation{}, map[string]string{}
 	for _, o := range results.Cells {
-		k := keyOf(o)
-		found[k] = append(found[k], o)
+		found[keyOf(o)] = append(found[keyOf(o)], o)
 	}
 	for _, g := range results.Gaps {
 		gaps[g.Dir] = g.Reason
 	}
-	states := map[string]run.Trial{}
-	for _, t := range results.Trials {
-		states[t.Dir] = t
+	for i, c := range m.Plan {
+		p.Cells[i].States = gravest(found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}])
+		p.Cells[i].Gap = gaps[c.Dir]
 	}
-	for _, c := range m.Plan {
-		one := cell{Cell: c, Rows: found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}], Trials: s.trialsOf(f.Name, c.Dir), Gap: gaps[c.Dir]}
-		for i, t := range one.Trials {
-			if one.Trials[i].State == running() || states[t.Dir].State == run.NotJudged {
-				one.Trials[i].State = state{"score-undecided", "?", "not judged"}
-			}
-		}
-		one.States = gravest(one.Rows)
-		p.Cells = append(p.Cells, one)
-	}
-	return p, nil
+	return err
 }
 
 type cellKey struct{ lock, deployment, workload, fault, scenario string }
@@ -150,13 +119,35 @@ func keyOf(o run.Observation) cellKey {
 	return cellKey{o.Lock, o.Deployment, o.Workload, o.Fault, o.Scenario}
 }
 
-// results is results.json of a run.
+// results reads results.json of a run.
 func (s *Server) results(name string) (*run.Results, error) {
 	r := &run.Results{}
 	return r, s.read(path.Join(name, run.ResultsName), r)
 }
 
-// reportsOf are the pages that were made of a folder, for people.
+// benchCells fills in the cells of a bench: a lock at a point is one.
+func (s *Server) benchCells(p *folderPage) error {
+	plan, err := s.plan(p.Name)
+	if err != nil {
+		return err
+	}
+	progress := s.benchProgress(p.Name, plan)
+	p.Cells, p.Newest = progress.Cells, progress.Newest
+	var results bench.Results
+	err = s.read(path.Join(p.Name, bench.ResultsName), &results)
+	if p.Running() || missing(err) {
+		return nil
+	}
+	for _, row := range results.Rows {
+		i := slices.IndexFunc(p.Cells, func(c cell) bool { return c.Dir == path.Join(row.Point, row.Subject) })
+		if i >= 0 {
+			p.Cells[i].States, p.Cells[i].Gap = []state{rowState(row)}, row.Limited
+		}
+	}
+	return err
+}
+
+// reportsOf returns the pages that were made of a folder, for people.
 func (s *Server) reportsOf(name string) (pages []string) {
 	for _, file := range []string{"report/index.html", "index.html", "advice.html", "report/report.md", "advice.md", run.ResultsName, adviceName} {
 		if _, _, err := s.place(path.Join(name, file)); err == nil {
@@ -166,10 +157,10 @@ func (s *Server) reportsOf(name string) (pages []string) {
 	return pages
 }
 
-// others are the folders of the same kind.
+// others returns the folders that one can be compared with.
 func (s *Server) others(f folder) (names []string) {
 	all, _, err := s.all()
-	if err != nil {
+	if err != nil || f.Kind == adviceKind {
 		return nil
 	}
 	for _, other := range all {
@@ -178,89 +169,4 @@ func (s *Server) others(f folder) (names []string) {
 		}
 	}
 	return names
-}
-
-type benchRow struct {
-	bench.Row
-	Role   bench.Role
-	State  state
-	Dir    string
-	Trials []trialLink
-}
-
-type benchPage struct {
-	folder
-	Plan     *bench.Plan
-	Withheld []string
-	Checks   []bench.Check
-	Rows     []benchRow
-	Reports  []string
-	Others   []string
-}
-
-// benchPage is a bench: its rows, without figures where one of its controls failed.
-func (s *Server) benchPage(f folder) (benchPage, error) {
-	plan, err := s.plan(f.Name)
-	if err != nil {
-		return benchPage{}, err
-	}
-	p := benchPage{folder: f, Plan: plan, Reports: s.reportsOf(f.Name), Others: s.others(f)}
-	if f.Running() {
-		return p, nil // its rows stand in Progress
-	}
-	var results bench.Results
-	if err := s.read(path.Join(f.Name, bench.ResultsName), &results); err != nil && !missing(err) {
-		return p, err
-	}
-	p.Withheld, p.Checks = results.Withheld, results.Checks
-	for _, row := range results.Rows {
-		subject, _ := plan.Subject(row.Subject)
-		dir := path.Join(row.Point, row.Subject)
-		one := benchRow{Row: row, Role: subject.Role, Dir: dir, Trials: s.trialsOf(f.Name, dir), State: measured()}
-		if u := row.Unsafe; u != nil {
-			one.State = broken()
-			if u.Expected {
-				one.State = state{"score-caught", "◉", "caught"}
-			}
-		}
-		p.Rows = append(p.Rows, one)
-	}
-	return p, nil
-}
-
-type advicePage struct {
-	folder
-	Advice  *selection.Report
-	Reports []string
-	s       *Server
-}
-
-func (s *Server) advicePage(f folder) (advicePage, error) {
-	r, err := s.advice(f.Name)
-	return advicePage{folder: f, Advice: r, Reports: s.reportsOf(f.Name), s: s}, err
-}
-
-// Link is a source's folder as it can be shown here; empty where it lies elsewhere.
-func (p advicePage) Link(source string) string {
-	name := path.Join(p.Name, source)
-	if _, known := p.s.kindOf(name); folderName(name) && known {
-		return name
-	}
-	return ""
-}
-
-// gravest are the states of a cell's verdicts, each once, the gravest first.
-func gravest(rows []run.Observation) (states []state) {
-	var seen [6]bool
-	for _, o := range rows {
-		if int(o.Score) < len(seen) {
-			seen[o.Score] = true
-		}
-	}
-	for _, score := range scoresByGravity() {
-		if seen[score] && (score != checker.Measured || len(states) == 0) {
-			states = append(states, scored(score))
-		}
-	}
-	return states
 }

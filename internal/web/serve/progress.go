@@ -19,21 +19,22 @@ import (
 // the time in which servers come up or a long history is judged.
 const quiet = time.Minute
 
-// progress is how far a run or a bench has come that has not said that it ended.
+// progress is how far a run or a bench has come.
 type progress struct {
 	Planned, Finished, Void int // trials
 	Sign                    time.Time
 	Silence                 time.Duration // since the last sign of life
 	Alive                   bool
-	Cells                   []cellProgress
+	Cells                   []cell
 	Newest                  []newTrial
 }
 
-// cellProgress is one cell of the plan: of a bench a subject at a point.
-type cellProgress struct {
-	Name                    string
+// cell is one cell of the plan: of a bench a lock at a point.
+type cell struct {
+	Name, Dir               string
 	Planned, Finished, Void int
-	State                   state
+	States                  []state // the gravest first
+	Gap                     string  // why something is missing
 	Trials                  []trialLink
 }
 
@@ -63,20 +64,20 @@ const mostNewest = 6
 
 // Counts says how far it has come.
 func (p *progress) Counts() string {
-	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), plural(p.Planned, "trial"))
+	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Void > 0 {
 		text += fmt.Sprintf(", %s void", format.Count(p.Void))
 	}
 	if !p.Alive {
-		text += "; no sign of life for " + lasting(p.Silence)
+		text += "; no sign of life for " + format.Lasting(p.Silence)
 	}
 	return text
 }
 
-// Cut is how many cells stand in a state.
+// Cut counts the cells in a state.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
-		if c.State.Word == word {
+		if c.States[0].Word == word {
 			n++
 		}
 	}
@@ -94,24 +95,22 @@ func (s *Server) runProgress(name string, m run.Manifest) *progress {
 	if found := trialsFlag.FindStringSubmatch(m.Command); found != nil {
 		each, _ = strconv.Atoi(found[1])
 	}
-	p := &progress{}
-	p.sign(m.Started)
+	p := &progress{Sign: m.Started}
 	p.signOf(s, path.Join(name, run.ManifestName))
 	for _, c := range m.Plan {
-		p.cell(s, name, c.Dir, c.Dir, each)
+		p.cell(s, name, cell{Name: c.Dir, Dir: c.Dir, Planned: each})
 	}
-	return p.finish(s, name)
+	return p.finish(s, name, !m.Ended.IsZero())
 }
 
 func (s *Server) benchProgress(name string, plan *bench.Plan) *progress {
-	p := &progress{}
-	p.sign(plan.Started)
+	p := &progress{Sign: plan.Started}
 	p.signOf(s, path.Join(name, bench.PlanName))
 	for _, pair := range plan.Pairs {
 		subject, point := plan.Subjects[pair.Subject].Name, plan.Points[pair.Point].ID
-		p.cell(s, name, path.Join(point, subject), subject+" at "+point, plan.Trials)
+		p.cell(s, name, cell{Name: subject + " at " + point, Dir: path.Join(point, subject), Planned: plan.Trials})
 	}
-	return p.finish(s, name)
+	return p.finish(s, name, !plan.Ended.IsZero())
 }
 
 func (p *progress) sign(at time.Time) {
@@ -127,26 +126,30 @@ func (p *progress) signOf(s *Server, file string) {
 }
 
 // cell looks at the trials of one cell.
-func (p *progress) cell(s *Server, name, dir, called string, planned int) {
-	c := cellProgress{Name: called, Planned: planned, State: waiting(), Trials: s.trialsOf(name, dir)}
+func (p *progress) cell(s *Server, name string, c cell) {
+	c.Trials = s.trialsOf(name, c.Dir)
+	state, goesOn := waiting, false
 	for _, t := range c.Trials {
 		p.sign(t.at)
 		switch t.State {
-		case void():
+		case void:
 			c.Void++
-		case running():
-			c.State = running()
+		case running:
+			goesOn = true
 		default:
 			c.Finished++
 		}
 	}
-	if c.State != running() && c.Finished > 0 {
-		c.State = state{"score-measured", "◐", "begun"}
-		if c.Finished >= planned {
-			c.State = state{"score-measured", "✓", "done"}
-		}
+	switch {
+	case goesOn:
+		state = running
+	case c.Finished > 0 && c.Finished >= c.Planned:
+		state = done
+	case c.Finished > 0:
+		state = begun
 	}
-	p.Planned += max(planned, c.Finished)
+	c.States = append(c.States, state)
+	p.Planned += max(c.Planned, c.Finished)
 	p.Finished += c.Finished
 	p.Void += c.Void
 	p.Cells = append(p.Cells, c)
@@ -162,7 +165,7 @@ func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 		if !e.IsDir() || !trialNumber.MatchString(e.Name()) {
 			continue
 		}
-		t := trialLink{Name: e.Name(), Dir: path.Join(dir, e.Name()), State: running()}
+		t := trialLink{Name: e.Name(), Dir: path.Join(dir, e.Name()), State: running}
 		at := path.Join(name, t.Dir)
 		files, _ := fs.ReadDir(s.root.FS(), at)
 		for _, f := range files {
@@ -177,11 +180,11 @@ func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 			case historyName:
 				t.History = true
 			case verdictName, bench.TrialName:
-				if t.State != void() {
-					t.State = measured()
+				if t.State != void {
+					t.State = measured
 				}
 			case voidName:
-				t.State = void()
+				t.State = void
 			}
 		}
 		trials = append(trials, t)
@@ -189,18 +192,20 @@ func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 	return trials
 }
 
-// finish tells whether it goes on, and which verdicts are the newest.
-func (p *progress) finish(s *Server, name string) *progress {
+// finish finds out whether it goes on, and which verdicts are the newest of what has not ended.
+func (p *progress) finish(s *Server, name string, ended bool) *progress {
 	p.Silence = s.now().Sub(p.Sign)
-	p.Alive = p.Silence < quiet
-	for i := range p.Cells {
-		c := &p.Cells[i]
-		if !p.Alive && c.State == running() {
-			c.State = interrupted()
+	p.Alive = !ended && p.Silence < quiet
+	for _, c := range p.Cells {
+		if !p.Alive && c.States[0] == running {
+			c.States[0] = interrupted
 		}
-		for _, t := range c.Trials {
-			if t.State == measured() {
+		for i, t := range c.Trials {
+			switch {
+			case t.State == measured && !ended:
 				p.Newest = append(p.Newest, newTrial{trialLink: t, Cell: c.Name})
+			case t.State == running && !p.Alive:
+				c.Trials[i].State = notJudged
 			}
 		}
 	}

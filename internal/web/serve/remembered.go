@@ -2,17 +2,13 @@ package serve
 
 import (
 	"io/fs"
-	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// remembered keeps what was made of files for as long as they are the same. It forgets all when it is full: that is rare,
-// and what is forgotten is made again.
-type remembered[T any] struct {
-	most int
-	mu   sync.Mutex
-	all  map[string]memory[T]
-}
+// remembered keeps what was made of files for as long as they are the same.
+type remembered[T any] struct{ cache *lru.Cache[string, memory[T]] }
 
 type memory[T any] struct {
 	stamp stamp
@@ -27,25 +23,20 @@ type stamp struct {
 
 func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-func newRemembered[T any](most int) *remembered[T] {
-	return &remembered[T]{most: most, all: map[string]memory[T]{}}
+func newRemembered[T any](most int) remembered[T] {
+	cache, err := lru.New[string, memory[T]](most)
+	if err != nil {
+		panic(err) // most is not positive
+	}
+	return remembered[T]{cache}
 }
 
-func (r *remembered[T]) get(name string, now stamp) (value T, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m, ok := r.all[name]
+func (r remembered[T]) get(name string, now stamp) (value T, ok bool) {
+	m, ok := r.cache.Get(name)
 	if !ok || m.stamp != now {
 		return value, false
 	}
 	return m.value, true
 }
 
-func (r *remembered[T]) put(name string, now stamp, value T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.all) >= r.most {
-		clear(r.all)
-	}
-	r.all[name] = memory[T]{now, value}
-}
+func (r remembered[T]) put(name string, now stamp, value T) { r.cache.Add(name, memory[T]{now, value}) }

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
+	"time"
 
 	"lockbench/histories"
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // page is what every page has.
@@ -28,14 +31,10 @@ type crumb struct {
 	Href template.URL
 }
 
-func pageNames() []string {
-	return []string{"list", "run", "bench", "advice", "compare", "history", "fail"}
-}
-
 func parsePages() (map[string]*template.Template, error) {
 	pages := map[string]*template.Template{}
-	for _, name := range pageNames() {
-		t, err := template.New(name).Funcs(funcs()).ParseFS(own, "templates/layout.html.tmpl", "templates/parts.html.tmpl", "templates/"+name+".html.tmpl")
+	for _, name := range []string{"list", "folder", "compare", "history", "fail"} {
+		t, err := html.Parse(own, funcs(), "templates/page.html.tmpl", "templates/"+name+".html.tmpl")
 		if err != nil {
 			return nil, err
 		}
@@ -44,25 +43,22 @@ func parsePages() (map[string]*template.Template, error) {
 	return pages, nil
 }
 
+// funcs are those that reports have not: see html.Funcs.
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"when": when, "lasting": lasting, "ms": ms, "at": at, "span": span, "plural": plural, "count": format.Count,
-		"client": clientName, "inc": func(i int) int { return i + 1 },
+		"lasting": format.Lasting, "millis": ms, "at": at, "span": span, "client": clientName, "clientword": clientWord,
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
 		"query":   func(v view) template.URL { return template.URL(v.Query()) }, // it was encoded by net/url
-		"percent": func(part, of int) int { return 100 * part / max(of, 1) },
-		"short":   short,
-		"px":      func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) },
+		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
 		"up":      func(height float64) float64 { return 48 - height }, // the strip is measured from above
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
-		"move": func(to view, key, id, text string) move {
-			return move{To: to, Key: key, ID: id, Text: text}
-		},
-		"clientword": clientWord, "scored": scored,
+		"move":    func(to view, key, id, text string) move { return move{to, key, id, text} },
 	}
 }
+
+func span(d time.Duration) string { return format.Duration(float64(d)) }
 
 // move is a way from one view to another, by a link and by a key.
 type move struct {
@@ -98,8 +94,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, p pag
 }
 
 func (s *Server) render(w http.ResponseWriter, status int, name, what string, p page) {
-	var b bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&b, what, p); err != nil {
+	text, err := html.Render(s.pages[name], what, p)
+	if err != nil {
 		http.Error(w, "The page could not be made: "+string(harmless([]byte(err.Error()))), http.StatusInternalServerError)
 		return
 	}
@@ -108,7 +104,7 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 		w.Header().Set("X-Running", "1")
 	}
 	w.WriteHeader(status)
-	w.Write(harmless(b.Bytes())) // whoever has gone away does not read it
+	w.Write(harmless(text)) // an error is that nobody reads it any more
 }
 
 // failure is a page that says what is wrong.
@@ -130,37 +126,27 @@ func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 // credentials finds what stands before the @ of an address, also where it was escaped for a link.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
-// harmless is the last look at a page: no password leaves in an address, and nothing turns the direction of what stands
-// beside it or hides in it. It stands here and not where the texts come from, so that none is forgotten.
-func harmless(html []byte) []byte {
-	html = credentials.ReplaceAll(html, []byte("://***@"))
-	return bytes.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0, // control
-			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, // direction
-			r >= 0x200b && r <= 0x200d, r == 0x2028, r == 0x2029, r == 0xfeff: // nothing to be seen
+// harmless is the last look at a page: no password leaves in an address, and no hidden character. It stands here and not
+// where the texts come from, so that none is forgotten.
+func harmless(text []byte) []byte {
+	return bytes.Map(func(c rune) rune {
+		if format.Hidden(c) && c != '\n' && c != '\t' {
 			return '\uFFFD'
 		}
-		return r
-	}, html)
+		return c
+	}, credentials.ReplaceAll(text, []byte("://***@")))
 }
 
 // static serves the style and the script.
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {
-	file := r.PathValue("file")
-	text, err := own.ReadFile("static/" + file)
-	if err != nil {
-		s.unreadable(w, "The file", err)
-		return
-	}
-	switch file {
+	switch r.PathValue("file") {
 	case "serve.css":
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		text = append([]byte(s.style), text...)
+		io.WriteString(w, string(html.Style()))
 	case "serve.js":
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		w.Write(script)
+	default:
+		s.unreadable(w, "The file", fs.ErrNotExist)
 	}
-	w.Write(text)
 }

@@ -10,12 +10,13 @@ import (
 	"net/http"
 	"os"
 	"time"
-
-	"lockbench/reports/html"
 )
 
-//go:embed templates static
+//go:embed templates
 var own embed.FS
+
+//go:embed static/serve.js
+var script []byte
 
 // Server shows one folder of folders.
 type Server struct {
@@ -23,11 +24,10 @@ type Server struct {
 	root  *os.Root
 	now   func() time.Time
 	pages map[string]*template.Template
-	style string
 
-	folders   *remembered[folder]
-	overviews *remembered[*overview]
-	trials    *remembered[[]mark]
+	folders   remembered[folder]
+	overviews remembered[*overview]
+	trials    remembered[[]mark]
 	nearby    neighbourhood
 	room      int           // operations that are kept there
 	scans     chan struct{} // at most so many histories are read at once
@@ -49,7 +49,6 @@ func New(dir string) (*Server, error) {
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
 		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
-	s.style = string(html.Style())
 	if s.pages, err = parsePages(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("prepare the pages: %w", err)

@@ -29,10 +29,10 @@ func TestPages(t *testing.T) {
 		{"/?q=bench+synthetic", 200, []string{"2 folders of 11", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
-		{"/folder/20261118-100000-first", 200, []string{"sound", "broken", "/history/20261118-100000-first/lock1/contend+none/001",
-			"/files/20261118-100000-first/report/index.html", "mutual-exclusion", "1 violation", "Set beside"}, []string{"data-every"}},
+		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "kept", "broken", "/history/20261118-100000-first/lock1/contend+none/001",
+			"/files/20261118-100000-first/report/index.html", "Set beside"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
-		{"/folder/20261117-bench-a", 200, []string{"fenced", "goodput", "passed", "report/index.html"}, []string{"withheld"}},
+		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "caught", "report/index.html"}, []string{"withheld"}},
 		{"/folder/20261115-advice", 200, []string{"Take fenced, if what it guards checks tokens.", "/files/20261115-advice/advice.html",
 			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
 		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
@@ -43,10 +43,10 @@ func TestPages(t *testing.T) {
 		{"/folder/nowhere", 404, []string{"no such folder"}, nil},
 		{"/nowhere", 404, []string{"no such page"}, nil},
 		{"/compare", 200, []string{"<select", "20261117-bench-b"}, nil},
-		{"/compare?a=20261118-100000-first&b=20261119-100000-second", 200, []string{"only in A", "only in B", "same", "2 of"}, nil},
+		{"/compare?a=20261118-100000-first&b=20261119-100000-second", 200, []string{"1 finding only in A", "1 finding only in B", "None of 1 finding differs", "<details>"}, nil},
 		{"/compare?pick=20261119-100000-second&pick=20261118-100000-first", 200, []string{"A is <a href=\"/folder/20261118-100000-first\""}, nil},
 		{"/compare?pick=latest", 200, []string{"one was chosen"}, nil},
-		{"/compare?a=20261117-bench-a&b=20261117-bench-b", 200, []string{"goodput", "better", "~ may be noise", "× 1."}, nil},
+		{"/compare?a=20261117-bench-a&b=20261117-bench-b", 200, []string{"goodput", "better", "~ (p=", "differ; they stand first", "+5"}, nil},
 		{"/compare?a=20261117-bench-a&b=20261118-100000-first", 200, []string{"two of a kind"}, nil},
 		{"/compare?a=20261117-bench-a&b=20261117-bench-a", 200, []string{"compared with itself"}, nil},
 		{"/compare?a=20261118-100000-first&b=20261120-100000-killed", 200, []string{"has no results yet"}, nil},
@@ -71,6 +71,10 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %d, want %d: %.300s", c.path, w.Code, c.status, w.Body)
 		}
 		holds(t, c.path, w.Body.String(), c.has, c.lacks)
+	}
+	list := get(h, "/").Body.String()
+	if strings.Index(list, "20261116-torn") < strings.Index(list, "20261114-hostile") {
+		t.Error("a folder that cannot be read stands above one that can")
 	}
 }
 
@@ -261,7 +265,7 @@ func TestInProgress(t *testing.T) {
 	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "findings", "✗ broken"}, nil)
+	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "✗ broken"}, nil)
 	// The time goes on, and nothing else: it is taken for killed.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * quiet) }

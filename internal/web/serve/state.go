@@ -3,91 +3,106 @@ package serve
 import (
 	"lockbench/checker"
 	"lockbench/reports/bench"
+	"lockbench/reports/html"
 	"lockbench/reports/run"
-	"lockbench/reports/selection"
 )
 
 // state is what became of something: a symbol, a word and a colour, each of which says it alone.
-type state struct {
-	Class, Symbol, Word string
-}
+type state = html.Badge
 
-func kept() state        { return state{"score-kept", "✓", "kept"} }
-func broken() state      { return state{"score-broken", "✗", "broken"} }
-func missed() state      { return state{"score-missed", "!", "missed"} }
-func undecided() state   { return state{"score-undecided", "?", "undecided"} }
-func measured() state    { return state{"score-measured", "·", "measured"} }
-func running() state     { return state{"score-running", "▶", "running"} }
-func interrupted() state { return state{"score-interrupted", "■", "interrupted"} }
-func stopped() state     { return state{"score-interrupted", "■", "stopped"} }
-func withheld() state    { return state{"score-undecided", "?", "withheld"} }
-func advised() state     { return state{"score-kept", "✓", "advised"} }
-func unreadable() state  { return state{"score-undecided", "?", "unreadable"} }
-func unreported() state  { return state{"score-undecided", "?", "no results"} }
-func waiting() state     { return state{"score-measured", "·", "waiting"} }
-func void() state        { return state{"score-undecided", "–", "void"} }
+var (
+	kept        = state{Class: "score-kept", Symbol: "✓", Word: "kept"}
+	caught      = state{Class: "score-caught", Symbol: "◉", Word: "caught"}
+	broken      = state{Class: "score-broken", Symbol: "✗", Word: "broken"}
+	missed      = state{Class: "score-missed", Symbol: "!", Word: "missed"}
+	undecided   = state{Class: "score-undecided", Symbol: "?", Word: "undecided"}
+	measured    = state{Class: "score-measured", Symbol: "·", Word: "measured"}
+	violated    = state{Class: "score-violated", Symbol: "×", Word: "violated"}
+	overlapped  = state{Class: "score-violated", Symbol: "◫", Word: "both inside"}
+	faulted     = state{Class: "score-fault", Symbol: "⚡", Word: "fault"}
+	running     = state{Class: "score-running", Symbol: "▶", Word: "running"}
+	waiting     = state{Class: "score-measured", Symbol: "·", Word: "waiting"}
+	begun       = state{Class: "score-measured", Symbol: "◐", Word: "begun"}
+	done        = state{Class: "score-measured", Symbol: "✓", Word: "done"}
+	interrupted = state{Class: "score-interrupted", Symbol: "■", Word: "interrupted"}
+	stopped     = state{Class: "score-interrupted", Symbol: "■", Word: "stopped"}
+	void        = state{Class: "score-undecided", Symbol: "–", Word: "void"}
+	notJudged   = state{Class: "score-undecided", Symbol: "?", Word: "not judged"}
+	withheld    = state{Class: "score-undecided", Symbol: "?", Word: "withheld"}
+	unreported  = state{Class: "score-undecided", Symbol: "?", Word: "no results"}
+	unreadable  = state{Class: "score-undecided", Symbol: "?", Word: "unreadable"}
+)
 
-// scored is a score in our words.
-func scored(s checker.Score) state {
-	switch s {
-	case checker.Kept:
-		return kept()
-	case checker.Caught:
-		return state{"score-caught", "◉", "caught"}
-	case checker.Broken:
-		return broken()
-	case checker.Missed:
-		return missed()
-	case checker.LeftUndecided:
-		return undecided()
+// scores are what a check comes to, the gravest first.
+var scores = []struct {
+	score checker.Score
+	state state
+}{{checker.Broken, broken}, {checker.Missed, missed}, {checker.LeftUndecided, undecided}, {checker.Caught, caught}, {checker.Kept, kept}}
+
+// scored returns the state of a score.
+func scored(score checker.Score) state {
+	for _, s := range scores {
+		if s.score == score {
+			return s.state
+		}
 	}
-	return measured()
+	return measured
 }
 
-// tallied is the gravest of what a run found.
+// gravest returns the states of a cell's verdicts, each once, the gravest first.
+func gravest(rows []run.Observation) (states []state) {
+	seen := map[checker.Score]bool{}
+	for _, o := range rows {
+		seen[o.Score] = true
+	}
+	for _, s := range scores {
+		if seen[s.score] {
+			states = append(states, s.state)
+		}
+	}
+	if len(states) == 0 && len(rows) > 0 {
+		states = []state{measured}
+	}
+	return states
+}
+
+// tallied returns the gravest state of what a run found.
 func tallied(t run.Tally) state {
 	switch {
 	case t.Broken > 0:
-		return broken()
+		return broken
 	case t.Missed > 0:
-		return missed()
+		return missed
 	case t.Undecided > 0:
-		return undecided()
+		return undecided
 	case t.Kept > 0 || t.Caught > 0:
-		return kept()
+		return kept
 	}
-	return measured()
+	return measured
 }
 
-// benched is what a bench came to: without figures where a control failed, broken where a lock was that should not be.
-func benched(withheldFor []string, rows []bench.Row) state {
-	for _, row := range rows {
-		if row.Unsafe != nil && !row.Unsafe.Expected {
-			return broken()
-		}
+// rowState returns the state of a lock at one point of a bench.
+func rowState(row bench.Row) state {
+	switch {
+	case row.Unsafe == nil:
+		return measured
+	case row.Unsafe.Expected:
+		return caught
 	}
-	if len(withheldFor) > 0 {
-		return withheld()
-	}
-	return measured()
+	return broken
 }
 
-// decided is what an advice came to.
-func decided(o selection.Outcome) state {
-	switch o {
-	case selection.OneLock:
-		return advised()
-	case selection.NoLockNeeded:
-		return state{"score-kept", "✓", "no lock needed"}
-	case selection.ATie:
-		return state{"score-undecided", "=", "a tie"}
-	case selection.NothingFits:
-		return state{"score-broken", "✗", "nothing fits"}
+// decided returns the state of an advice.
+func decided(outcome string) state {
+	switch outcome {
+	case "lock":
+		return state{Class: "score-kept", Symbol: "✓", Word: "advised"}
+	case "no-lock-needed":
+		return state{Class: "score-kept", Symbol: "✓", Word: "no lock needed"}
+	case "tie":
+		return state{Class: "score-undecided", Symbol: "=", Word: "a tie"}
+	case "nothing-fits":
+		return state{Class: "score-broken", Symbol: "✗", Word: "nothing fits"}
 	}
-	return undecided()
-}
-
-// scoresByGravity is the order in which verdicts are told.
-func scoresByGravity() []checker.Score {
-	return []checker.Score{checker.Broken, checker.Missed, checker.LeftUndecided, checker.Caught, checker.Kept, checker.Measured}
+	return undecided
 }

@@ -7,6 +7,7 @@ import (
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 )
 
 // The files of a trial.
@@ -28,7 +29,7 @@ func (s *Server) marks(name, dir string) []mark {
 	}
 	var v checker.Verdict
 	if err := s.read(file, &v); err != nil {
-		return []mark{{unreadable(), reason(err, s.dir)}}
+		return []mark{{unreadable, reason(err, s.dir)}}
 	}
 	h, _ := s.header(path.Join(name, dir, historyName))
 	found := marksOf(&v, h)
@@ -46,10 +47,10 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 		}
 		m := mark{State: scored(score), Text: f.Property}
 		if f.Observed == checker.Violated {
-			if m.State == measured() {
-				m.State = state{"score-violated", "×", "violated"}
+			if m.State == measured {
+				m.State = violated
 			}
-			m.Text += ", " + plural(f.Violations, "violation")
+			m.Text += ", " + format.Plural(f.Violations, "violation")
 		}
 		if f.Observed == checker.Undecided && f.Why != "" {
 			m.Text += ": " + f.Why
@@ -57,9 +58,9 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 		found = append(found, m)
 	}
 	if len(v.Oracle.Disagreements) > 0 {
-		found = append(found, mark{unreadable(), "monitor and oracle disagree: a fault of lockbench"})
+		found = append(found, mark{unreadable, "monitor and oracle disagree: a fault of lockbench"})
 	}
-	order := []state{broken(), missed(), undecided(), unreadable()}
+	order := []state{broken, missed, undecided, unreadable}
 	slices.SortStableFunc(found, func(a, b mark) int {
 		rank := func(m mark) int {
 			if i := slices.Index(order, m.State); i >= 0 {
@@ -79,9 +80,9 @@ func (s *Server) benchMarks(name, dir string) []mark {
 		return nil
 	}
 	if t.Void != "" {
-		return []mark{{void(), t.Void}}
+		return []mark{{void, t.Void}}
 	}
-	return []mark{{measured(), "a floor: there is nothing to judge"}}
+	return []mark{{measured, "a floor: there is nothing to judge"}}
 }
 
 // header reads the first line of a history.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockbench/histories"
+	"lockbench/reports/format"
 )
 
 // view is what of a history is looked at. Its query is the whole of it, so that a link shows another what one sees.
@@ -86,6 +87,14 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// ms writes a time of a history as milliseconds, whole to the nanosecond: it can be read back.
+func ms(d time.Duration) string {
+	return format.TrimZeros(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond))
+}
+
+// at writes a time of a history as milliseconds, to the microsecond, for people.
+func at(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
 
 // fit moves the window into the history; one that is longer becomes the history.
 func (v *view) fit() {
