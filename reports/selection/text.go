@@ -30,6 +30,13 @@ func Text(w io.Writer, r *Report) error {
 	textLines(t, "against it", p.Against)
 	p.textChanges(t)
 	p.textLease(t)
+	var conditions []string
+	for _, a := range p.Asks {
+		if a.Key == "hold" || a.Key == "pauses" {
+			conditions = append(conditions, a.Title+": "+a.Answer+" ["+a.Tag+"]")
+		}
+	}
+	textList(t, "conditions", conditions)
 	if len(r.Needs.Assumed) > 0 {
 		textList(t, "not stated, so that defaults are assumed", []string{strings.Join(r.Needs.Assumed, ", ")})
 	}
