@@ -157,6 +157,9 @@ func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 
 func (v *view) doubleHolds() charts.Lines {
 	x, rules := v.leaseAxis()
+	for i := range rules {
+		rules[i].Text = "" // it stands in the panel below, where no trial is marked
+	}
 	most := 0.0
 	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
 	for _, p := range v.Lease.Curve {

@@ -39,12 +39,11 @@ func Stages() []Stage {
 // Cells are what a stage tries of some options.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell {
 	var all []trial.Cell
-	table := impls.All()
 	for _, o := range options {
 		if o.Kind != selection.ALock {
 			continue
 		}
-		impl, on := kept{lock: o.Name}.in(table)
+		impl, on := kept{lock: o.Name}.in(table())
 		for _, c := range s.cells(n, impl, on) {
 			if on != impl.Deployment {
 				c.Deployment = on

@@ -30,7 +30,7 @@ func Confirming(r *selection.Report) []trial.Cell {
 	if len(points) == 0 {
 		return nil
 	}
-	lock, on := kept{lock: r.Lease.Option}.in(impls.All())
+	lock, on := kept{lock: r.Lease.Option}.in(table())
 	return ConfirmCells(lock, on, points)
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lockbench/impls"
 	"lockbench/reports/selection"
@@ -17,6 +18,9 @@ type kept struct {
 	lease     selection.Lease
 	languages map[string]string
 }
+
+// table returns the table of locks, which is built once.
+var table = sync.OnceValue(impls.All)
 
 // anywhere is for what is a few commands: it can be written down in any language that has a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
@@ -65,9 +69,8 @@ func Options(n selection.Needs) []selection.Option {
 		{Name: string(selection.Compare), Kind: selection.NoLock, Doc: "a unique constraint, a version column or a conditional write: what is guarded refuses the second of two"},
 		{Name: string(selection.Row), Kind: selection.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
 	}
-	table := impls.All()
 	for _, k := range choices() {
-		if impl, on := k.in(table); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
+		if impl, on := k.in(table()); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
 			all = append(all, k.option(impl, on))
 		}
 	}
@@ -111,9 +114,8 @@ func (k kept) option(i impls.Impl, on string) selection.Option {
 // Stores are where the locks that can be chosen stand: store, or store@deployment.
 func Stores() []string {
 	var all []string
-	table := impls.All()
 	for _, k := range choices() {
-		impl, on := k.in(table)
+		impl, on := k.in(table())
 		places := []string{impl.Store}
 		if on != "single" && on != "three" {
 			places = append(places, impl.Store+"@"+on)

@@ -9,7 +9,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// compare sets aside what is dominated, scores the rest, and finds out how sure the order is.
+// compare sets aside what is dominated and scores the rest.
 func (d *deciding) compare(to *selection.Decision, locks []selection.Option, values map[string]map[string]value) {
 	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
 	var left []selection.Option
@@ -23,10 +23,8 @@ func (d *deciding) compare(to *selection.Decision, locks []selection.Option, val
 	if len(left) == 0 {
 		return
 	}
-	s := &scoring{by: d.by, options: names(left), values: values}
-	to.Scores = s.scores()
-	to.Weighings, to.Wins = s.weighings()
-	to.Turns = s.turns(to.Scores[0].Option)
+	d.scoring = &scoring{by: d.by, options: names(left), values: values}
+	to.Scores = d.scoring.scores()
 }
 
 // dominates finds a lock that is as good as o in every criterion that counts, and better in one beyond noise. Medians alone

@@ -22,6 +22,10 @@ func Decide(n selection.Needs, options []selection.Option, e selection.Evidence)
 	}
 	d := newDeciding(n, options, e)
 	r := d.decide()
+	if s := d.scoring; s != nil {
+		r.Decision.Weighings, r.Decision.Wins = s.weighings()
+		r.Decision.Turns = s.turns(r.Decision.Scores[0].Option)
+	}
 	r.Decision.Changes = d.changes(r.Decision)
 	if a := d.leaseAdvice(r); a != nil {
 		r.Lease = &a.LeaseAdvice
@@ -38,6 +42,7 @@ type deciding struct {
 	rules   []rule      // that these needs ask for
 	by      []criterion // all, with their weights
 	ttl     map[selection.Lease]time.Duration
+	scoring *scoring // of the Pareto set; nil: there is none
 }
 
 func newDeciding(n selection.Needs, options []selection.Option, e selection.Evidence) *deciding {
@@ -53,7 +58,7 @@ func newDeciding(n selection.Needs, options []selection.Option, e selection.Evid
 	return d
 }
 
-// decide returns the report without the changes, the lease and what speaks against the recommendation.
+// decide returns the report without what follows from the decision: its sensitivity, changes, lease and disadvantages.
 func (d *deciding) decide() *selection.Report {
 	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence,
 		Requirements: []selection.Requirement{}, Criteria: []selection.Criterion{}, Cells: []selection.Cell{}, LeasesNS: map[selection.Lease]int64{},
