@@ -76,7 +76,7 @@ func newPage(r *Report) (*page, error) {
 	}
 	v := newView(r)
 	p := &page{
-		view: v, Headline: headline(r.Decision), Look: lookOfOutcome(r.Decision.Outcome), Lead: v.lead(), Asks: r.Needs.asks(), Matrix: v.matrix(), Compared: v.comparedAll(),
+		view: v, Headline: r.Decision.Headline(), Look: lookOfOutcome(r.Decision.Outcome), Lead: v.lead(), Asks: r.Needs.asks(), Matrix: v.matrix(), Compared: v.comparedAll(),
 		Scores: v.scoresChart(), Wins: v.winsChart(), Turns: v.turnsChart(), Leases: v.leaseChart(), Changes: v.changes(), LeaseSay: v.leaseSay(), Inputs: v.inputs(), Tried: v.tried(),
 		For: v.inFavour(), Against: v.lines(r.Decision.Against), Again: r.Needs.again(), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
 		Tiles: []html.Tile{

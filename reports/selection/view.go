@@ -120,8 +120,18 @@ func tagOf(t Tag) Tag {
 	return Unknown
 }
 
-// headline is the recommendation in as few words as possible.
-func headline(d Decision) string {
+// Eliminated returns which options are out, and why.
+func (r *Report) Eliminated() []string {
+	v := newView(r)
+	var all []string
+	for _, e := range r.Decision.Out {
+		all = append(all, e.Option+": "+v.answer(e.Option, e.Reason).String())
+	}
+	return all
+}
+
+// Headline returns the recommendation in as few words as possible.
+func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
 	switch {
 	case d.Outcome == NothingFits:

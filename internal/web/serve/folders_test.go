@@ -198,8 +198,7 @@ func writeAll(t testing.TB) string {
 	writeBench(t, filepath.Join(dir, "20261117-bench-b"), small)
 	write(t, filepath.Join(dir, "20261116-torn", "run.json"), `{"lockbench_run": 1,`)
 	write(t, filepath.Join(dir, "20261116-newer", "bench.json"), `{"lockbench_bench": 99}`)
-	a := selection.Report{Version: selection.Version, Decision: selection.Decision{Outcome: selection.OneLock, Recommended: []string{"fenced"},
-		Sentence: "Take fenced, if what it guards checks tokens."},
+	a := selection.Report{Version: selection.Version, Decision: selection.Decision{Outcome: selection.OneLock, Recommended: []string{"fenced"}},
 		Evidence: selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "../20261117-bench-a"}, {ID: "B2", Kind: "bench", Dir: "../../elsewhere"}}}}
 	writeRun(t, filepath.Join(dir, "20261115-advice", "run"), theTime().Add(-120*time.Hour), "broken")
 	if err := run.WriteJSON(filepath.Join(dir, "20261115-advice", adviceName), a); err != nil {
