@@ -39,7 +39,7 @@ func (c Compared) Estimates() (base, new stats.Estimate) {
 	return c.baseRow.Estimates[c.Metric], c.newRow.Estimates[c.Metric]
 }
 
-// Unsafe tells whether either side's figures mean nothing.
+// Unsafe reports whether either side's figures mean nothing.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
 // Verdict is what a difference means: better, worse, or differs where neither is; ~ where it may be noise.
@@ -119,7 +119,7 @@ func sideOf(r *Results, subject string) Side {
 	return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
 }
 
-// withhold tells whether a run's own controls failed: then none of its figures is shown.
+// withhold reports whether a run's own controls failed: then none of its figures is shown.
 func (c *Comparisons) withhold(runs ...*Results) bool {
 	for _, r := range runs {
 		for _, why := range r.Withheld {
@@ -185,7 +185,7 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteTooFew tells where no difference, however large, could have been named.
+// noteTooFew says so if no difference, however large, could have been named.
 func (c *Comparisons) noteTooFew(shown int) {
 	most, enough := 0, false
 	for _, row := range c.Rows {

@@ -1,6 +1,6 @@
-// Package benchmark is the figures of a bench: what was measured of each lock at each point, trial by trial, what that
-// comes to over the trials, how two locks compare, and how all of it is shown. It reads a folder of results and never
-// measures.
+// Package bench is the report of a bench. It reads a bench folder (a Plan and its Trials) and never measures; Results
+// are the figures over the trials, the rankings and the bench's controls. Page, Markdown and Text show them, Comparisons
+// compare two runs or two locks, and Gate holds a run to thresholds.
 package bench
 
 import (
@@ -96,7 +96,7 @@ type Point struct {
 // ControlSection is the section of points at which nothing is compared but the bench's own controls and floors.
 const ControlSection = "controls"
 
-// Contended tells whether two clients ever ask for the same key.
+// Contended reports whether two clients ever ask for the same key.
 func (p Point) Contended() bool { return p.Clients > p.Keys }
 
 // Pair is one subject at one point, by their places in Plan.

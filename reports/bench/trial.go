@@ -43,7 +43,7 @@ type Judged struct {
 	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle
 }
 
-// AsExpected tells whether the history shows nothing that anybody might want to look at.
+// AsExpected reports whether the history shows nothing that anybody might want to look at.
 func (j *Judged) AsExpected() bool {
 	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
@@ -56,7 +56,7 @@ type Violation struct {
 	Expected bool `json:"expected,omitempty"`
 }
 
-// Exclusion tells whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
+// Exclusion reports whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":

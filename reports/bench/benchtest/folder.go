@@ -1,4 +1,4 @@
-// Package benchmarktest makes bench folders for tests: synthetic, plausible, and the same for the same options.
+// Package benchtest makes bench folders and results for tests: synthetic, plausible, and the same for the same options.
 package benchtest
 
 import (
