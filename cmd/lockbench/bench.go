@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/measure"
@@ -15,8 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
 // benchFlags are what bench was asked to do.

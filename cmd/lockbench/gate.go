@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/servers"
 	benchreport "lockbench/reports/bench"
 	"os"
-
-	"github.com/spf13/cobra"
 )
 
 // gateFlags are what gate was asked to do.
