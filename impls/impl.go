@@ -1,8 +1,9 @@
 package impls
 
 import (
-	"lockbench/histories"
 	"time"
+
+	"lockbench/histories"
 )
 
 // Impl is a lock of the table: how to open it, and what it is expected to do.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // eachPeer runs a test on each lock of other libraries, on a real server of its own.

@@ -2,8 +2,9 @@ package lease
 
 import (
 	"context"
-	"lockbench/impls"
 	"time"
+
+	"lockbench/impls"
 )
 
 // Renewal is how the lease of a session is prolonged.

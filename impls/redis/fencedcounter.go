@@ -1,9 +1,10 @@
 package redis
 
 import (
+	"slices"
+
 	"lockbench/impls"
 	"lockbench/impls/expect"
-	"slices"
 )
 
 // FencedCounter is fenced with the tokens that articles have: a plain counter in the memory of the server that grants. It

@@ -1,9 +1,10 @@
 package redis
 
 import (
+	"slices"
+
 	"lockbench/impls"
 	"lockbench/impls/expect"
-	"slices"
 )
 
 // fencedUsual is what is expected of it, whatever mints its fences, when nothing goes wrong.

@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"lockbench/impls"
-	"lockbench/impls/waiting"
 	"maps"
 	"net"
 	"slices"
@@ -14,6 +12,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"lockbench/impls"
+	"lockbench/impls/waiting"
 )
 
 // listener is one process's subscription to the grants that are handed to its waiters: one connection for

@@ -1,9 +1,10 @@
 package redis
 
 import (
+	"slices"
+
 	"lockbench/impls"
 	"lockbench/impls/expect"
-	"slices"
 )
 
 // RedissonLease is Redisson's lock with a lease that its user asked for: nobody renews it. Its defect is the

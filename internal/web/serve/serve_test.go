@@ -33,7 +33,7 @@ func TestPages(t *testing.T) {
 			"/files/20261118-100000-first/report/index.html", "Set beside"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
 		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "caught", "report/index.html"}, []string{"withheld"}},
-		{"/folder/20261115-advice", 200, []string{"Take fenced, if what it guards checks tokens.", "/files/20261115-advice/advice.html",
+		{"/folder/20261115-advice", 200, []string{"Choose fenced", "/files/20261115-advice/advice.html",
 			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
 		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
 		{"/history/20261115-advice%2Frun/lock1/contend+none/001", 200, []string{"both inside 1"}, nil},
