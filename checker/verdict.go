@@ -7,7 +7,6 @@
 package checker
 
 import (
-	"fmt"
 	"time"
 
 	"lockbench/histories"
@@ -25,25 +24,16 @@ const (
 
 var observedNames = [...]string{"undecided", "holds", "violated", "not applicable"}
 
-func (o Observed) String() string {
-	if int(o) < len(observedNames) {
-		return observedNames[o]
-	}
-	return fmt.Sprintf("invalid(%d)", int(o))
-}
+func (o Observed) String() string { return histories.NameOf(observedNames[:], int(o)) }
 
 // MarshalText gives the name used in files.
 func (o Observed) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText refuses what is not an observation.
 func (o *Observed) UnmarshalText(text []byte) error {
-	for i, name := range observedNames {
-		if name == string(text) {
-			*o = Observed(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown observation %q", text)
+	i, err := histories.IndexOf(observedNames[:], text, "observation")
+	*o = Observed(i)
+	return err
 }
 
 // Witness is the smallest part of a history that shows a violation, as a rule four operations.
@@ -130,20 +120,16 @@ const (
 
 var scoreNames = [...]string{"measured", "kept", "caught", "BROKEN", "MISSED", "UNDECIDED"}
 
-func (s Score) String() string { return scoreNames[s] }
+func (s Score) String() string { return histories.NameOf(scoreNames[:], int(s)) }
 
 // MarshalText gives the name used in files.
 func (s Score) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText refuses what is not a score.
 func (s *Score) UnmarshalText(text []byte) error {
-	for i, name := range scoreNames {
-		if name == string(text) {
-			*s = Score(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown score %q", text)
+	i, err := histories.IndexOf(scoreNames[:], text, "score")
+	*s = Score(i)
+	return err
 }
 
 // ScoreOf holds an observation to what was expected.

@@ -53,14 +53,14 @@ const (
 
 var expectationNames = [...]string{"open", "holds", "breaks"}
 
-func (e Expectation) String() string { return nameOf(expectationNames[:], int(e)) }
+func (e Expectation) String() string { return NameOf(expectationNames[:], int(e)) }
 
 // MarshalText gives the name used in files.
 func (e Expectation) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText refuses what is not an expectation.
 func (e *Expectation) UnmarshalText(text []byte) error {
-	i, err := indexOf(expectationNames[:], text, "expectation")
+	i, err := IndexOf(expectationNames[:], text, "expectation")
 	*e = Expectation(i)
 	return err
 }

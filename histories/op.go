@@ -33,14 +33,14 @@ const (
 
 var kindNames = [...]string{"", "acquire", "renew", "release", "lost", "read", "write", "append", "probe", "inject", "heal"}
 
-func (k Kind) String() string { return nameOf(kindNames[:], int(k)) }
+func (k Kind) String() string { return NameOf(kindNames[:], int(k)) }
 
 // MarshalText gives the name used in files.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText refuses what is not a kind.
 func (k *Kind) UnmarshalText(text []byte) error {
-	i, err := indexOf(kindNames[:], text, "kind")
+	i, err := IndexOf(kindNames[:], text, "kind")
 	*k = Kind(i)
 	return err
 }
@@ -61,14 +61,14 @@ const (
 
 var outcomeNames = [...]string{"unknown", "ok", "refused"}
 
-func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
+func (o Outcome) String() string { return NameOf(outcomeNames[:], int(o)) }
 
 // MarshalText gives the name used in files.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText refuses what is not an outcome.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	i, err := indexOf(outcomeNames[:], text, "outcome")
+	i, err := IndexOf(outcomeNames[:], text, "outcome")
 	*o = Outcome(i)
 	return err
 }
@@ -147,14 +147,16 @@ type Result struct {
 	Error               string
 }
 
-func nameOf(names []string, i int) string {
+// NameOf returns the name of an enumeration's value.
+func NameOf(names []string, i int) string {
 	if i < len(names) && names[i] != "" {
 		return names[i]
 	}
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-func indexOf(names []string, text []byte, what string) (int, error) {
+// IndexOf returns the value of an enumeration (a noun, for errors) that a text names.
+func IndexOf(names []string, text []byte, what string) (int, error) {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
 		return i, nil
 	}

@@ -59,25 +59,22 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 
 // Lines is a source for Replay: a history in memory.
 func Lines(lines []Line) func() (Line, error) {
-	return func() (Line, error) {
-		if len(lines) == 0 {
-			return Line{}, io.EOF
-		}
-		line := lines[0]
-		lines = lines[1:]
-		return line, nil
-	}
+	return oneByOne(lines, func(line Line) Line { return line })
 }
 
 // Ops is a source for Replay: a history in memory, without marks.
 func Ops(ops []Op) func() (Line, error) {
+	return oneByOne(ops, func(op Op) Line { return Line{Op: op} })
+}
+
+func oneByOne[T any](all []T, line func(T) Line) func() (Line, error) {
 	return func() (Line, error) {
-		if len(ops) == 0 {
+		if len(all) == 0 {
 			return Line{}, io.EOF
 		}
-		op := ops[0]
-		ops = ops[1:]
-		return Line{Op: op}, nil
+		next := all[0]
+		all = all[1:]
+		return line(next), nil
 	}
 }
 

@@ -38,7 +38,7 @@ func TestLateLoss(t *testing.T) {
 		"at the time of its release": {110, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := History(histories.Header{Version: 1, Slack: 1}, source(lateLoss(c.lost)), Options{})
+			v, err := History(histories.Header{Version: 1, Slack: 1}, histories.Lines(lateLoss(c.lost)), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

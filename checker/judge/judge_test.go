@@ -64,7 +64,7 @@ func TestMonitorAgrees(t *testing.T) {
 		}
 		m.unknown = 0.1 * float64(r.IntN(2))
 		ops := m.run()
-		v, err := History(m.header(), source(marked(ops, m.clients, 1+r.IntN(8))), Options{})
+		v, err := History(m.header(), histories.Lines(marked(ops, m.clients, 1+r.IntN(8))), Options{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

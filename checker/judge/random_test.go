@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -105,15 +104,4 @@ func marked(ops []histories.Op, clients, every int) []histories.Line {
 		lines = append(lines, histories.Line{Mark: true, At: op.Return})
 	}
 	return lines
-}
-
-func source(lines []histories.Line) func() (histories.Line, error) {
-	return func() (histories.Line, error) {
-		if len(lines) == 0 {
-			return histories.Line{}, io.EOF
-		}
-		l := lines[0]
-		lines = lines[1:]
-		return l, nil
-	}
 }

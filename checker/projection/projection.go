@@ -147,7 +147,7 @@ func (p *Projection) Gone(op *histories.Op) {
 		for _, h := range slices.Clone(k.Releasing) { // what became of its release, nobody knows
 			if h.Acquire.Client == op.Client {
 				h.Fault = &fault
-				k.Releasing = slices.DeleteFunc(k.Releasing, func(o *Hold) bool { return o == h })
+				k.Releasing = without(k.Releasing, h)
 				p.tell(k, h, Closed)
 			}
 		}
@@ -216,26 +216,41 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 
 func (p *Projection) end(k *Key, h *Hold, at time.Duration) {
 	h.End = at
-	k.Live = slices.DeleteFunc(k.Live, func(o *Hold) bool { return o == h })
+	k.Live = without(k.Live, h)
 	p.tell(k, h, Ended)
 	k.Last = h
 }
 
 func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
-	for i, h := range k.Releasing {
+	switch h, inner := k.ReleasedBy(op); {
+	case h == nil:
+	case inner:
+		*h.Inner = *op
+		p.innerReturned(h, op)
+	default:
+		h.Release, h.Closed = *op, op.Return
+		k.Releasing = without(k.Releasing, h)
+		p.tell(k, h, Closed)
+	}
+}
+
+// ReleasedBy returns the hold that a release which was called ends, or which it is an inner release of; nil if there is none.
+func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
+	for _, h := range k.Releasing {
 		if h.Release.Client == op.Client && h.Release.Call == op.Call {
-			h.Release, h.Closed = *op, op.Return
-			k.Releasing = slices.Delete(k.Releasing, i, i+1)
-			p.tell(k, h, Closed)
-			return
+			return h, false
 		}
 	}
 	for _, h := range k.Live {
 		if h.Inners > 0 && h.Inner.Client == op.Client && h.Inner.Call == op.Call {
-			*h.Inner = *op
-			p.innerReturned(h, op)
+			return h, true
 		}
 	}
+	return nil, false
+}
+
+func without(holds []*Hold, h *Hold) []*Hold {
+	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
 // innerReturned allows for a lock that sets the lease anew when it counts down.

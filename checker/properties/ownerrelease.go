@@ -78,7 +78,7 @@ func (x *releases) renewed(op *histories.Op) {
 // judge tells whether a release that is called is by one who does not hold, for certain.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
-	if h := matched(k, op); h != nil {
+	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
 		return a, op.Call > h.Over && !x.Shaken // a clock that was set back makes leases longer
 	}
@@ -107,21 +107,6 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	acquire := g.Acquire
 	a.acquire = &acquire
 	return a, true
-}
-
-// matched is the hold that a release just called ends, or that it is an inner release of.
-func matched(k *projection.Key, op *histories.Op) *projection.Hold {
-	for _, h := range k.Releasing {
-		if h.Release.Client == op.Client && h.Release.Call == op.Call {
-			return h
-		}
-	}
-	for _, h := range k.Live {
-		if h.Inners > 0 && h.Inner.Client == op.Client && h.Inner.Call == op.Call {
-			return h
-		}
-	}
-	return nil
 }
 
 // other is a hold on the key that is not the client's.

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/world":      {},
 	"internal/drive":      {"histories", "impls", "workloads", "checker", "internal/world"},
 	"internal/measure":    {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/world", "internal/yamlfile", "internal/suggest"},
-	"internal/simulate":   {"internal/strictjson", "histories", "impls", "workloads", "checker", "internal/drive", "internal/world"},
+	"internal/simulate":   {"histories", "impls", "workloads", "checker", "internal/drive", "internal/world", "internal/strictjson"},
 	"internal/choose":     {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/measure", "internal/yamlfile", "internal/suggest"},
 	"internal/web":        {"histories", "checker", "reports"},
 	"internal/cli":        {"histories", "impls", "workloads", "checker", "reports", "internal"},

@@ -110,14 +110,8 @@ func (k Key) whole(n *Node) string {
 		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.Want())
 	}
 	v, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64)
-	switch {
-	case strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min):
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
-	case err != nil || v > k.Top:
-		return fmt.Sprintf("%s is more than %d (want %s)", told(n), k.Top, k.Want())
-	}
-	n.Value = strconv.FormatUint(v, 10)
-	return ""
+	less, more := strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min), err != nil || v > k.Top
+	return k.within(n, less, more, Plainly(k.Min), fmt.Sprint(k.Top), strconv.FormatUint(v, 10))
 }
 
 func (k Key) number(n *Node) string {
@@ -125,19 +119,10 @@ func (k Key) number(n *Node) string {
 	if whole, e := strconv.ParseInt(n.Value, 0, 64); e == nil {
 		v, err = float64(whole), nil // in another base
 	}
-	if n.Kind != Integer && n.Kind != Float || err != nil {
+	if n.Kind != Integer && n.Kind != Float || err != nil || v != v {
 		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
 	}
-	switch {
-	case v < k.Min:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Plainly(k.Min), k.Want())
-	case v > k.Max:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Plainly(k.Max), k.Want())
-	case v != v:
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
-	}
-	n.Value = Plainly(v + 0) // -0 is 0
-	return ""
+	return k.within(n, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max), Plainly(v+0)) // -0 is 0
 }
 
 func (k Key) span(n *Node) string {
@@ -147,12 +132,19 @@ func (k Key) span(n *Node) string {
 		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.Want())
 	case err != nil:
 		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.Want())
-	case d < k.From:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), Spelt(k.From), k.Want())
-	case d > k.To:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), Spelt(k.To), k.Want())
 	}
-	n.Value = d.String()
+	return k.within(n, d < k.From, d > k.To, Spelt(k.From), Spelt(k.To), d.String())
+}
+
+// within gives a value its normal form unless it is out of its bounds.
+func (k Key) within(n *Node, less, more bool, low, high, normal string) string {
+	switch {
+	case less:
+		return fmt.Sprintf("%s is less than %s (want %s)", told(n), low, k.Want())
+	case more:
+		return fmt.Sprintf("%s is more than %s (want %s)", told(n), high, k.Want())
+	}
+	n.Value = normal
 	return ""
 }
 
