@@ -62,6 +62,27 @@ type step struct {
 	err     error // it did not take effect
 	effect  Effect
 	healed  bool
+
+	from, to time.Duration // when it began and was healed, since the history began
+}
+
+// Strike is a step of a plan that came about.
+type Strike struct {
+	faults.Step
+	From, To time.Duration // To is histories.StillOpen if nothing healed it
+	Clients  []int32       // whom it befell; none: servers, or the network of all
+}
+
+// Strikes returns what came about, in the order in which it did. It is called after Finish.
+func (in *Injector) Strikes() []Strike {
+	var all []Strike
+	for _, s := range in.steps {
+		if s.due {
+			all = append(all, Strike{s.Step, s.from, s.to, slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.From, b.From) })
+	return all
 }
 
 var _ workloads.Director = (*Injector)(nil)
@@ -210,7 +231,7 @@ func (s *step) do(ctx context.Context) {
 	if s.due {
 		return
 	}
-	s.due = true
+	s.due, s.from, s.to = true, s.in.rec.Since(), histories.StillOpen
 	told := s.begin()
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
@@ -242,14 +263,14 @@ func (s *step) end() {
 		return
 	}
 	s.healed = true
-	at := s.in.rec.Since()
+	s.to = s.in.rec.Since()
 	var err error
 	if s.effect.Heal != nil {
 		err = s.effect.Heal()
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
-		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: at, Outcome: outcome, Error: problem})
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.to, Outcome: outcome, Error: problem})
 	}
 	if err == nil && s.effect.Seen != nil {
 		err = s.effect.Seen()

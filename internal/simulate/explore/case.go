@@ -15,6 +15,7 @@ import (
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
@@ -41,6 +42,7 @@ type Run struct {
 	Verdict *checker.Verdict
 	Digest  string // of all that was recorded
 	Void    string // what did not come about, if anything: the others did
+	Strikes []inject.Strike
 }
 
 // Trial is the case as a trial.
@@ -80,15 +82,15 @@ func (c Case) Run() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Case: c}
-	recorded, void, err := t.Record()
+	recorded, err := t.Record()
 	if err != nil {
 		return nil, err
 	}
-	r.Header, r.Void = recorded.Header, void
+	r.Header, r.Void, r.Strikes = recorded.Header, recorded.Void, recorded.Strikes
 	if r.Digest, err = recorded.Digest(); err != nil {
 		return nil, err
 	}
-	return r, r.read(recorded)
+	return r, r.read(recorded.Memory)
 }
 
 // read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
@@ -137,5 +139,5 @@ func (r *Run) Violated() []string {
 
 // Example returns the counterexample to a property.
 func (r *Run) Example(property string) *counterexample.Example {
-	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}, property)
+	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Strikes: r.Strikes, Ops: r.Ops, Verdict: r.Verdict}, property)
 }
