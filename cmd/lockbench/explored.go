@@ -53,7 +53,7 @@ func (e *exploring) progress(p explore.Progress) {
 	e.shown = time.Now()
 	line := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", run.Count(p.Seeds), p.Virtual.Hours(), run.Count(p.Violating), time.Since(e.start).Seconds())
 	if p.Minimising != "" {
-		line += "; making small what was found of " + p.Minimising
+		line += "; minimising what was found of " + p.Minimising
 	}
 	if e.live {
 		fmt.Fprint(e.w, clearLine+line)
@@ -155,7 +155,7 @@ func printStory(w io.Writer, s explore.Counterexample, file string) {
 		claim = "  BROKEN: the lock claims that it does not"
 	}
 	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, claim)
-	fmt.Fprintf(w, "  seed %d, %s: %s and %s, made small from %s and %s in %s\n", s.Seed, s.Strategy, plural(s.To.Faults, "fault"),
+	fmt.Fprintf(w, "  seed %d, %s: %s and %s, minimised from %s and %s in %s\n", s.Seed, s.Strategy, plural(s.To.Faults, "fault"),
 		plural(s.To.Operations, "operation"), plural(s.From.Faults, "fault"), plural(s.From.Operations, "operation"), plural(s.Trials, "trial"))
 	if s.CutOff {
 		fmt.Fprintln(w, "  time was up: it may be smaller still")

@@ -1,6 +1,6 @@
 // Package inject carries a fault's plan out while clients are driven. In go a plan and the world that it acts on;
-// out come records of what was injected and healed, and why the trial does not count, if it does not. The world is
-// somebody else's: internal/trial has one of real processes and servers, internal/sim one in virtual time.
+// out come records of what was injected and healed, and why the trial does not count, if it does not. There is
+// a world of real processes and servers in drive/trial, and one in virtual time in simulate/sim.
 package inject
 
 import (
@@ -139,7 +139,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests tells whether a client that is about to ask has had its turns.
+// rests reports whether a client that is about to ask has had its turns.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
