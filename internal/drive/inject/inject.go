@@ -77,9 +77,11 @@ type Strike struct {
 func (in *Injector) Strikes() []Strike {
 	var all []Strike
 	for _, s := range in.steps {
+		s.mu.Lock()
 		if s.due {
 			all = append(all, Strike{s.Step, s.from, s.to, slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })})
 		}
+		s.mu.Unlock()
 	}
 	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.From, b.From) })
 	return all

@@ -265,8 +265,15 @@ func (x *Example) Events() []string {
 			before++
 		}
 	}
-	if before+after > 0 {
-		lines = append(lines, fmt.Sprintf("Left out: %s that play no part, %d later.", counted(before, "operation"), after))
+	var left []string
+	if before > 0 {
+		left = append(left, counted(before, "operation")+" without a part in it")
+	}
+	if after > 0 {
+		left = append(left, counted(after, "later operation"))
+	}
+	if left != nil {
+		lines = append(lines, "Left out: "+joined(left)+".")
 	}
 	return append(lines, x.verdict())
 }
