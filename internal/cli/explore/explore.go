@@ -41,8 +41,8 @@ func Command() *cobra.Command {
 		Use:   "explore",
 		Short: "Search for what breaks a lock, in virtual time, and tell it as a story",
 		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, and tries plans of
-faults by the thousand: one for each seed. What violates a property is made as small as it can be, told as a story with
-a picture, and kept as a file that lockbench replay runs again, in simulation or on real servers.
+faults by the thousand: one for each seed. What violates a property is minimised, shown as a list of events with
+a timeline, and kept as a file that lockbench replay runs again, in simulation or on real servers.
 
 What is found is found in simulation. It depends on the seeds alone: the same seed gives the same, on as many cores
 as there are. With no flags it takes about half a minute.

@@ -50,7 +50,7 @@ func (p *progress) take(n explore.Progress) {
 	defer p.mu.Unlock()
 	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(), format.Count(n.Violating), time.Since(p.start).Seconds())
 	if n.Minimising != "" {
-		p.now += "; making small what was found of " + n.Minimising
+		p.now += "; minimising what was found of " + n.Minimising
 	}
 	if !p.Terminal && time.Since(p.shown) >= between {
 		p.shown = time.Now()
@@ -143,7 +143,7 @@ func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
 	size := func(s explore.Size) string {
 		return format.Plural(s.Faults, "fault") + " and " + format.Plural(s.Operations, "operation")
 	}
-	fmt.Fprintf(w, "  seed %d, %s: %s, made small from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
+	fmt.Fprintf(w, "  seed %d, %s: %s, minimised from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
 	if s.CutOff {
 		fmt.Fprintln(w, "  time was up: it may be smaller still")
 	}

@@ -1,6 +1,6 @@
 // Package faults is what goes wrong during a trial: one file each, and the table All. A fault is a plan, and
-// a plan is data: what is to happen, and when. Who carries it out is somebody else: internal/inject, on real
-// processes and servers (internal/trial) or in virtual time (internal/sim).
+// a plan is data: what is to happen, and when. drive/inject carries it out, on real processes and servers (drive/trial)
+// or in virtual time (simulate/sim).
 package faults
 
 import (
@@ -39,7 +39,7 @@ func (f Fault) NotFor(l impls.Impl) string {
 	return ""
 }
 
-// ofRedis tells whether a plan has in it what only Redis can be done.
+// ofRedis reports whether a plan has in it what only Redis can be done.
 func ofRedis(p Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		switch s.Do.Verb {
@@ -242,7 +242,7 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 // for a command.
 const UsualTTL = 800 * time.Millisecond
 
-// OnItsWay tells whether what is done is done to a command that passes the network, or to its reply.
+// OnItsWay reports whether what is done is done to a command that passes the network, or to its reply.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
 // Rest has a client do its workload so often at most.

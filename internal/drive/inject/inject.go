@@ -1,6 +1,6 @@
 // Package inject carries a fault's plan out while clients are driven. In go a plan and the world that it acts on;
-// out come records of what was injected and healed, and why the trial does not count, if it does not. The world is
-// somebody else's: internal/trial has one of real processes and servers, internal/sim one in virtual time.
+// out come records of what was injected and healed, and why the trial does not count, if it does not. There is
+// a world of real processes and servers in drive/trial, and one in virtual time in simulate/sim.
 package inject
 
 import (
@@ -62,6 +62,29 @@ type step struct {
 	err     error // it did not take effect
 	effect  Effect
 	healed  bool
+
+	from, to time.Duration // when it began and was healed, since the history began
+}
+
+// Strike is a step of a plan that came about.
+type Strike struct {
+	faults.Step
+	From, To time.Duration // To is histories.StillOpen if nothing healed it
+	Clients  []int32       // whom it befell; none: servers, or the network of all
+}
+
+// Strikes returns what came about, in the order in which it did. It is called after Finish.
+func (in *Injector) Strikes() []Strike {
+	var all []Strike
+	for _, s := range in.steps {
+		s.mu.Lock()
+		if s.due {
+			all = append(all, Strike{s.Step, s.from, s.to, slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })})
+		}
+		s.mu.Unlock()
+	}
+	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.From, b.From) })
+	return all
 }
 
 var _ workloads.Director = (*Injector)(nil)
@@ -118,7 +141,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests tells whether a client that is about to ask has had its turns.
+// rests reports whether a client that is about to ask has had its turns.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
@@ -210,7 +233,7 @@ func (s *step) do(ctx context.Context) {
 	if s.due {
 		return
 	}
-	s.due = true
+	s.due, s.from, s.to = true, s.in.rec.Since(), histories.StillOpen
 	told := s.begin()
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
@@ -242,14 +265,14 @@ func (s *step) end() {
 		return
 	}
 	s.healed = true
-	at := s.in.rec.Since()
+	s.to = s.in.rec.Since()
 	var err error
 	if s.effect.Heal != nil {
 		err = s.effect.Heal()
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
-		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: at, Outcome: outcome, Error: problem})
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.to, Outcome: outcome, Error: problem})
 	}
 	if err == nil && s.effect.Seen != nil {
 		err = s.effect.Seen()

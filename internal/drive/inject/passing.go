@@ -41,7 +41,7 @@ func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	return proxy.Pass
 }
 
-// first tells whether nothing has triggered the step before.
+// first reports whether nothing has triggered the step before.
 func (s *step) first() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -50,7 +50,7 @@ func (c Cell) unreachable(how string) error {
 	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
 }
 
-// onlyDoes tells whether the cell's plan does nothing else.
+// onlyDoes reports whether the cell's plan does nothing else.
 func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3})
 	return !slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return !slices.Contains(verbs, s.Do.Verb) })

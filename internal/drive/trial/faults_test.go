@@ -67,9 +67,6 @@ func actedOut() []acted {
 		{"node-restart", "redlock", "0 harness", "0"},
 		{"minority-down", "redlock", "harness", ""},
 		{"eviction", "set-px-lua", "harness", ""},
-		{"session-kill", "etcd", "harness", ""},
-		{"half-open", "etcd", "0 0", "0"},
-		{"leader-loss", "etcd", "harness", ""},
 	}
 }
 

@@ -54,10 +54,10 @@ func (c Cell) Dir() string {
 
 func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
 
-// faulty tells whether something goes wrong in the cell on purpose.
+// faulty reports whether something goes wrong in the cell on purpose.
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses tells whether the clients live in processes of their own: to have something happen to one, or
+// InProcesses reports whether the clients live in processes of their own: to have something happen to one, or
 // because the lock is a program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
@@ -169,7 +169,7 @@ func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
 }
 
-// jumps tells whether a clock does.
+// jumps reports whether a clock does.
 func (c Cell) jumps() bool {
 	if c.Fault.Plan == nil {
 		return false

@@ -41,7 +41,7 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 	return c, nil
 }
 
-// keeps tells whether a server is to come back with all that it knew.
+// keeps reports whether a server is to come back with all that it knew.
 func keeps(plan faults.Plan) bool {
 	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Keeps })
 }

@@ -39,7 +39,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
 		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // so that no control had all of its trials
 	}
-	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
+	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), strings.Join(version, ", "), begun, soakAtOnce)
 	fmt.Fprintf(&b, "In %d trials %d claims were judged: %d broken, %d left undecided. Of %d controls %d were caught.\n%d more trials did not count and were repeated: their fault was not seen to take effect, or something stood still that nobody had stopped.\n%d were given up, since none of %d attempts counted.\n",

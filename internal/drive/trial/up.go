@@ -49,7 +49,7 @@ func (t *trial) start(ctx context.Context) (err error) {
 	return t.group.Around(ctx, t.storeKey())
 }
 
-// shares tells whether the trial uses servers that are not its own.
+// shares reports whether the trial uses servers that are not its own.
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 
 // storeKey is what the lock's key is called in the store, or the first of them.

@@ -326,7 +326,7 @@ func (p *Process) Failed() error {
 	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, p.log.said())
 }
 
-// Can tells whether it has a capability.
+// Can reports whether it has a capability.
 func (p *Process) Can(capability string) bool {
 	return slices.Contains(p.Ready.Capabilities, capability)
 }

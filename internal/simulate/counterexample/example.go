@@ -11,7 +11,7 @@ import (
 
 	"lockbench/checker"
 	"lockbench/histories"
-	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
 	"lockbench/workloads"
 )
 
@@ -22,8 +22,7 @@ const MostEvents = 12
 type Trial struct {
 	Deployment string
 	Params     workloads.Params
-	Plan       faults.Plan
-	Header     histories.Header
+	Strikes    []inject.Strike
 	Ops        []histories.Op // in the order of their calls
 	Verdict    *checker.Verdict
 }
@@ -105,10 +104,10 @@ func New(t Trial, property string) *Example {
 }
 
 func (x *Example) addFault(f *fault) {
-	if f.from > x.until {
+	if f.From > x.until {
 		return
 	}
-	begin := &event{at: f.from, rank: faultBegins, weight: essential, fault: f, text: "fault " + f.Name + ": " + x.describe(f)}
+	begin := &event{at: f.From, rank: faultBegins, weight: essential, fault: f, text: "fault " + f.Name + ": " + x.describe(f)}
 	if f.Name == "" {
 		begin.text = "fault: " + x.describe(f)
 	}
@@ -116,8 +115,8 @@ func (x *Example) addFault(f *fault) {
 		begin.rank = commandStruck
 	}
 	x.events = append(x.events, begin)
-	if end := x.describeEnd(f); end != "" && f.lasts() && !f.open() && f.to <= x.until {
-		x.events = append(x.events, &event{at: f.to, rank: faultEnds, weight: faultEnd, fault: f, text: end})
+	if end := x.describeEnd(f); end != "" && f.lasts() && f.To != histories.StillOpen && f.To <= x.until {
+		x.events = append(x.events, &event{at: f.To, rank: faultEnds, weight: faultEnd, fault: f, text: end})
 	}
 }
 
@@ -266,8 +265,15 @@ func (x *Example) Events() []string {
 			before++
 		}
 	}
-	if before+after > 0 {
-		lines = append(lines, fmt.Sprintf("Left out: %s that play no part, %d later.", counted(before, "operation"), after))
+	var left []string
+	if before > 0 {
+		left = append(left, counted(before, "operation")+" without a part in it")
+	}
+	if after > 0 {
+		left = append(left, counted(after, "later operation"))
+	}
+	if left != nil {
+		lines = append(lines, "Left out: "+joined(left)+".")
 	}
 	return append(lines, x.verdict())
 }

@@ -111,7 +111,7 @@ func (x *Example) struck(op *histories.Op) bool {
 		}
 	}
 	return slices.ContainsFunc(x.faults, func(f *fault) bool {
-		return slices.Contains(f.clients, op.Client) && from <= f.from && (op.Open() || f.from <= to)
+		return slices.Contains(f.Clients, op.Client) && from <= f.From && (op.Open() || f.From <= to)
 	})
 }
 

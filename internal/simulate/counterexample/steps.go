@@ -30,9 +30,10 @@ func (x *Example) describe(f *fault) string {
 	}
 	switch {
 	case do.Verb == faults.Stall || do.Verb == faults.Restart:
+	case f.For > 0 && f.To < f.From+f.For-instant: // the trial ended before
 	case f.For > 0:
 		text += " for " + lasting(f.For)
-	case f.lasts() && f.Until.Client >= 0:
+	case f.lasts():
 		text += fmt.Sprintf(" until client %d %s", f.Until.Client, points[f.Until.Point])
 	}
 	if f.passing != "" {
@@ -148,8 +149,8 @@ func (f *fault) process() string {
 		return "every process"
 	}
 	text := "process " + strconv.Itoa(f.Do.Process)
-	if f.clients != nil {
-		text += " (" + numbered("client", f.clients) + ")"
+	if f.Clients != nil {
+		text += " (" + numbered("client", f.Clients) + ")"
 	}
 	return text
 }

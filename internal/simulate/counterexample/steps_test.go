@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
 	"lockbench/workloads"
 )
 
@@ -20,7 +21,7 @@ func TestEveryVerb(t *testing.T) {
 		for _, deployment := range []string{"two-replicas", "five"} {
 			x := &Example{Trial: Trial{Deployment: deployment, Params: workloads.Params{TTL: 800 * time.Millisecond}}}
 			step := faults.Step{Do: faults.Action{Verb: verb, Client: 1, Process: 1, Nodes: []int{2}, By: 1234 * time.Millisecond, Wait: 70 * time.Millisecond}, For: 340 * time.Millisecond}
-			f := &fault{Step: step, clients: []int32{1}}
+			f := &fault{Strike: inject.Strike{Step: step, To: time.Second, Clients: []int32{1}}}
 			if step.Do.Verb == faults.Delay || step.Do.Verb == faults.Lose {
 				f.passing = "the reply to client 1's acquire"
 			}

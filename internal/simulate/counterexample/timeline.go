@@ -57,7 +57,7 @@ func (x *Example) Timeline(width int) string {
 	clients := map[int32]string{}
 	for i, e := range x.events {
 		if f := e.fault; f != nil {
-			for _, c := range f.clients {
+			for _, c := range f.Clients {
 				clients[c] = fmt.Sprintf("client %d", c)
 			}
 			if e.rank != faultEnds {
@@ -135,11 +135,11 @@ func fill(cells []rune, from, to int, mark rune) {
 }
 
 func (t *timeline) fault(cells []rune, f *fault) {
-	to := f.to
-	if f.open() && slices.Contains([]faults.Verb{faults.Pause, faults.Cut, faults.Slow, faults.Mute, faults.Freeze, faults.Drift, faults.Down}, f.Do.Verb) {
+	to := f.To
+	if f.To == histories.StillOpen && slices.Contains([]faults.Verb{faults.Pause, faults.Cut, faults.Slow, faults.Mute, faults.Freeze, faults.Drift, faults.Down}, f.Do.Verb) {
 		to = histories.Forever
 	}
-	first, last := t.column(f.from), t.column(to)
+	first, last := t.column(f.From), t.column(to)
 	cells[first] = '▼'
 	if last > first {
 		fill(cells, first, last+1, '─')

@@ -145,7 +145,7 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	return failed
 }
 
-// goesOn tells whether the batch from a seed on is to be tried.
+// goesOn reports whether the batch from a seed on is to be tried.
 func (r *running) goesOn(from uint64, start time.Time) bool {
 	if r.Seeds > 0 {
 		return from < r.First+r.Seeds

@@ -1,6 +1,6 @@
-// Package explore searches, in virtual time, for plans of faults under which a lock breaks a promise, and makes each
-// that it finds small. A lock and a seed go in; out come a Case, which is all that a trial depends on, and what was
-// recorded and judged of it. Cases are data: one can be kept in a file, run again and tried on real servers.
+// Package explore searches, in virtual time, for plans of faults under which a lock violates a property, and minimises
+// what it finds. A lock and a seed go in; out come a Case, which is all that a trial depends on, and what was recorded
+// and judged of it. A case can be kept in a file, run again and tried on real servers.
 package explore
 
 import (
@@ -17,12 +17,13 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/inject"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
 )
 
-// Case is a trial as data: whoever has it can run the same trial again.
+// Case is all that a trial depends on.
 type Case struct {
 	Lock       string            `json:"lock"`
 	Deployment string            `json:"deployment"`
@@ -32,7 +33,7 @@ type Case struct {
 	Plan       faults.Plan       `json:"plan"`
 }
 
-// Fault is what the histories of explored plans call what goes wrong in them, as a whole.
+// Fault is the name of an explored plan in its history.
 const Fault = "explored"
 
 // Run is a case that was run and judged.
@@ -43,6 +44,7 @@ type Run struct {
 	Verdict *checker.Verdict
 	Digest  string // of all that was recorded
 	Void    string // what did not come about, if anything: the others did
+	Strikes []inject.Strike
 }
 
 // Trial is the case as a trial.
@@ -82,30 +84,36 @@ func (c Case) Run() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Case: c}
-	recorded, void, err := t.Record()
+	recorded, err := t.Record()
 	if err != nil {
 		return nil, err
 	}
-	r.Header, r.Void = recorded.Header, void
+	r.Header, r.Void, r.Strikes = recorded.Header, recorded.Void, recorded.Strikes
 	if r.Digest, err = recorded.Digest(); err != nil {
 		return nil, err
 	}
-	return r, r.read(recorded)
+	return r, r.read(recorded.Memory)
 }
 
-// read judges what was recorded, without the oracle: whoever keeps a case has it judged once more, with it.
+// read judges what was recorded, without the oracle: see Rejudge.
 func (r *Run) read(recorded *histories.Memory) (err error) {
 	if r.Verdict, err = judge.History(r.Header, recorded.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
-	open := map[opened]histories.Op{} // by the last mark
+	type call struct {
+		client int32
+		kind   histories.Kind
+		at     time.Duration
+	}
+	open := map[call]histories.Op{} // by the last mark
 	for _, line := range recorded.Lines {
+		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
 		case line.Mark:
-		case line.Op.Return == histories.StillOpen:
-			open[openedBy(line.Op)] = line.Op
+		case line.Op.Open():
+			open[c] = line.Op
 		default:
-			delete(open, openedBy(line.Op))
+			delete(open, c)
 			r.Ops = append(r.Ops, line.Op)
 		}
 	}
@@ -115,15 +123,6 @@ func (r *Run) read(recorded *histories.Memory) (err error) {
 	})
 	return nil
 }
-
-// opened is what tells operations apart that have not returned.
-type opened struct {
-	client int32
-	kind   histories.Kind
-	call   time.Duration
-}
-
-func openedBy(op histories.Op) opened { return opened{op.Client, op.Kind, op.Call} }
 
 // Violated are the properties that were violated, in the order of the judge's table, but for those of which a trial
 // under this plan says nothing.
@@ -139,5 +138,5 @@ func (r *Run) Violated() []string {
 
 // Example returns the counterexample to a property.
 func (r *Run) Example(property string) *counterexample.Example {
-	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Plan: r.Plan, Header: r.Header, Ops: r.Ops, Verdict: r.Verdict}, property)
+	return counterexample.New(counterexample.Trial{Deployment: r.Deployment, Params: r.Params, Strikes: r.Strikes, Ops: r.Ops, Verdict: r.Verdict}, property)
 }

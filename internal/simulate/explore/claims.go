@@ -74,7 +74,7 @@ var kindsOf = map[faults.Verb][]string{
 	faults.Evict:    {"eviction"},
 }
 
-// decides tells whether a trial under a plan says anything of a property. One that something comes about in time
+// decides reports whether a trial under a plan says anything of a property. One that something comes about in time
 // says nothing where the plan itself keeps clients waiting, or makes leases longer.
 func decides(p faults.Plan, property string) bool {
 	for _, s := range p.Steps {
@@ -144,7 +144,7 @@ func claims(t sim.Trial) []histories.Claim {
 	return all
 }
 
-// forgetsAndSetsClocks tells whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
+// forgetsAndSetsClocks reports whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
 // the two, since the clock stands in for a lost counter, may then not rise: safety adds up but for that.
 func forgetsAndSetsClocks(p faults.Plan) bool {
 	forgets, sets := false, false
@@ -169,7 +169,7 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	return all[i]
 }
 
-// applies tells whether a lock can show a fault at all: one that cannot is not said to do anything under it.
+// applies reports whether a lock can show a fault at all: one that cannot is not said to do anything under it.
 func applies(fault string, t sim.Trial) bool {
 	all := faults.All()
 	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })

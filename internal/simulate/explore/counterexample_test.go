@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew")
 
-// told are the runs whose stories are kept in testdata.
+// told are the runs whose events and timelines are kept in testdata.
 var told = []struct{ lock, fault, property string }{
 	{"set-px", "holder-stall", "mutual-exclusion"},
 	{"set-px", "holder-stall", "lease-exclusion"},
@@ -42,8 +42,8 @@ var told = []struct{ lock, fault, property string }{
 	{"set-px-lua", "lost-reply", "mutual-exclusion"}, // holds
 }
 
-// TestStories holds stories and pictures to those that somebody has read.
-func TestStories(t *testing.T) {
+// TestCounterexamples compares events and timelines with those that somebody has read.
+func TestCounterexamples(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	for _, c := range told {
@@ -66,7 +66,7 @@ func TestStories(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("it is told otherwise (-update writes what is told now):\n%s\nwant:\n%s", got, want)
+				t.Errorf("it is shown otherwise (-update writes what is shown now):\n%s\nwant:\n%s", got, want)
 			}
 		})
 	}
@@ -108,8 +108,8 @@ func faulty(l impls.Impl, f faults.Fault) (Case, error) {
 	return c, err
 }
 
-// TestEveryStory tells what every lock does under every fault, from the point of view of every property.
-func TestEveryStory(t *testing.T) {
+// TestEveryCounterexample shows what every lock does under every fault, for every property.
+func TestEveryCounterexample(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	told := 0
@@ -128,32 +128,32 @@ func TestEveryStory(t *testing.T) {
 					t.Skip(err) // five servers are asked for, and the fault has one
 				}
 				for _, finding := range r.Verdict.Findings {
-					checkStory(t, r, finding.Property)
+					checkExample(t, r, finding.Property)
 					told++
 				}
 			})
 		}
 	}
 	if told < 100 {
-		t.Errorf("only %d stories were told", told)
+		t.Errorf("only %d were shown", told)
 	}
 }
 
-// checkStory holds a story to what is true of all of them.
-func checkStory(t *testing.T, r *Run, property string) {
+// checkExample checks what is true of all counterexamples.
+func checkExample(t *testing.T, r *Run, property string) {
 	t.Helper()
 	example := r.Example(property)
 	lines := example.Events()
 	whole := strings.Join(lines, "\n")
 	if len(lines) == 0 || len(lines) > counterexample.MostEvents+2 {
-		t.Errorf("%s: %d sentences:\n%s", property, len(lines), whole)
+		t.Errorf("%s: %d events:\n%s", property, len(lines), whole)
 	}
 	last := -1.0
 	for _, line := range lines {
 		first, _, _ := strings.Cut(line, " ms ")
 		if at, err := strconv.ParseFloat(first, 64); err == nil {
 			if at < last {
-				t.Errorf("%s: what happened at %v ms is told after what did at %v ms:\n%s", property, at, last, whole)
+				t.Errorf("%s: what happened at %v ms is shown after what did at %v ms:\n%s", property, at, last, whole)
 			}
 			last = at
 		}
@@ -176,21 +176,21 @@ func checkStory(t *testing.T, r *Run, property string) {
 	}
 }
 
-// TestGrantsAreTold: each grant of the witness is told, at its time.
-func TestGrantsAreTold(t *testing.T) {
+// TestGrantsAreShown: each grant of the witness is shown, at its time.
+func TestGrantsAreShown(t *testing.T) {
 	r := acted(t, "set-px", "holder-stall")
-	story := strings.Join(r.Example("lease-exclusion").Events(), "\n")
+	text := strings.Join(r.Example("lease-exclusion").Events(), "\n")
 	witness := r.Verdict.Finding("lease-exclusion").Witness
 	for _, op := range witness.Ops {
 		when := op.Return
 		if op.Kind == histories.Release {
 			when = op.Call
 		}
-		if when <= witness.To && !strings.Contains(story, ms(when)) {
-			t.Errorf("%s by client %d at %s is not told:\n%s", op.Kind, op.Client, ms(when), story)
+		if when <= witness.To && !strings.Contains(text, ms(when)) {
+			t.Errorf("%s by client %d at %s is not shown:\n%s", op.Kind, op.Client, ms(when), text)
 		}
 	}
 }
 
-// ms is a time as stories have it.
+// ms formats a time as events have it.
 func ms(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }

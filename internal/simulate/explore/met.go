@@ -59,7 +59,7 @@ func (r *Run) state(inject *histories.Op) string {
 	return found
 }
 
-// overBy tells whether a hold had come to its end, or was being given back, when a fault began.
+// overBy reports whether a hold had come to its end, or was being given back, when a fault began.
 func (r *Run) overBy(acquire, inject *histories.Op) bool {
 	return slices.ContainsFunc(r.Ops, func(op histories.Op) bool {
 		ends := op.Kind == histories.Release || op.Kind == histories.Lost || op.EndsClient()

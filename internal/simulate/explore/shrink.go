@@ -10,19 +10,19 @@ import (
 	"lockbench/workloads"
 )
 
-// The most that making a case small may cost. The number of trials decides, so that the outcome is the same everywhere;
-// the time is for machines on which that would take too long.
+// The most that minimising a case may cost. The number of trials decides, so that the outcome is the same everywhere; the
+// time is for slow machines.
 const (
 	mostTrials = 1200
 	mostTime   = 25 * time.Second
 )
 
-// Shrunk is a case that was made small.
+// Shrunk is a minimised case.
 type Shrunk struct {
 	*Run
 	Property string `json:"property"`
 	Trials   int    `json:"trials"`
-	CutOff   bool   `json:"cut_off,omitempty"` // by the time that it took: it may be smaller still
+	CutOff   bool   `json:"cut_off,omitempty"` // the time was up: it may be smaller still
 }
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
@@ -261,7 +261,7 @@ func (s *shrinker) setTime(step *faults.Step, of func(*faults.Step) *time.Durati
 	}
 }
 
-// inTurn has clients ask in the order in which they were granted the lock, each when the one before was: the story is
+// inTurn has clients ask in the order in which they were granted the lock, each when the one before was: the events are
 // easier to follow, and the same on a machine whose timing is another.
 func (s *shrinker) inTurn() {
 	var order []int32

@@ -156,7 +156,7 @@ func (s *scene) named(m maker, c int32) []faults.Step {
 	return steps
 }
 
-// allows tells whether steps of that name may be chosen.
+// allows reports whether steps of that name may be chosen.
 func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }

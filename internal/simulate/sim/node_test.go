@@ -135,9 +135,9 @@ func TestTurns(t *testing.T) {
 		trial := faultTrial(l, faults.None(), counter(t), l.Deployment)
 		trial.Fault, trial.Params.Duration = "turns", time.Hour
 		trial.Plan = faults.Plan{Turns: []faults.Turns{{Client: 0, Iterations: 2}, {Client: 1, Iterations: 0}, {Client: 2, Iterations: 3}}}
-		m, void, err := trial.Record()
-		if err != nil || void != "" {
-			t.Fatal(void, err)
+		m, err := trial.Record()
+		if err != nil || m.Void != "" {
+			t.Fatal(m.Void, err)
 		}
 		turns := map[int32]int{}
 		for _, line := range m.Lines {

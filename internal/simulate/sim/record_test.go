@@ -54,9 +54,9 @@ func recordedTwice(t *testing.T, trial Trial) string {
 		}
 		lines = append(lines, line)
 	}
-	m, again, err := trial.Record()
-	if err != nil || again != void {
-		return fmt.Sprintf("%v, void %q and %q", err, void, again)
+	m, err := trial.Record()
+	if err != nil || m.Void != void {
+		return fmt.Sprintf("%v, void %q and %q", err, void, m.Void)
 	}
 	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
 }

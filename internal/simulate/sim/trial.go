@@ -47,27 +47,37 @@ const connectWithin = 10 * time.Second
 // says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
 // running.
 func (t Trial) Run(w io.Writer) (void string, err error) {
-	return t.record(func(h histories.Header) (*histories.Recorder, error) {
+	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
 		return histories.NewRecorder(w, h, t.Params.Logs())
 	})
+	return r.Void, err
+}
+
+// Recorded is what came of a trial.
+type Recorded struct {
+	*histories.Memory
+	Void    string          // why it does not count; "": it does
+	Strikes []inject.Strike // what went wrong
 }
 
 // Record is Run, and keeps the history in memory, which costs less: the same lines as in a file.
-func (t Trial) Record() (m *histories.Memory, void string, err error) {
-	void, err = t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
+func (t Trial) Record() (Recorded, error) {
+	var m *histories.Memory
+	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
 		rec, m = histories.NewMemory(h, t.Params.Logs())
 		return rec, nil
 	})
-	return m, void, err
+	r.Memory = m
+	return r, err
 }
 
 // record runs the trial with the recorder that begin makes.
-func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
+func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
 	if err := t.Refused(); err != nil {
-		return "", err
+		return r, err
 	}
-	bubbleErr := inBubble(func() { void, err = t.run(begin) })
-	return void, errors.Join(err, bubbleErr)
+	bubbleErr := inBubble(func() { r, err = t.run(begin) })
+	return r, errors.Join(err, bubbleErr)
 }
 
 // servers is how many servers a deployment has that a lock asks.
@@ -170,7 +180,7 @@ func inBubble(f func()) (err error) {
 }
 
 // run brings everything up, drives, and takes everything down.
-func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (void string, err error) {
+func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
 	watch := workloads.NewWatch()
 	world, err := t.up(watch)
 	defer func() { err = errors.Join(err, world.close()) }()
@@ -178,12 +188,12 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (v
 		err = t.connect(world)
 	}
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	header := t.header()
 	rec, err := begin(header)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
 		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
@@ -198,10 +208,11 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (v
 	d.Director = in
 	in.Begin()
 	d.Run(context.Background())
-	void = in.Finish()
+	r.Void = in.Finish()
+	r.Strikes = in.Strikes()
 	d.Epilogue(context.Background(), header.FreedWithin())
 	still()
-	return void, errors.Join(<-failed, rec.Close())
+	return r, errors.Join(<-failed, rec.Close())
 }
 
 // up brings up servers, and opens one lock per process and one for the epilogue.
