@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"lockbench/internal/choose/advisor"
-	"lockbench/reports/selection"
 	"lockbench/internal/cli/bench"
 	"lockbench/internal/cli/console"
 	cli "lockbench/internal/cli/run"
@@ -16,6 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // gather tries and measures what matters for the needs: stage by stage, each of what is not out by then.
