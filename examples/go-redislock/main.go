@@ -7,10 +7,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/bsm/redislock"
-	"github.com/redis/go-redis/v9"
 	"lockbench/impls"
 	"lockbench/impls/worker"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
 )
 
 const pause = 20 * time.Millisecond

@@ -13,7 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	"github.com/redis/go-redis/v9"
-	"go.etcd.io/etcd/client/v3"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/zap"
