@@ -6,7 +6,7 @@
 # are other people's programs, and what the command puts together is raced in the packages beneath it; trials and servers, in
 # internal/measure, which runs some of the ones on some of the others. Of virtual time two tests are enough: the detector
 # shuffles goroutines, and histories must not show it.
-RACED = $(shell go list ./... | grep -v -e /checker$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose/advisor$$ -e /internal/web/serve$$ -e /examples -e /reports -e /cmd/)
+RACED = $(shell go list ./... | grep -v -e /checker/judge$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose/advisor$$ -e /internal/web/serve$$ -e /examples -e /reports -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -26,16 +26,8 @@ FUZZTIME ?= 30s
 FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 fuzz: ## every fuzz target for FUZZTIME
-	$(FUZZ) -fuzz '^FuzzReader$$' ./histories
-	$(FUZZ) -fuzz '^FuzzEDN$$' ./histories
-	$(FUZZ) -fuzz '^FuzzLine$$' ./impls/worker
-	$(FUZZ) -fuzz '^FuzzFrames$$' ./internal/world/proxy
-	$(FUZZ) -fuzz '^FuzzCase$$' ./internal/simulate/explore
-	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/measure/suites
-	$(FUZZ) -fuzz '^FuzzParse$$' ./internal/choose/requirements
-	$(FUZZ) -fuzz '^FuzzAsk$$' ./internal/choose/requirements
-	$(FUZZ) -fuzz '^FuzzView$$' ./internal/web/serve
-	$(FUZZ) -fuzz '^FuzzReport$$' ./reports/selection
+	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+).*#\1 \2#' | \
+	while read -r folder target; do $(FUZZ) -fuzz "^$$target\$$" $$folder || exit 1; done
 
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker/judge -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
@@ -59,7 +51,7 @@ explore: ## what the best locks claim to survive, in virtual time, for hours: do
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done
 
 bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
-	go test -run '^$$' -bench . -benchmem ./histories ./checker ./internal/drive/trial ./internal/simulate/explore
+	go test -run '^$$' -bench . -benchmem ./histories ./checker/judge ./internal/drive/trial ./internal/simulate/explore
 
 run: ## the quick comparison
 	go run ./cmd/lockbench run
