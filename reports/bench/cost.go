@@ -24,7 +24,7 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
 	var columns []column
 	for _, m := range shown {
-		columns = append(columns, column{heading(m), func(i int) string {
+		columns = append(columns, column{m.Heading(), func(i int) string {
 			if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
 				return withSpan(e)
 			}
@@ -40,7 +40,7 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 	g := charts.Grid{Columns: len(shown)}
 	for i, m := range shown {
-		rows := charts.Rows{Title: heading(m), NoAxis: true, Names: i == 0}
+		rows := charts.Rows{Title: m.Heading(), NoAxis: true, Names: i == 0}
 		for _, name := range names {
 			row := charts.Row{Name: name, Style: v.styles[name], Bar: true, Text: "not measured"}
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {

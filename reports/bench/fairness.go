@@ -62,7 +62,7 @@ func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	}
 	for _, m := range Metrics() {
 		if m.Group == "fairness" {
-			columns = append(columns, column{heading(m), func(i int) string {
+			columns = append(columns, column{m.Heading(), func(i int) string {
 				if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
 					return metricText(m, e.Median)
 				}

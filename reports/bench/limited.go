@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // From these on the harness or the machine, and not the lock, sets the figures.
 const (
@@ -33,18 +30,14 @@ func (r *Results) limited(row Row) string {
 	return ""
 }
 
-// besideNone holds a row to what the same clients reach without any lock. Where something is held, the hold sets both.
+// besideNone compares a row with what the same clients reach without any lock. If something is held, the hold sets both.
 func (r *Results) besideNone(row Row, point Point) string {
-	i := slices.IndexFunc(r.Plan.Subjects, func(s Subject) bool { return s.Role == Floor && s.Lock == "none" })
-	if i < 0 || point.HoldNS > 0 || row.Subject == r.Plan.Subjects[i].Name {
-		return ""
-	}
-	none, ok := r.Row(r.Plan.Subjects[i].Name, row.Point)
-	if !ok || none.Estimates[rankedBy].N == 0 {
-		return ""
-	}
+	none, ok := find(r.Rows, func(n Row) bool {
+		s, _ := r.Plan.Subject(n.Subject)
+		return n.Point == row.Point && s.Role == Floor && s.Lock == "none"
+	})
 	part := row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
-	if part <= partOfNone {
+	if !ok || point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 || part <= partOfNone {
 		return ""
 	}
 	return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)

@@ -1,10 +1,6 @@
 package bench
 
-import (
-	"slices"
-
-	"lockbench/reports/format"
-)
+import "lockbench/reports/format"
 
 // Metric is one figure of a trial: its name in files and flags, and how it is read.
 type Metric struct {
@@ -81,15 +77,11 @@ func Metrics() []Metric {
 
 // FindMetric finds a metric by its name.
 func FindMetric(name string) (Metric, bool) {
-	i := slices.IndexFunc(Metrics(), func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{}, false
-	}
-	return Metrics()[i], true
+	return find(Metrics(), func(m Metric) bool { return m.Name == name })
 }
 
-// heading is a metric's title with its unit.
-func heading(m Metric) string {
+// Heading returns the metric's title with its unit.
+func (m Metric) Heading() string {
 	switch m.Unit {
 	case "":
 		return m.Title

@@ -17,7 +17,18 @@ const rankedBy = "goodput"
 // need not be next to each other by their medians.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
-	running, out := r.running(point)
+	var running, out []*Row
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		s, _ := r.Plan.Subject(row.Subject)
+		switch {
+		case row.Point != point || s.Role != Lock:
+		case r.whyOut(row) != "":
+			out = append(out, row)
+		default:
+			running = append(running, row)
+		}
+	}
 	slices.SortStableFunc(running, func(a, b *Row) int {
 		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
 	})
@@ -28,10 +39,10 @@ func (r *Results) ranking(point string) Ranking {
 			toBest = comparisons
 		}
 		rank := len(k.Order) + 1
+		rest = behind
 		for _, row := range tied {
 			k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: toBest[row.Subject]})
 		}
-		rest = behind
 	}
 	for _, row := range out {
 		ranked := Ranked{Subject: row.Subject, Why: r.whyOut(row)}
@@ -63,34 +74,22 @@ func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]sta
 	return tied, behind, toFirst
 }
 
-// running are the rows that are in the running at a point, and those that are not.
-func (r *Results) running(point string) (running, out []*Row) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if s, _ := r.Plan.Subject(row.Subject); row.Point != point || s.Role != Lock {
-			continue
-		}
-		if r.whyOut(row) != "" {
-			out = append(out, row)
-		} else {
-			running = append(running, row)
-		}
-	}
-	return running, out
-}
-
-// whyOut says why no rank is given; empty where one is.
+// whyOut says why no rank is given; empty if one is.
 func (r *Results) whyOut(row *Row) string {
 	s, _ := r.Plan.Subject(row.Subject)
 	switch {
 	case row.Unsafe != nil:
-		return fmt.Sprintf("violated: %s in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
+		return "violated: " + row.unsafeText()
 	case s.Defect != "":
 		return "known defect: " + s.Defect
 	case row.Estimates[rankedBy].N == 0:
 		return "not measured"
 	}
 	return ""
+}
+
+func (r *Row) unsafeText() string {
+	return fmt.Sprintf("%s in %d of %d trials", r.Unsafe.Property, r.UnsafeIn, r.Trials)
 }
 
 // paired compares two rows of one point block by block.

@@ -83,23 +83,20 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 
 // row gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
 func (r *Results) row(subject, point string) Row {
-	row := Row{Subject: subject, Point: point, Estimates: map[string]stats.Estimate{}}
 	counted := r.counted(subject, point)
+	row := Row{Subject: subject, Point: point, Trials: len(counted), Estimates: map[string]stats.Estimate{}}
 	for _, t := range r.Trials {
 		if t.Subject == subject && t.Point == point && t.Void != "" {
 			row.Void++
 		}
 	}
-	row.Trials = len(counted)
 	for _, t := range counted {
 		if !t.Steady {
 			row.Unsteady++
 		}
 		if v := t.Unsafe(); v != nil {
 			row.UnsafeIn++
-			if row.Unsafe == nil {
-				row.Unsafe = v
-			}
+			row.Unsafe = cmp.Or(row.Unsafe, v)
 		}
 	}
 	for _, m := range Metrics() {
@@ -110,15 +107,9 @@ func (r *Results) row(subject, point string) Row {
 	return row
 }
 
-// counted are the trials of a subject at a point that are not void, by block.
+// counted returns the trials of a subject at a point that are not void, by block.
 func (r *Results) counted(subject, point string) []*Trial {
-	var all []*Trial
-	for _, t := range r.Trials {
-		if t.Subject == subject && t.Point == point && t.Void == "" {
-			all = append(all, t)
-		}
-	}
-	return all
+	return filter(r.Trials, func(t *Trial) bool { return t.Subject == subject && t.Point == point && t.Void == "" })
 }
 
 func estimateOver(trials []*Trial, metric string) stats.Estimate {
@@ -143,18 +134,10 @@ func (r *Results) Row(subject, point string) (*Row, bool) {
 
 // Subject finds a subject of the plan by its name.
 func (p *Plan) Subject(name string) (Subject, bool) {
-	i := slices.IndexFunc(p.Subjects, func(s Subject) bool { return s.Name == name })
-	if i < 0 {
-		return Subject{}, false
-	}
-	return p.Subjects[i], true
+	return find(p.Subjects, func(s Subject) bool { return s.Name == name })
 }
 
 // Point finds a point of the plan by its ID.
 func (p *Plan) Point(id string) (Point, bool) {
-	i := slices.IndexFunc(p.Points, func(pt Point) bool { return pt.ID == id })
-	if i < 0 {
-		return Point{}, false
-	}
-	return p.Points[i], true
+	return find(p.Points, func(pt Point) bool { return pt.ID == id })
 }

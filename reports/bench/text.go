@@ -33,11 +33,9 @@ func Text(w io.Writer, r *Results) error {
 	t.Add("")
 	d := v.verdict()
 	t.Paragraph(d.Headline)
-	for _, s := range d.Sections {
-		for _, g := range s.Groups {
-			for _, doubt := range g.Doubts {
-				t.Paragraph("but " + g.Name + ": " + doubt)
-			}
+	for _, g := range d.Groups {
+		for _, doubt := range g.Doubts {
+			t.Paragraph("but " + g.Name + ": " + doubt)
 		}
 	}
 	t.Paragraph(d.Rest)
@@ -52,7 +50,7 @@ func textRows(p pointTable) [][]string {
 	wide := func(m Metric) bool { return m.Group == "fairness" || m.Name == "handoff_p50" } // a terminal is narrow
 	for _, m := range p.Extra {
 		if !wide(m) {
-			head = append(head, heading(m))
+			head = append(head, m.Heading())
 		}
 	}
 	cells := [][]string{append(head, "n", "")}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (v *view) tunedRows() []tunedRow {
 			c := v.paired(tuned, plain, rankedBy)
 			together = append(together, &c)
 			rows = append(rows, tunedRow{
-				Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
+				Lock: name, Where: v.name(p), Params: s.Settings(), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
 				Before: format.Significant(c.MedB), After: format.Significant(c.MedA), Ratio: ratioText(c), Interval: format.Span(c.Low, c.High),
 			})
 		}
@@ -65,13 +66,12 @@ func (v *view) rowAlike(subject string, p Point) *Row {
 	return nil
 }
 
-// settings writes parameters in a fixed order.
-func settings(params map[string]string) string {
+// Settings writes the parameters in a fixed order.
+func (s Subject) Settings() string {
 	var all []string
-	for k, value := range params {
-		all = append(all, k+"="+value)
+	for _, k := range slices.Sorted(maps.Keys(s.Params)) {
+		all = append(all, k+"="+s.Params[k])
 	}
-	slices.Sort(all)
 	return strings.Join(all, " ")
 }
 

@@ -21,7 +21,7 @@ func Unpaired(a, b Estimate) Comparison {
 	threshold := &benchmath.Thresholds{CompareAlpha: 1 - confidence}
 	c.P = benchmath.AssumeNothing.Compare(
 		benchmath.NewSample(slices.Clone(a.Values), threshold), benchmath.NewSample(slices.Clone(b.Values), threshold)).P
-	if !Positive(a.Values) || !Positive(b.Values) {
+	if slices.Min(a.Values) <= 0 || slices.Min(b.Values) <= 0 {
 		c.Note = noRatio
 		return c
 	}
