@@ -22,16 +22,12 @@ type Class string
 // RGBA implements color.Color; the value is not used.
 func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 
-// titled is a Class with a tooltip, and a paint server if the style sheet has no colour for it. Both may be empty.
-type titled struct {
+// ink is a Class with what an element has beside it; each may be empty.
+type ink struct {
 	Class
-	title, fill string
-}
-
-// anchored is a Class of a text placed by its start, middle or end.
-type anchored struct {
-	Class
-	anchor string
+	title  string // a tooltip
+	fill   string // a paint server, if the style sheet has no colour for the class
+	anchor string // of a text: start, middle or end
 }
 
 // canvas writes what gonum draws as SVG elements with classes. The unit is a pixel; gonum's origin is the lower left corner.
@@ -72,15 +68,15 @@ func (c *canvas) Stroke(p vg.Path) {
 	if c.line <= 0 {
 		return
 	}
-	dash := ""
-	if len(c.dashes) > 0 {
-		var all []string
-		for _, d := range c.dashes {
-			all = append(all, px(d))
-		}
-		dash = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Join(all, " "))
+	var dashes []string
+	for _, d := range c.dashes {
+		dashes = append(dashes, px(d))
 	}
-	c.element("path", fmt.Sprintf(`%s d="%s"`, dash, c.path(p)))
+	attributes := fmt.Sprintf(` d="%s"`, c.path(p))
+	if len(dashes) > 0 {
+		attributes = fmt.Sprintf(` stroke-dasharray="%s"%s`, strings.Join(dashes, " "), attributes)
+	}
+	c.element("path", attributes)
 }
 
 // Fill implements vg.Canvas. An upright rectangle becomes a rect.
@@ -94,40 +90,40 @@ func (c *canvas) Fill(p vg.Path) {
 
 // FillString implements vg.Canvas.
 func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
-	anchor := "start"
-	if a, ok := c.color.(anchored); ok {
-		anchor = a.anchor
-	}
-	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), anchor, px(at.X), c.y(at.Y), html.EscapeString(format.Clean(s)))
+	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), c.ink().anchor, px(at.X), c.y(at.Y), clean(s))
 }
 
 func (c *canvas) element(name, attributes string) {
 	fmt.Fprintf(&c.b, "<%s%s%s", name, c.class(), attributes)
-	t, _ := c.color.(titled)
-	if t.fill != "" {
-		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(t.fill))
+	k := c.ink()
+	if k.fill != "" {
+		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(k.fill))
 	}
-	if t.title == "" {
+	if k.title == "" {
 		c.b.WriteString("/>")
 		return
 	}
-	fmt.Fprintf(&c.b, "><title>%s</title></%s>", html.EscapeString(format.Clean(t.title)), name)
+	fmt.Fprintf(&c.b, "><title>%s</title></%s>", clean(k.title), name)
+}
+
+// clean makes a text from outside safe for SVG.
+func clean(s string) string { return html.EscapeString(format.Clean(s)) }
+
+func (c *canvas) ink() ink {
+	switch k := c.color.(type) {
+	case Class:
+		return ink{Class: k}
+	case ink:
+		return k
+	}
+	return ink{}
 }
 
 func (c *canvas) class() string {
-	class := Class("")
-	switch k := c.color.(type) {
-	case Class:
-		class = k
-	case titled:
-		class = k.Class
-	case anchored:
-		class = k.Class
+	if class := c.ink().Class; class != "" {
+		return fmt.Sprintf(` class="%s"`, html.EscapeString(string(class)))
 	}
-	if class == "" {
-		return ""
-	}
-	return fmt.Sprintf(` class="%s"`, html.EscapeString(string(class)))
+	return ""
 }
 
 func (c *canvas) path(p vg.Path) string {
@@ -148,11 +144,12 @@ func (c *canvas) path(p vg.Path) string {
 	return b.String()
 }
 
+// rectangle returns the path's, if that is what it is: each side is upright or level.
 func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	if len(p) != 5 || p[4].Type != vg.CloseComp {
 		return r, false
 	}
-	for i := range 4 { // each side is upright or level
+	for i := range 4 {
 		a, b := p[i].Pos, p[(i+1)%4].Pos
 		if p[i].Type == vg.ArcComp || (a.X != b.X) == (a.Y != b.Y) {
 			return r, false
@@ -182,15 +179,8 @@ func (l labels) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
 	if s == "" {
 		return
 	}
-	anchor := "start"
-	switch style.XAlign {
-	case text.XCenter:
-		anchor = "middle"
-	case text.XRight:
-		anchor = "end"
-	}
 	class, _ := style.Color.(Class)
-	c.SetColor(anchored{class, anchor})
+	c.SetColor(ink{Class: class, anchor: map[text.XAlignment]string{text.XLeft: "start", text.XCenter: "middle", text.XRight: "end"}[style.XAlign]})
 	ascent := l.Extents(style.Font).Ascent
 	at.Y += style.Height(s)*vg.Length(style.YAlign) - ascent + style.Font.Size
 	c.FillString(font.Face{}, at, s)

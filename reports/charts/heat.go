@@ -41,11 +41,7 @@ type heatMap struct {
 }
 
 func (h Heat) counted() heatMap {
-	m := heatMap{Heat: h}
-	for _, column := range h.Counts {
-		m.most = max(m.most, slices.Max(append([]int{0}, column...)))
-	}
-	return m
+	return heatMap{h, slices.Max(append(slices.Concat(h.Counts...), 0))}
 }
 
 // level returns the colour of a count, from 1 to heatLevels by its logarithm.
@@ -79,23 +75,22 @@ func (h heatMap) Colors() []color.Color {
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
-func (h Heat) rows() int { return len(h.Edges) - 1 }
-
 // height keeps a map of few rows from being a thin stripe.
 func (h Heat) height() vg.Length {
-	return vg.Length(float64(h.rows())*min(26, max(11, 180/float64(h.rows())))) + 96
+	rows := vg.Length(len(h.Edges) - 1)
+	return rows*min(26, max(11, 180/rows)) + 96
 }
 
 func (h Heat) plot() *plot.Plot {
-	y := Axis{High: float64(h.rows()), Ticks: []Tick{}}
-	for r := 0; r < len(h.Edges); r += max(1, (h.rows()+7)/8) {
+	rows := len(h.Edges) - 1
+	y := Axis{High: float64(rows), Ticks: []Tick{}}
+	for r := 0; r <= rows; r += max(1, (rows+7)/8) {
 		y.Ticks = append(y.Ticks, Tick{float64(r), h.Edges[r]})
 	}
 	p := newPlot(h.X, y)
 	p.Y.Tick.Length = 4
 	m := h.counted()
-	p.Add(&plotter.HeatMap{GridXYZ: m, Palette: m, Min: 1, Max: heatLevels})
-	p.Add(m)
+	p.Add(&plotter.HeatMap{GridXYZ: m, Palette: m, Min: 1, Max: heatLevels}, m)
 	return p
 }
 
@@ -110,13 +105,10 @@ func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
 	free := vg.Length(0)
 	for _, s := range h.Spans {
 		from, to := x(h.Heat.X.clamp(s.From)), x(h.Heat.X.clamp(s.To))
-		c.SetColor(Class("fault"))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: max(to, from+2), Y: c.Max.Y + 6}}.Path())
-		for _, at := range []vg.Length{from, to} {
-			c.StrokeLine2(stroke("fault-edge"), at, c.Min.Y, at, c.Max.Y+6)
-		}
+		fill(c, Class("fault"), from, c.Min.Y, max(to, from+2), c.Max.Y+6)
+		edges(c, "fault-edge", from, to, c.Min.Y, c.Max.Y+6)
 		if at := min(from, c.Max.X-boldWidth(s.Name)); at >= free {
-			c.FillText(words("fault-name", text.XLeft, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, s.Name)
+			write(c, "fault-name", text.XLeft, at, c.Max.Y+14, s.Name)
 			free = at + boldWidth(s.Name) + 8
 		}
 	}
@@ -126,23 +118,18 @@ func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
 // legend says how many a colour stands for.
 func (h heatMap) legend(c draw.Canvas, at vg.Point) {
 	say := func(s string) {
-		c.FillText(words("axis", text.XLeft, text.YCenter), at, s)
+		write(c, "axis", text.XLeft, at.X, at.Y, s)
 		at.X += width(s) + 16
 	}
 	say(h.Of + " in a cell:")
-	for n := 1; n <= h.most; {
-		level, last := h.level(n), n
-		for last < h.most && h.level(last+1) == level {
-			last++
+	for n := 1; n <= h.most; n++ {
+		level, label := h.level(n), format.Count(n)
+		for first := n; n < h.most && h.level(n+1) == level; {
+			n++
+			label = format.Count(first) + " to " + format.Count(n)
 		}
-		c.SetColor(h.Colors()[level-1])
-		c.Fill(vg.Rectangle{Min: vg.Point{X: at.X, Y: at.Y - 6}, Max: vg.Point{X: at.X + 14, Y: at.Y + 6}}.Path())
+		fill(c, h.Colors()[level-1], at.X, at.Y-6, at.X+14, at.Y+6)
 		at.X += 19
-		if last > n {
-			say(format.Count(n) + " to " + format.Count(last))
-		} else {
-			say(format.Count(n))
-		}
-		n = last + 1
+		say(label)
 	}
 }

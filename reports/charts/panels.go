@@ -3,7 +3,6 @@ package charts
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"html/template"
 	"slices"
 	"strings"
@@ -13,8 +12,6 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"lockbench/reports/format"
 )
 
 // Head is what a drawing has beside its data.
@@ -27,7 +24,6 @@ type Head struct {
 // wrap makes the SVG element of a drawing.
 func (h Head) wrap(c *canvas, defs string) template.HTML {
 	class := strings.TrimSpace("plot " + h.Class)
-	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
 	id := clean(h.ID)
 	return template.HTML(fmt.Sprintf(
 		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
@@ -116,8 +112,8 @@ func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
 		k.style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
 		at.X += 16
 	}
-	c.FillText(words("name", text.XLeft, text.YCenter), at, short(k.name, c.Max.X-at.X, boldWidth))
-	c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X, Y: at.Y}, k.axis)
+	write(c, "name", text.XLeft, at.X, at.Y, short(k.name, c.Max.X-at.X, boldWidth))
+	write(c, "soft", text.XLeft, c.Min.X, at.Y, k.axis)
 }
 
 // ends writes the names of lines beside their ends, each with a sample of its line, apart from each other.
@@ -164,7 +160,7 @@ func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 			e.line.Style.mark(c, from)
 			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
 		}
-		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: right + endRoom, Y: at[i]}, short(e.text, endMost, width))
+		write(c, "", text.XLeft, right+endRoom, at[i], short(e.text, endMost, width))
 	}
 }
 
