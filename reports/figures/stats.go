@@ -110,7 +110,8 @@ func Of(h *histories.Header, next func() (histories.Line, error), window Window,
 		for _, other := range others {
 			other(ev)
 		}
-		return t.visit(ev)
+		t.visit(ev)
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -44,12 +44,10 @@ type hold struct {
 	inner      bool          // a re-entry
 }
 
-// measured tells whether a client is one of the workload's; without a count in the header all are.
-func (t *tracker) measured(client int32) bool {
-	return client >= 0 && (t.clients == 0 || client < t.clients)
-}
+// measured reports whether a client is one of the workload's; without a count in the header all are.
+func (t *tracker) measured(client int32) bool { return client >= 0 && (t.clients == 0 || client < t.clients) }
 
-func (t *tracker) visit(ev histories.Event) error {
+func (t *tracker) visit(ev histories.Event) {
 	op := ev.Op
 	if t.measured(op.Client) && !op.Kind.SelfStarted() {
 		if t.stats.First < 0 {
@@ -74,21 +72,16 @@ func (t *tracker) visit(ev histories.Event) error {
 			t.forget(a.key)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.OK:
-		t.renewed(op)
+		if t.window.holds(op.Return) {
+			t.stats.Renewals++
+		}
+		if h := t.holds[holdID(op)]; h != nil {
+			h.until = promised(op, t.slack)
+		}
 	case op.Kind == histories.Lost:
 		if h := t.holds[holdID(op)]; h != nil {
 			h.until = op.Call
 		}
-	}
-	return nil
-}
-
-func (t *tracker) renewed(op *histories.Op) {
-	if t.window.holds(op.Return) {
-		t.stats.Renewals++
-	}
-	if h, until := t.holds[holdID(op)], promised(op, t.slack); h != nil {
-		h.until = until
 	}
 }
 
@@ -158,8 +151,11 @@ func (t *tracker) reentry(op *histories.Op) bool {
 // waited records how long the acquire of a measured client took.
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
-	if granted && !inner {
-		t.handOff(op)
+	if f, ok := t.freed[op.Key]; ok && granted && !inner { // the end of a hand-off
+		if t.window.holds(op.Return) {
+			t.record(HandOffs, op.Return-f.at)
+		}
+		delete(t.freed, op.Key)
 	}
 	switch {
 	case !t.window.whole() && op.Return >= t.window.To:
@@ -186,16 +182,6 @@ func (t *tracker) overlaps(a ask) {
 	if a.due < t.window.To {
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
 		t.stats.Bypassed = max(t.stats.Bypassed, a.bypassed)
-	}
-}
-
-// handOff ends a hand-off: somebody was waiting when the key was released, and now somebody has it.
-func (t *tracker) handOff(op *histories.Op) {
-	if f, ok := t.freed[op.Key]; ok {
-		if t.window.holds(op.Return) {
-			t.record(HandOffs, op.Return-f.at)
-		}
-		delete(t.freed, op.Key)
 	}
 }
 
@@ -262,10 +248,8 @@ func (t *tracker) end(cover histories.Coverage) {
 	}
 }
 
-// holdID is the number of the hold; histories written by hand may leave it out, and mean the client's only one.
-func holdID(op *histories.Op) int64 {
-	return cmp.Or(op.Hold, -int64(op.Client)-2)
-}
+// holdID returns the number of the hold; histories written by hand may leave it out, and mean the client's only one.
+func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
 // promised is the end of a promise; without one it is taken to last.
 func promised(op *histories.Op, slack time.Duration) time.Duration {
