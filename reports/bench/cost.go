@@ -24,12 +24,7 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
 	var columns []column
 	for _, m := range shown {
-		columns = append(columns, column{m.Heading(), func(i int) string {
-			if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
-				return withSpan(e)
-			}
-			return format.None
-		}})
+		columns = append(columns, v.metricColumn(m, p, withSpan))
 	}
 	c.Head, c.Rows = chartTable(names, columns)
 	c.Draw(v.drawCost(p, names, shown), "Server cost of one acquisition, "+describe(p))
@@ -54,16 +49,13 @@ func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 }
 
 func (v *view) costTakeaway(p Point, names []string, m Metric) string {
-	value := func(i int) (float64, bool) {
-		e, ok := v.estimate(names[i], p.ID, m.Name)
+	least, most, _ := extremes(names, func(lock string) (float64, bool) {
+		e, ok := v.estimate(lock, p.ID, m.Name)
 		return e.Median, ok
-	}
-	least, most, _ := extremes(len(names), value)
-	low, _ := value(least)
-	high, _ := value(most)
-	text := fmt.Sprintf("%s takes the least: %s %s for each grant", names[least], format.Significant(low), m.Title)
+	})
+	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least.lock, format.Significant(least.value), m.Title)
 	if most == least {
 		return text + "."
 	}
-	return fmt.Sprintf("%s; %s takes the most: %s.", text, names[most], format.Significant(high))
+	return fmt.Sprintf("%s; %s takes the most: %s.", text, most.lock, format.Significant(most.value))
 }

@@ -98,8 +98,8 @@ func newPage(r *Results) (p *page, err error) {
 	}
 	p.Tiles, p.Safety, p.Tables = v.tiles(), v.safety(), v.tables(v.compared())
 	p.ControlTables = v.tables(v.pointsOf(ControlSection))
-	p.Scaling, p.Heats = v.scalingCharts(), v.heatCharts()
-	p.Fairness, p.Costs, p.Forests = v.each(v.fairnessChart), v.each(v.costChart), v.each(v.forestChart)
+	p.Scaling, p.Heats, p.Fairness = each(v.sweeps(), v.scalingChart), v.heatCharts(), each(v.compared(), v.fairnessChart)
+	p.Costs, p.Forests = each(v.compared(), v.costChart), each(v.compared(), v.forestChart)
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {
 		p.TunedText = tunedTakeaway(p.Tuned)
 	}
