@@ -54,7 +54,6 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	return err
 }
 
-// sideRows are the rows of one side, each once.
 func (c *Comparisons) sideRows(new bool) []*Row {
 	var rows []*Row
 	for _, compared := range c.Rows {

@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// changes says what would have to be otherwise for another verdict, in sentences.
 func (v *view) changes() []string {
 	var all []string
 	for _, p := range v.compared() {
@@ -31,7 +30,6 @@ func (v *view) changes() []string {
 	return all
 }
 
-// changeAt looks at one point: a tie at the top, the next rank, and whether the harness was in the way.
 func (v *view) changeAt(p Point) []string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -64,7 +62,6 @@ func (v *view) changeAt(p Point) []string {
 	return all
 }
 
-// widest says what the intervals of those that tie still allow.
 func widest(order []Ranked, first []string) string {
 	var parts []string
 	for _, r := range order[1:] {

@@ -45,7 +45,6 @@ func (v *view) series(names []string) []charts.Style {
 	return all
 }
 
-// greyed says which lines are grey, and why.
 func greyed(names []string) string {
 	if len(names) <= charts.Colors {
 		return ""
@@ -53,7 +52,6 @@ func greyed(names []string) string {
 	return fmt.Sprintf("In colour are the first %d by rank; in grey: %s.", mostColoured, format.Joined(names[mostColoured:]))
 }
 
-// each draws a chart for each point, or sweep, at which there is one.
 func each[T any](of []T, draw func(T) (charts.Chart, bool)) []charts.Chart {
 	var all []charts.Chart
 	for _, x := range of {
@@ -70,7 +68,6 @@ type column struct {
 	cell func(lock string) string
 }
 
-// chartTable has a row for each lock.
 func chartTable(names []string, columns []column) (head []string, rows [][]string) {
 	head = []string{"lock"}
 	for _, c := range columns {
@@ -86,7 +83,6 @@ func chartTable(names []string, columns []column) (head []string, rows [][]strin
 	return head, rows
 }
 
-// metricColumn shows a metric at a point.
 func (v *view) metricColumn(m Metric, p Point, write func(stats.Estimate) string) column {
 	return column{m.Heading(), func(lock string) string {
 		if e, ok := v.estimate(lock, p.ID, m.Name); ok {
@@ -96,12 +92,10 @@ func (v *view) metricColumn(m Metric, p Point, write func(stats.Estimate) string
 	}}
 }
 
-// withSpan writes an estimate and its interval.
 func withSpan(e stats.Estimate) string {
 	return strings.TrimSpace(format.Significant(e.Median) + " " + format.Span(e.Low, e.High))
 }
 
-// extreme is a lock with its value.
 type extreme struct {
 	lock  string
 	value float64

@@ -13,7 +13,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// What the controls must show.
 const (
 	delayTolerance = 0.10
 	stallPart      = 0.5
@@ -52,7 +51,6 @@ func (r *Results) checks() []Check {
 	return checks
 }
 
-// withheld says why no figure is shown.
 func (r *Results) withheld() []string {
 	var why []string
 	for _, c := range r.Checks {
@@ -75,7 +73,6 @@ func (r *Results) withRole(role Role) []Subject {
 	})
 }
 
-// trialsOf returns the trials of a subject that count.
 func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Void == "" })
 }
@@ -99,7 +96,6 @@ func (r *Results) brokenSeen(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: seen to break in %d of %d trials%s", s.Name, caught, trials, property), caught == trials
 }
 
-// delayFound pairs a delayed lock with the same one without the delay.
 func (r *Results) delayFound(s Subject) (string, bool) {
 	delay, err := time.ParseDuration(s.Params["delay"])
 	twin, found := r.twin(s)

@@ -159,7 +159,6 @@ func unlike(base, new *Plan, row *Row) string {
 	return ""
 }
 
-// fill makes the rows, and corrects all that are shown together.
 func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b stats.Estimate) stats.Comparison) {
 	for _, m := range metrics {
 		for _, pair := range pairs {

@@ -11,7 +11,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// style is a way to write tables.
 type style struct {
 	escape func(string) string // of a text from a file
 	unsafe string              // format of a figure that means nothing, and of the property that was violated
@@ -81,7 +80,6 @@ func (c *Comparisons) tables(metrics []Metric, as style) []ComparedTable {
 	return all
 }
 
-// sideNames say what is compared with what.
 func sideNames(c *Comparisons) (base, new string) {
 	name := func(s Side) string {
 		if s.Subject != "" {

@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// costChart shows what one acquisition takes of a server.
 func (v *view) costChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
 	var shown []Metric
@@ -31,7 +30,6 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 	return c, true
 }
 
-// drawCost has a panel for each metric, each with a scale of its own.
 func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 	g := charts.Grid{Columns: len(shown)}
 	for i, m := range shown {

@@ -34,7 +34,6 @@ func shares(trials []*Trial) []float64 {
 	return all
 }
 
-// fairnessChart has a small drawing for each lock, all of the same scale.
 func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
 	parts := map[string][]float64{}

@@ -11,7 +11,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// forestChart shows how far the locks of a point stay behind the best.
 func (v *view) forestChart(p Point) (charts.Chart, bool) {
 	order := v.ranked(p.ID)
 	if len(order) < 2 || order[1].ToBest.Ratio <= 0 {

@@ -111,7 +111,6 @@ func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	return all, nil
 }
 
-// gatePoints holds the threshold to every point that it speaks of.
 func gatePoints(run, baseline *Results, t Threshold) []GatedPoint {
 	unknown := func(format string, args ...any) []GatedPoint {
 		return []GatedPoint{{Text: fmt.Sprintf(format, args...)}}

@@ -112,7 +112,6 @@ func coarser(t *Timeline, most int) *Timeline {
 	return out
 }
 
-// edge writes the lower limit of a row; the last row has no upper one.
 func (h heat) edge(r int) string {
 	if r >= len(h.Edges) {
 		return "more"
@@ -165,7 +164,6 @@ func total(counts []int) (n int) {
 	return n
 }
 
-// wrong names the faults of a time.
 func (h heat) wrong(from, to int64) string {
 	var names []string
 	for _, e := range h.Faults {
@@ -205,7 +203,6 @@ func (h heat) takeaway(name string) string {
 	return text + "."
 }
 
-// edgeText writes a limit of latency, to two digits.
 func edgeText(ns int64) string {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(ns), 'e', 1, 64), 64)
 	number, unit, _ := strings.Cut(format.Duration(v), " ")

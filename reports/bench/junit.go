@@ -74,7 +74,6 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	return err
 }
 
-// sentences joins the texts of the points with an outcome, or of all points.
 func (g Gated) sentences(outcomes ...Outcome) string {
 	var all []string
 	for _, p := range g.Points {

@@ -93,7 +93,6 @@ func (m Metric) Heading() string {
 	return m.Title + ", " + m.Unit
 }
 
-// metricText writes a metric's value without its unit.
 func metricText(m Metric, v float64) string {
 	if m.Name == "starved" || m.Name == "bypassed" { // clients and grants are whole ones
 		return format.TrimZeros(format.Significant(v))

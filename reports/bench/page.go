@@ -20,7 +20,6 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page is what the templates are given: words and numbers ready to be printed.
 type page struct {
 	*Results
 	Verdict       verdict

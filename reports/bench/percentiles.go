@@ -104,7 +104,6 @@ func (v *view) percentileChart(p Point, class, other string) (c charts.Chart, er
 	return c, nil
 }
 
-// percentileTakeaway compares at the highest percentile of the table that all locks have.
 func percentileTakeaway(class string, drawn []string, lines []charts.Line) string {
 	for _, rank := range slices.Backward(charts.Ranks()) {
 		least, most, all := extremes(drawn, func(lock string) (float64, bool) { return lines[slices.Index(drawn, lock)].At(rank) })

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// ranked by this metric.
 const rankedBy = "goodput"
 
 // ranking puts the locks of a point in order.

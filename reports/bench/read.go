@@ -32,7 +32,6 @@ func Read(dir string) (*Results, error) {
 	return r, nil
 }
 
-// readTrials reads the trials of one subject at one point.
 func readTrials(dir, pair string) ([]*Trial, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(pair)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

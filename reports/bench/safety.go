@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/html"
 )
 
-// safetyRow is what was found of a subject when its histories were judged.
 type safetyRow struct {
 	Subject    Subject
 	Judged     int // trials
@@ -19,7 +18,6 @@ type safetyRow struct {
 	Void       int
 }
 
-// violatedIn is a property and in how many trials it was violated.
 type violatedIn struct {
 	Violation
 	Trials int
@@ -47,7 +45,6 @@ func (r safetyRow) Badge() html.Badge {
 	return html.Badge{Class: "score-kept", Symbol: "✓", Word: "no violation"}
 }
 
-// UndecidedText lists what could not be decided.
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
 // In says in how many of the row's trials.

@@ -151,7 +151,6 @@ func (v *view) drawScaling(s sweep, names []string, lines map[string]measured, c
 	return c
 }
 
-// scalingTakeaway compares the best lock at the most clients with itself at the fewest.
 func scalingTakeaway(s sweep, best string, line, ceiling measured) string {
 	clients := slices.Sorted(maps.Keys(line))
 	fewest, most := clients[0], clients[len(clients)-1]

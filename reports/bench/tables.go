@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// pointTable compares the subjects of a point.
 type pointTable struct {
 	ID       string
 	Name     string
@@ -119,7 +118,6 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	return t
 }
 
-// figure writes a metric of the row and its interval.
 func (r *Row) figure(m Metric) (text, interval string) {
 	e := r.Estimates[m.Name]
 	if e.N == 0 {
@@ -163,7 +161,6 @@ func rowNotes(row Row, s Subject) []string {
 	return all
 }
 
-// allMetrics is every figure of some subjects of a point, side by side.
 type allMetrics struct {
 	Subjects []string
 	Rows     []metricRow

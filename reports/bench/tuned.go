@@ -13,7 +13,6 @@ import (
 // tunedSuffix ends the name of a subject that is another one with better settings.
 const tunedSuffix = "-tuned"
 
-// tunedRow is what tuning did to a lock at a point.
 type tunedRow struct {
 	Lock, Where       string
 	Params            string
@@ -75,7 +74,6 @@ func (s Subject) Settings() string {
 	return strings.Join(all, " ")
 }
 
-// tunedTakeaway says in how many places tuning helped.
 func tunedTakeaway(rows []tunedRow) string {
 	better, worse := 0, 0
 	for _, r := range rows {
@@ -90,7 +88,6 @@ func tunedTakeaway(rows []tunedRow) string {
 	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, format.Plural(len(rows), "comparison"), worse)
 }
 
-// words says what tuning did, in a line.
 func (r tunedRow) words() string {
 	ratio := strings.TrimSpace(r.Ratio + " " + r.Interval)
 	switch {

@@ -11,7 +11,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// verdict is the head of the report: who comes first in each section.
 type verdict struct {
 	html.Verdict
 	Groups []firstGroup // by section
@@ -45,7 +44,6 @@ func (g firstGroup) Winner() string {
 	return format.Joined(g.Names) + " (a tie)"
 }
 
-// brief is the same for a headline.
 func (g firstGroup) brief() string {
 	if len(g.Names) > 3 && g.Powerless == "" {
 		return fmt.Sprintf("%d locks tie", len(g.Names))
@@ -74,7 +72,6 @@ func (v *view) verdict() verdict {
 	return d
 }
 
-// headline says who comes first, in one sentence.
 func headline(groups []firstGroup) string {
 	var sections, parts, winners []string
 	for _, g := range groups {
@@ -109,7 +106,6 @@ func headline(groups []firstGroup) string {
 	return "Highest goodput: " + strings.Join(parts, "; ") + "."
 }
 
-// firstGroups puts points of a section together that have the same winners.
 func (v *view) firstGroups(section string) []firstGroup {
 	var groups []firstGroup
 	for _, p := range v.pointsOf(section) {
@@ -175,12 +171,10 @@ func (v *view) where(points []Point) string {
 	return strings.Join(names, "; ")
 }
 
-// next returns the best lock of a point that has not the first rank.
 func (v *view) next(p Point) (Ranked, bool) {
 	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// lead says by how much those that come first are ahead of the next.
 func (v *view) lead(points []Point) string {
 	var least, most float64
 	name := ""
@@ -231,7 +225,6 @@ func (v *view) doubts(g firstGroup) []string {
 	return all
 }
 
-// unsafeRow returns the first row of a subject that was seen to break.
 func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
@@ -256,7 +249,6 @@ func (v *view) circumstances() string {
 	return text + " Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
 }
 
-// judged counts the histories that were judged, and the operations in them.
 func (v *view) judged() (histories, operations int) {
 	for _, t := range v.Trials {
 		if t.Judged != nil && t.Void == "" {
@@ -267,7 +259,6 @@ func (v *view) judged() (histories, operations int) {
 	return histories, operations
 }
 
-// brokenLocks are those that one would choose from and that must not be.
 func (v *view) brokenLocks() []string {
 	var all []string
 	for _, s := range v.Plan.Subjects {

@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// view is Results with what their presentation needs.
 type view struct {
 	*Results
 	styles map[string]charts.Style
@@ -44,20 +43,17 @@ func (v *view) estimate(subject, point, metric string) (stats.Estimate, bool) {
 	return e, e.N > 0
 }
 
-// ranking returns a point's, empty if nothing was ranked there.
 func (v *view) ranking(point string) []Ranked {
 	r, _ := find(v.Rankings, func(r Ranking) bool { return r.Point == point })
 	return r.Order
 }
 
-// ranked returns the places at a point that count, from best to worst.
 func (v *view) ranked(point string) []Ranked {
 	all := filter(v.ranking(point), func(r Ranked) bool { return r.Rank > 0 })
 	slices.SortStableFunc(all, func(a, b Ranked) int { return a.Rank - b.Rank })
 	return all
 }
 
-// first returns those that share the first rank of a point.
 func (v *view) first(point string) []string {
 	return namesOf(filter(v.ranking(point), func(r Ranked) bool { return r.Rank == 1 }))
 }
@@ -98,7 +94,6 @@ func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
 
-// sections returns the names of the suite's, in its order.
 func (v *view) sections() []string {
 	var all []string
 	for _, p := range v.compared() {
@@ -113,7 +108,6 @@ func (v *view) pointsOf(section string) []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section == section })
 }
 
-// describe says a point's conditions in words.
 func describe(p Point) string {
 	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
 }

@@ -60,7 +60,6 @@ func niceStep(v float64) float64 {
 	return power * steps[slices.IndexFunc(steps, func(m float64) bool { return m == 10 || m*power >= v })]
 }
 
-// tickText writes a value of an axis without meaningless digits.
 func tickText(v float64) string {
 	if v == 0 || math.Abs(v) >= 1000 {
 		return format.Significant(v)
@@ -94,10 +93,8 @@ func (a Axis) fit(values []float64) Axis {
 	return a
 }
 
-// clamp keeps a value within the axis.
 func (a Axis) clamp(v float64) float64 { return min(max(v, a.Low), a.High) }
 
-// set gives gonum's axis the bounds, the scale and the ticks.
 func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
 	to.Min, to.Max = a.Low, a.High
 	if a.Log {

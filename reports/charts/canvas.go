@@ -63,7 +63,6 @@ func px(v vg.Length) string {
 	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // + 0: no -0
 }
 
-// Stroke implements vg.Canvas.
 func (c *canvas) Stroke(p vg.Path) {
 	if c.line <= 0 {
 		return
@@ -88,7 +87,6 @@ func (c *canvas) Fill(p vg.Path) {
 	c.element("path", fmt.Sprintf(` d="%s"`, c.path(p)))
 }
 
-// FillString implements vg.Canvas.
 func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
 	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), c.ink().anchor, px(at.X), c.y(at.Y), clean(s))
 }

@@ -31,7 +31,6 @@ type Span struct {
 	Name     string
 }
 
-// heatLevels is the number of colours.
 const heatLevels = 6
 
 // heatMap is gonum's view of a Heat, and its palette.
@@ -115,7 +114,6 @@ func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
 	h.legend(c, vg.Point{X: c.Min.X, Y: c.Max.Y + 36})
 }
 
-// legend says how many a colour stands for.
 func (h heatMap) legend(c draw.Canvas, at vg.Point) {
 	say := func(s string) {
 		write(c, "axis", text.XLeft, at.X, at.Y, s)

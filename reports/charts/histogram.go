@@ -28,7 +28,6 @@ func (b Histogram) SVG(h Head) template.HTML {
 
 type histogramBars Histogram
 
-// Plot implements plot.Plotter.
 func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	most := slices.Max(append([]int{1}, b.Counts...))

@@ -91,7 +91,6 @@ func (l Lanes) plot() *plot.Plot {
 	return p
 }
 
-// laneMarks draws what is in the lanes.
 type laneMarks struct {
 	Lanes
 	hatch string
@@ -104,7 +103,6 @@ func (*laneMarks) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: labelsHigh}}}}
 }
 
-// Plot implements plot.Plotter.
 func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 	d.c = c
 	for i := range len(d.Names) + 1 {

@@ -179,13 +179,11 @@ func (l Line) stroke() draw.LineStyle {
 
 func (l Line) ink(class string) Class { return Class(class + " " + l.Style.Class()) }
 
-// notes are the texts beside points.
 type notes struct {
 	points []Point
 	y      Axis
 }
 
-// Plot implements plot.Plotter.
 func (n notes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, q := range n.points {

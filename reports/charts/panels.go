@@ -21,7 +21,6 @@ type Head struct {
 	Title, Desc string // for readers who cannot see it
 }
 
-// wrap makes the SVG element of a drawing.
 func (h Head) wrap(c *canvas, defs string) template.HTML {
 	class := strings.TrimSpace("plot " + h.Class)
 	id := clean(h.ID)
@@ -69,7 +68,6 @@ func (g Grid) SVG(h Head) template.HTML {
 	return h.wrap(c, "")
 }
 
-// newPlot returns gonum's plot of our axes.
 func newPlot(x, y Axis) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -97,7 +95,6 @@ type caption struct {
 	style      *Style
 }
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room.
 func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	if k.name == "" && k.axis == "" {
 		return nil
@@ -105,7 +102,6 @@ func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 24}}}}
 }
 
-// Plot implements plot.Plotter.
 func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
 	at := vg.Point{X: c.Min.X, Y: c.Max.Y + 15}
 	if k.style != nil {
@@ -132,7 +128,6 @@ const (
 	endRoom   = 20 + endSample
 )
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room.
 func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	widest := vg.Length(0)
 	for _, e := range all {
@@ -141,7 +136,6 @@ func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: widest}}}}
 }
 
-// Plot implements plot.Plotter.
 func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	all = slices.Clone(all)

@@ -38,7 +38,6 @@ type Mark struct {
 	Class string // in place of the style's colour
 }
 
-// rowHeight is in pixels.
 const rowHeight = 28
 
 // SVG draws the chart.
@@ -121,7 +120,6 @@ const (
 	textMost = 240
 )
 
-// Plot implements plot.Plotter.
 func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, rule := range r.Rules {

@@ -44,7 +44,6 @@ func (s Style) stroke(class string) draw.LineStyle {
 	return draw.LineStyle{Color: Class(class + " " + s.Class()), Width: 1, Dashes: dashes[s.Dash%len(dashes)]}
 }
 
-// stroke is a solid line of a class.
 func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
 
 // glyph draws a style's marker; the style sheet gives it both ground and outline.
@@ -96,19 +95,15 @@ func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	}
 }
 
-// width returns that of a text in pixels, at most.
 func width(s string) vg.Length { return words("", text.XLeft, text.YBottom).Width(s) }
 
-// boldWidth returns that of a name.
 func boldWidth(s string) vg.Length { return bolder * width(s) }
 
-// fill fills an upright rectangle.
 func fill(c draw.Canvas, k color.Color, x0, y0, x1, y1 vg.Length) {
 	c.SetColor(k)
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// edges draws two upright lines.
 func edges(c draw.Canvas, class Class, from, to, y0, y1 vg.Length) {
 	for _, x := range []vg.Length{from, to} {
 		c.StrokeLine2(stroke(class), x, y0, x, y1)

@@ -35,7 +35,6 @@ type Window struct{ From, To time.Duration }
 
 func (w Window) whole() bool { return w == Window{} }
 
-// holds tells whether an instant lies within.
 func (w Window) holds(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
 
 // Wait is the longest time from the intended start of an acquire to its end.

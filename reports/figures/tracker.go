@@ -8,7 +8,6 @@ import (
 	"lockbench/histories"
 )
 
-// tracker follows who asks for what and who holds it.
 type tracker struct {
 	clients int32
 	slack   time.Duration
@@ -22,7 +21,6 @@ type tracker struct {
 	ready   map[int32]time.Duration // when a client's last operation returned
 }
 
-// freed is a release with somebody waiting.
 type freed struct {
 	at    time.Duration
 	asked string // what they asked for
@@ -45,7 +43,9 @@ type hold struct {
 }
 
 // measured reports whether a client is one of the workload's; without a count in the header all are.
-func (t *tracker) measured(client int32) bool { return client >= 0 && (t.clients == 0 || client < t.clients) }
+func (t *tracker) measured(client int32) bool {
+	return client >= 0 && (t.clients == 0 || client < t.clients)
+}
 
 func (t *tracker) visit(ev histories.Event) {
 	op := ev.Op
@@ -148,7 +148,6 @@ func (t *tracker) reentry(op *histories.Op) bool {
 	return op.Depth > 1
 }
 
-// waited records how long the acquire of a measured client took.
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
 	if f, ok := t.freed[op.Key]; ok && granted && !inner { // the end of a hand-off
@@ -228,7 +227,6 @@ func (t *tracker) record(c Class, d time.Duration) {
 	}
 }
 
-// end counts the acquires that were cut off.
 func (t *tracker) end(cover histories.Coverage) {
 	s := t.stats
 	s.Cover, s.Keys = cover, len(t.keys)

@@ -20,7 +20,6 @@ type Estimate struct {
 	Blocks     []int     `json:"blocks"`
 }
 
-// confidence is that of all intervals.
 const confidence = 0.95
 
 // EstimateOf is the median of values, each of the block that stands at its place, with its interval.

@@ -35,7 +35,6 @@ const (
 	flips      = 10_000
 )
 
-// noRatio is said where a value is zero or negative: it stands in no ratio.
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
 // Paired compares a metric of two subjects block by block, as what the two trials of a block have in common (the
