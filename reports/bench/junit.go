@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/xml"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -62,15 +63,10 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
+	text, err := xml.MarshalIndent(junitSuites{Suite: s}, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Suite: s}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
 	return err
 }
 

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,11 +46,6 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-// In says in how many of the row's trials.
-func (x violatedIn) In(r safetyRow) string {
-	return fmt.Sprintf("in %d of %d trials", x.Trials, r.Judged)
-}
-
 func (v *view) safety() []safetyRow {
 	var all []safetyRow
 	for _, s := range v.Plan.Subjects {
@@ -69,11 +63,11 @@ func (v *view) safety() []safetyRow {
 }
 
 func (r *safetyRow) add(t *Trial) {
-	if t.Void != "" {
+	switch {
+	case t.Void != "":
 		r.Void++
 		return
-	}
-	if t.Judged == nil {
+	case t.Judged == nil:
 		return
 	}
 	r.Judged++
@@ -86,13 +80,12 @@ func (r *safetyRow) add(t *Trial) {
 			r.Undecided = append(r.Undecided, name)
 		}
 	}
-	var seen []string
-	for _, x := range t.Judged.Violated {
-		if slices.Contains(seen, x.Property) {
-			continue
+	for j, x := range t.Judged.Violated {
+		same := func(property string) bool { return property == x.Property }
+		if slices.ContainsFunc(t.Judged.Violated[:j], func(y Violation) bool { return same(y.Property) }) {
+			continue // each trial counts once
 		}
-		seen = append(seen, x.Property)
-		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
+		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return same(y.Property) })
 		if i < 0 {
 			i, r.Violated = len(r.Violated), append(r.Violated, violatedIn{Violation: x})
 		}
