@@ -14,12 +14,11 @@ func (v *view) changes() []string {
 		all = append(all, v.changeAt(p)...)
 	}
 	var few []string // points, by name
-	for _, p := range v.compared() {
-		isFew := func(row Row) bool {
-			s, _ := v.Plan.Subject(row.Subject)
-			return row.Point == p.ID && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
-		}
-		if name := v.name(p); slices.ContainsFunc(v.Rows, isFew) && !slices.Contains(few, name) {
+	for _, row := range v.Rows {
+		p, _ := v.Plan.Point(row.Point)
+		s, _ := v.Plan.Subject(row.Subject)
+		isFew := p.Section != ControlSection && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
+		if name := v.name(p); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
 		}

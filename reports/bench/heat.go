@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -57,18 +58,13 @@ func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
 
 // typical is the trial whose goodput is nearest to the median.
 func (v *view) typical(subject, point string) *Trial {
-	e, ok := v.estimate(subject, point, "goodput")
-	if !ok {
+	e, _ := v.estimate(subject, point, rankedBy)
+	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
+	trials := filter(v.counted(subject, point), func(t *Trial) bool { return t.Timeline != nil && e.N > 0 })
+	if len(trials) == 0 {
 		return nil
 	}
-	var best *Trial
-	far := func(t *Trial) float64 { return math.Abs(t.Figures["goodput"] - e.Median) }
-	for _, t := range v.counted(subject, point) {
-		if t.Timeline != nil && (best == nil || far(t) < far(best)) {
-			best = t
-		}
-	}
-	return best
+	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
 // heat is a timeline without the rows of latency that nobody met.

@@ -70,11 +70,8 @@ const (
 	Closed   Arrivals = "closed"   // each client's as soon as its last is done
 	Constant Arrivals = "constant" // at a fixed interval
 	Poisson  Arrivals = "poisson"  // independently, at a mean rate
-	Burst    Arrivals = "burst"    // BurstSize at once, at a mean rate
+	Burst    Arrivals = "burst"    // several at once, at a mean rate
 )
-
-// BurstSize is how many come at once.
-const BurstSize = 10
 
 // Point is the conditions under which subjects are compared: figures of different points stand in no ratio.
 type Point struct {

@@ -124,11 +124,12 @@ func estimateOver(trials []*Trial, metric string) stats.Estimate {
 
 // Row finds the row of a subject at a point.
 func (r *Results) Row(subject, point string) (*Row, bool) {
-	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Subject == subject && row.Point == point })
-	if i < 0 {
-		return nil, false
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Subject == subject && row.Point == point {
+			return row, true
+		}
 	}
-	return &r.Rows[i], true
+	return nil, false
 }
 
 // Subject finds a subject of the plan by its name.

@@ -52,17 +52,15 @@ func (v *view) tunedRows() []tunedRow {
 // rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
 // the same.
 func (v *view) rowAlike(subject string, p Point) *Row {
-	if row, ok := v.Row(subject, p.ID); ok {
-		return row
-	}
+	row, ok := v.Row(subject, p.ID)
 	alike := p
 	for _, q := range v.compared() {
 		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
-		if row, ok := v.Row(subject, q.ID); ok && alike == q {
-			return row
+		if !ok && alike == q {
+			row, ok = v.Row(subject, q.ID)
 		}
 	}
-	return nil
+	return row
 }
 
 // Settings writes the parameters in a fixed order.
