@@ -3,12 +3,10 @@ package charts
 import (
 	"fmt"
 	"html/template"
-	"image/color"
 	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -33,7 +31,7 @@ type Span struct {
 
 const heatLevels = 6
 
-// heatMap is gonum's view of a Heat, and its palette.
+// heatMap draws a Heat.
 type heatMap struct {
 	Heat
 	most int // in one cell
@@ -51,25 +49,7 @@ func (h heatMap) level(n int) int {
 	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(h.most))))
 }
 
-// Dims, X, Y and Z implement plotter.GridXYZ: a row is one unit high, and an empty cell is not a number.
-func (h heatMap) Dims() (columns, rows int) { return len(h.Counts), len(h.Edges) - 1 }
-func (h heatMap) X(c int) float64           { return (float64(c) + .5) * h.Heat.X.High / float64(len(h.Counts)) }
-func (h heatMap) Y(r int) float64           { return float64(r) + .5 }
-func (h heatMap) Z(c, r int) float64 {
-	if r >= len(h.Counts[c]) || h.Counts[c][r] == 0 {
-		return math.NaN()
-	}
-	return float64(h.level(h.Counts[c][r]))
-}
-
-// Colors implements palette.Palette.
-func (h heatMap) Colors() []color.Color {
-	all := make([]color.Color, heatLevels)
-	for i := range all {
-		all[i] = Class(fmt.Sprintf("h%d", i+1))
-	}
-	return all
-}
+func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n))) }
 
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
@@ -88,8 +68,7 @@ func (h Heat) plot() *plot.Plot {
 	}
 	p := newPlot(h.X, y)
 	p.Y.Tick.Length = 4
-	m := h.counted()
-	p.Add(&plotter.HeatMap{GridXYZ: m, Palette: m, Min: 1, Max: heatLevels}, m)
+	p.Add(h.counted())
 	return p
 }
 
@@ -100,10 +79,18 @@ func (h heatMap) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 
 // Plot implements plot.Plotter: the spans across the map, each named if there is room, and the legend above.
 func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
+	x, y := p.Transforms(&c)
+	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
+	for i, column := range h.Counts {
+		for r, n := range column[:min(len(column), len(h.Edges)-1)] {
+			if n > 0 {
+				fill(c, h.color(n), at(i), y(float64(r)), at(i+1), y(float64(r+1)))
+			}
+		}
+	}
 	free := vg.Length(0)
 	for _, s := range h.Spans {
-		from, to := x(h.Heat.X.clamp(s.From)), x(h.Heat.X.clamp(s.To))
+		from, to := x(h.X.clamp(s.From)), x(h.X.clamp(s.To))
 		fill(c, Class("fault"), from, c.Min.Y, max(to, from+2), c.Max.Y+6)
 		edges(c, "fault-edge", from, to, c.Min.Y, c.Max.Y+6)
 		if at := min(from, c.Max.X-boldWidth(s.Name)); at >= free {
@@ -126,7 +113,7 @@ func (h heatMap) legend(c draw.Canvas, at vg.Point) {
 			n++
 			label = format.Count(first) + " to " + format.Count(n)
 		}
-		fill(c, h.Colors()[level-1], at.X, at.Y-6, at.X+14, at.Y+6)
+		fill(c, h.color(n), at.X, at.Y-6, at.X+14, at.Y+6)
 		at.X += 19
 		say(label)
 	}
