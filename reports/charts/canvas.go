@@ -33,7 +33,7 @@ type ink struct {
 // canvas writes what gonum draws as SVG elements with classes. The unit is a pixel; gonum's origin is the lower left corner.
 type canvas struct {
 	width, height vg.Length
-	color         color.Color
+	ink           ink
 	dashes        []vg.Length
 	line          vg.Length
 	b             strings.Builder
@@ -41,8 +41,15 @@ type canvas struct {
 
 var _ vg.Canvas = (*canvas)(nil)
 
-func (c *canvas) SetColor(k color.Color)                 { c.color = k }
 func (c *canvas) SetLineDash(d []vg.Length, _ vg.Length) { c.dashes = d }
+
+// SetColor implements vg.Canvas.
+func (c *canvas) SetColor(k color.Color) {
+	class, isClass := k.(Class)
+	if c.ink, _ = k.(ink); isClass {
+		c.ink.Class = class
+	}
+}
 
 // SetLineWidth turns strokes off at 0. Other widths are the style sheet's.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
@@ -67,33 +74,29 @@ func (c *canvas) Stroke(p vg.Path) {
 	if c.line <= 0 {
 		return
 	}
-	var dashes []string
-	for _, d := range c.dashes {
-		dashes = append(dashes, px(d))
+	dashes := ""
+	if len(c.dashes) > 0 { // whole pixels: [7 3]
+		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
-	attributes := fmt.Sprintf(` d="%s"`, c.path(p))
-	if len(dashes) > 0 {
-		attributes = fmt.Sprintf(` stroke-dasharray="%s"%s`, strings.Join(dashes, " "), attributes)
-	}
-	c.element("path", attributes)
+	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
 }
 
 // Fill implements vg.Canvas. An upright rectangle becomes a rect.
 func (c *canvas) Fill(p vg.Path) {
 	if r, ok := rectangle(p); ok {
-		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Max.X-r.Min.X), px(r.Max.Y-r.Min.Y)))
+		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Size().X), px(r.Size().Y)))
 		return
 	}
 	c.element("path", fmt.Sprintf(` d="%s"`, c.path(p)))
 }
 
 func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
-	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), c.ink().anchor, px(at.X), c.y(at.Y), clean(s))
+	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), c.ink.anchor, px(at.X), c.y(at.Y), clean(s))
 }
 
 func (c *canvas) element(name, attributes string) {
 	fmt.Fprintf(&c.b, "<%s%s%s", name, c.class(), attributes)
-	k := c.ink()
+	k := c.ink
 	if k.fill != "" {
 		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(k.fill))
 	}
@@ -107,21 +110,11 @@ func (c *canvas) element(name, attributes string) {
 // clean makes a text from outside safe for SVG.
 func clean(s string) string { return html.EscapeString(format.Clean(s)) }
 
-func (c *canvas) ink() ink {
-	switch k := c.color.(type) {
-	case Class:
-		return ink{Class: k}
-	case ink:
-		return k
-	}
-	return ink{}
-}
-
 func (c *canvas) class() string {
-	if class := c.ink().Class; class != "" {
-		return fmt.Sprintf(` class="%s"`, html.EscapeString(string(class)))
+	if c.ink.Class == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(` class="%s"`, html.EscapeString(string(c.ink.Class)))
 }
 
 func (c *canvas) path(p vg.Path) string {
@@ -142,19 +135,13 @@ func (c *canvas) path(p vg.Path) string {
 	return b.String()
 }
 
-// rectangle returns the path's, if that is what it is: each side is upright or level.
+// rectangle returns the path's, if that is what it is.
 func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	if len(p) != 5 || p[4].Type != vg.CloseComp {
 		return r, false
 	}
-	for i := range 4 {
-		a, b := p[i].Pos, p[(i+1)%4].Pos
-		if p[i].Type == vg.ArcComp || (a.X != b.X) == (a.Y != b.Y) {
-			return r, false
-		}
-	}
-	a, b := p[0].Pos, p[2].Pos
-	return vg.Rectangle{Min: vg.Point{X: min(a.X, b.X), Y: min(a.Y, b.Y)}, Max: vg.Point{X: max(a.X, b.X), Y: max(a.Y, b.Y)}}, true
+	r = vg.Rectangle{Min: p[0].Pos, Max: p[2].Pos}
+	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
 // labels measures text as gonum does, and leaves its placement to the browser's own font.

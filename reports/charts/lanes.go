@@ -87,7 +87,7 @@ func (l Lanes) plot() *plot.Plot {
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
 	p.Y.Tick.Label.Font.Size = 15.5 // as wide as the bold 13 of the style sheet
-	p.Add(grid(true, false))
+	p.Add(grid(false))
 	return p
 }
 
@@ -118,7 +118,8 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 		d.violation(v)
 	}
 	for _, s := range d.shown(d.Leases) {
-		d.stroke(ink{Class: "lease", title: s.Title}, vg.Point{X: d.x(s.From), Y: d.y(s.Lane, leaseAt)}, vg.Point{X: d.x(s.To), Y: d.y(s.Lane, leaseAt)})
+		y := d.y(s.Lane, leaseAt)
+		c.StrokeLine2(s.line("lease"), d.x(s.From), y, d.x(s.To), y)
 	}
 	for _, s := range d.shown(d.Calls) {
 		d.call(s)
@@ -162,8 +163,8 @@ func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
 	return from, true
 }
 
-func (d *laneMarks) stroke(k ink, points ...vg.Point) {
-	d.c.StrokeLines(draw.LineStyle{Color: k, Width: 1}, points)
+func (s LaneSpan) line(class Class) draw.LineStyle {
+	return draw.LineStyle{Color: ink{Class: class, title: s.Title}, Width: 1}
 }
 
 // box fills a span's time and returns its sides.
@@ -200,13 +201,11 @@ func (d *laneMarks) fault(s LaneSpan) {
 func (d *laneMarks) call(s LaneSpan) {
 	from, to, y := d.x(s.From), d.x(s.To), d.y(s.Lane, callAt)
 	edges(d.c, "flight", from, to, y-6, y+6)
-	d.stroke(ink{Class: "flight", title: s.Title}, vg.Point{X: from, Y: y}, vg.Point{X: to, Y: y})
-	if s.Number == 0 {
-		return
-	}
-	number := strconv.Itoa(s.Number)
-	if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
-		write(d.c, "number", text.XLeft, at, d.y(s.Lane, numberAt), number)
+	d.c.StrokeLine2(s.line("flight"), from, y, to, y)
+	if number := strconv.Itoa(s.Number); s.Number > 0 {
+		if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
+			write(d.c, "number", text.XLeft, at, d.y(s.Lane, numberAt), number)
+		}
 	}
 }
 
@@ -281,7 +280,7 @@ func (d *laneMarks) instants() {
 func (d *laneMarks) circle(s LaneSpan, x vg.Length) {
 	y := d.y(s.Lane, instantAt)
 	if s.Number == 0 {
-		d.stroke(ink{Class: "flight", title: s.Title}, vg.Point{X: x, Y: y - 4}, vg.Point{X: x, Y: y + 4})
+		d.c.StrokeLine2(s.line("flight"), x, y-4, x, y+4)
 		return
 	}
 	var p vg.Path

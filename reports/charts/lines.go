@@ -73,7 +73,7 @@ func (l Lines) plot() *plot.Plot {
 	}
 	l.Y = l.Y.fit(ys)
 	p := newPlot(l.X, l.Y)
-	p.Add(grid(true, true))
+	p.Add(grid(true))
 	for _, r := range l.Rules {
 		p.Add(r)
 	}
@@ -82,7 +82,7 @@ func (l Lines) plot() *plot.Plot {
 		line.add(p, l.Y)
 		if line.Name != "" && len(line.Points) > 0 {
 			last := line.Points[len(line.Points)-1]
-			ends = append(ends, end{line.Name, line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
+			ends = append(ends, end{line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
 		}
 	}
 	p.Add(ends, caption{l.Title, l.Y.Label, l.Marker})

@@ -22,8 +22,7 @@ type Head struct {
 }
 
 func (h Head) wrap(c *canvas, defs string) template.HTML {
-	class := strings.TrimSpace("plot " + h.Class)
-	id := clean(h.ID)
+	class, id := strings.TrimSpace("plot "+h.Class), clean(h.ID)
 	return template.HTML(fmt.Sprintf(
 		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
 		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
@@ -78,11 +77,8 @@ func newPlot(x, y Axis) *plot.Plot {
 	return p
 }
 
-func grid(upright, level bool) *plotter.Grid {
-	g := &plotter.Grid{}
-	if upright {
-		g.Vertical = stroke("grid")
-	}
+func grid(level bool) *plotter.Grid {
+	g := &plotter.Grid{Vertical: stroke("grid")}
 	if level {
 		g.Horizontal = stroke("grid")
 	}
@@ -116,7 +112,6 @@ func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
 type ends []end
 
 type end struct {
-	text string
 	line Line
 	at   plotter.XY
 }
@@ -131,7 +126,7 @@ const (
 func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	widest := vg.Length(0)
 	for _, e := range all {
-		widest = max(widest, endRoom+min(endMost, width(e.text)))
+		widest = max(widest, endRoom+min(endMost, width(e.line.Name)))
 	}
 	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: widest}}}}
 }
@@ -154,7 +149,7 @@ func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 			e.line.Style.mark(c, from)
 			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
 		}
-		write(c, "", text.XLeft, right+endRoom, at[i], short(e.text, endMost, width))
+		write(c, "", text.XLeft, right+endRoom, at[i], short(e.line.Name, endMost, width))
 	}
 }
 

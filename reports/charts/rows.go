@@ -86,8 +86,10 @@ func (r Rows) plot() *plot.Plot {
 	p.X.Tick.Length = 0
 	if r.NoAxis {
 		p.X.LineStyle.Width = 0
+	} else {
+		p.Add(grid(false))
 	}
-	p.Add(grid(!r.NoAxis, false), rowMarks(r), caption{name: r.Title})
+	p.Add(rowMarks(r), caption{name: r.Title})
 	if r.ruleTexts() {
 		p.Add(caption{axis: " "})
 	}

@@ -201,7 +201,13 @@ func (t *tracker) release(op *histories.Op) {
 		return
 	}
 	if t.window.holds(op.Call) {
-		t.completed(op, h)
+		t.stats.Sections++
+		for int(op.Client) >= len(t.stats.PerClient) { // only if the header does not count them
+			t.stats.PerClient = append(t.stats.PerClient, 0)
+		}
+		t.stats.PerClient[op.Client]++
+		t.stats.Held += op.Call - h.since
+		t.record(HoldTimes, op.Call-h.since)
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // its return, if there is one, comes later
 	for _, a := range t.asking {
@@ -209,16 +215,6 @@ func (t *tracker) release(op *histories.Op) {
 			t.freed[h.key] = freed{op.Call, h.asked}
 		}
 	}
-}
-
-func (t *tracker) completed(op *histories.Op, h *hold) {
-	t.stats.Sections++
-	for int(op.Client) >= len(t.stats.PerClient) { // only where the header does not count them
-		t.stats.PerClient = append(t.stats.PerClient, 0)
-	}
-	t.stats.PerClient[op.Client]++
-	t.stats.Held += op.Call - h.since
-	t.record(HoldTimes, op.Call-h.since)
 }
 
 func (t *tracker) record(c Class, d time.Duration) {
