@@ -14,9 +14,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// WriteBenchfmt writes the trials behind the rows in the format of Go's benchmarks, one line per trial, for benchstat:
-// -col run compares two runs, -col /lock two locks of one. Trials of what is unsafe are left out, as their figures mean
-// nothing.
+// WriteBenchfmt writes each trial behind the rows as a line for benchstat: -col run compares two runs, -col /lock two
+// locks of one. Trials of unsafe rows are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var err error
 	comment := func(text string, args ...any) {

@@ -142,8 +142,8 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice compares a lock with itself: of each block the mean of the log ratios of all points. Points are not tested
-// one by one, as that takes more blocks: the least p-value that there is only halves with each.
+// sameTwice compares a lock with itself by the mean log ratio of each block. Points are not tested one by one: that takes
+// more blocks, as the least possible p-value only halves with each.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {

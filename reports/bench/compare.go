@@ -59,14 +59,13 @@ func (c Compared) Verdict() string {
 	return "worse"
 }
 
-// DefaultMetrics are those compared without being asked: the ones on which pairs are decided, and how a contended lock
-// feels.
+// DefaultMetrics returns the metrics that are compared unless others are named.
 func DefaultMetrics() []Metric {
 	return filter(Metrics(), func(m Metric) bool { return m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" })
 }
 
-// CompareRuns compares each subject with itself in another run, wherever both runs measured it under the same conditions.
-// Their blocks have nothing in common, so their trials are not paired. Without all it is locks only.
+// CompareRuns compares each lock, or each subject if all is set, with itself in another run, unpaired, wherever both runs
+// measured it under the same conditions.
 func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	c := newComparisons(base, new, "", "")
 	if len(c.Withheld) > 0 {

@@ -11,8 +11,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// shares returns the clients' parts of the critical sections in rising order, each as a multiple of an even share: the
-// median over the trials, place by place.
+// shares returns the clients' shares of the sections in rising order, as multiples of an even one: medians over the trials.
 func shares(trials []*Trial) []float64 {
 	var places [][]float64 // by place: the part in each trial
 	for _, t := range trials {

@@ -2,9 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"lockbench/reports/stats"
 	"strconv"
 	"strings"
+
+	"lockbench/reports/stats"
 )
 
 // Outcome is what became of a limit.

@@ -40,8 +40,7 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes one test case for each threshold. What could not be told is an error and never skipped: a build server
-// counts what is skipped as good.
+// WriteJUnit writes a test case for each threshold. An undecided one is an error: build servers count what is skipped as good.
 func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 	s := junitSuite{Name: "lockbench gate: " + run.Plan.Name, Tests: len(gated)}
 	if !run.Plan.Started.IsZero() {

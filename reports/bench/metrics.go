@@ -4,17 +4,13 @@ import "lockbench/reports/format"
 
 // Metric is one figure of a trial: its name in files and flags, and how it is read.
 type Metric struct {
-	Name  string
-	Unit  string // "/s", "ms", "us", "" (a ratio or a count), "B"
-	Title string // in tables
-	Doc   string // one sentence: what exactly is divided by what
-	// Better is +1 where more is better, -1 where less is, 0 where neither is.
-	Better int
-	// Primary is a figure by whose interval it is decided whether more trials are needed, and that pairs are tested on
-	// without being asked.
-	Primary bool
-	// Group is the part of the page where it stands: speed, latency, fairness, server, client, generator.
-	Group string
+	Name    string
+	Unit    string // "/s", "ms", "us", "" (a ratio or a count), "B"
+	Title   string // in tables
+	Doc     string // one sentence: what exactly is divided by what
+	Better  int    // +1: more is better, -1: less is, 0: neither
+	Primary bool   // its interval decides whether more trials are needed, and it is compared by default
+	Group   string // on the page: speed, latency, fairness, server, client, generator
 }
 
 // Metrics is every metric, in display order.

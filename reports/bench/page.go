@@ -57,8 +57,7 @@ func Build(dir string) (*Results, error) {
 		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the whole report as one file that needs no network and no script. Its links expect it in report/ of the
-// bench folder.
+// Page returns the report as one page without scripts or network, whose links expect it in report/ of the bench folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is one lock's latency of one class at a point. The line is of all trials together; its band spans the
-// trials, up to the rank at which each has enough samples.
+// distribution is a lock's latency over all trials; its band spans the trials, up to where each has enough samples.
 type distribution struct {
 	charts.Line
 	n int64

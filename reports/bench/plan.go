@@ -12,8 +12,7 @@ import (
 // Version is the version of the files that this package writes, and the newest that it reads.
 const Version = 1
 
-// Plan is bench.json: what is to be measured, on what, and how to do it again. The trials are beside it, in the folders
-// that Trial.Dir names.
+// Plan is bench.json: what is to be measured, on what, and how to do it again.
 type Plan struct {
 	Version     int             `json:"lockbench_bench"`
 	Name        string          `json:"name"` // of the suite
@@ -102,8 +101,7 @@ type Pair struct {
 	Point   int `json:"point"`
 }
 
-// Threshold is a limit that figures are held to by gate. One of its forms applies: absolute; a ratio to another
-// subject of the same run; or a ratio to the same subject in an earlier run.
+// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // "": wherever it was measured

@@ -105,8 +105,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceilings returns what no lock exceeds at each point, from goodput and its part of the ceiling: the median over the
-// locks, whose holds differ a little. There is none if nothing is held.
+// ceilings returns what no lock exceeds at each point, if something is held: the median over the locks.
 func (v *view) ceilings(s sweep) measured {
 	all := measured{}
 	for _, p := range s.points {

@@ -67,8 +67,8 @@ func (v *view) tables(points []Point) []pointTable {
 	return all
 }
 
-// measuredAt returns the metrics of the table of which some lock has a figure at the point, or anything at a point of
-// controls. The rare class of acquires is left out: contended ones if each client has a key of its own, else the others.
+// measuredAt returns the table's metrics that some lock has at the point, or any subject at a point of controls, without
+// the rare class of acquires: contended ones if each client has its own key, else uncontended ones.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {

@@ -21,8 +21,7 @@ type tunedRow struct {
 	Differs, Violated bool
 }
 
-// tunedRows compares each subject X-tuned with X wherever both were measured under the same conditions, by goodput. All
-// rows are corrected together.
+// tunedRows compares X-tuned with X, by goodput, wherever both were measured; all rows are corrected together.
 func (v *view) tunedRows() []tunedRow {
 	var rows []tunedRow
 	var together []*stats.Comparison
@@ -49,8 +48,7 @@ func (v *view) tunedRows() []tunedRow {
 	return rows
 }
 
-// rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
-// the same.
+// rowAlike returns a subject's row at a point, or at one of another section with the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p

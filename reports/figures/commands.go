@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Commands is how many commands servers executed for locks between two readings of their counters, those within scripts
-// included. ok is false where it cannot be told, and why says why.
+// Commands returns how many commands servers executed for locks between two readings of their counters, scripts' own
+// commands included. If ok is false, why says why it cannot be told.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false

@@ -12,8 +12,7 @@ import (
 	"lockbench/histories"
 )
 
-// Class is one kind of duration. Durations of two classes never stand in one histogram, but for the sum of
-// both kinds of grants in latency.hgrm.
+// Class is one kind of duration. Classes share no histogram, except both kinds of grants in latency.hgrm.
 type Class int
 
 const (

@@ -53,7 +53,7 @@ const (
 	CutOff  Ended = "cut off" // still waiting at the end of the history, or of the window
 )
 
-// Censored tells whether the wait was longer than was seen.
+// Censored reports whether the wait was longer than was seen.
 func (w Wait) Censored() bool { return w.Ended == GaveUp || w.Ended == CutOff }
 
 // Longer is the longer of two waits.

@@ -138,7 +138,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry tells whether a key was asked for by the client that held it, whatever the lock counts.
+// reentry reports whether a key was asked for by the client that held it, whatever the lock counts.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {

@@ -23,8 +23,7 @@ type Comparison struct {
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
 	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
-	// Differs tells that the difference is no noise: Holm is under 0.05, and 1 is outside the interval, where there is one.
-	// Else ~ stands in its place.
+	// Differs reports whether the difference is no noise: Holm is below Alpha, and 1 is outside the interval, if any.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
@@ -37,11 +36,8 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects block by block, as what the two trials of a block have in common (the
-// machine's mood) then cancels out. Blocks that only one of them has are left out.
-//
-// The test flips the signs of the log ratios: if nothing tells the two apart, each block's might as well be the other
-// way round. The seed chooses the flips, where there are too many for all of them.
+// Paired compares a metric of two subjects within each block that has both, as what a block's trials have in common then
+// cancels out. The test flips the signs of the log ratios; the seed chooses the flips if there are too many for all.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
