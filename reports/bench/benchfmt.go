@@ -14,9 +14,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// WriteBenchfmt writes the trials behind the rows in the format of Go's benchmarks, one line per trial, for benchstat:
-// -col run compares two runs, -col /lock two locks of one. Trials of what is unsafe are left out, as their figures mean
-// nothing.
+// WriteBenchfmt writes each trial behind the rows as a line for benchstat: -col run compares two runs, -col /lock two
+// locks of one. Trials of unsafe rows are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var err error
 	comment := func(text string, args ...any) {
@@ -39,8 +38,13 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
-		for _, row := range c.sideRows(i == 1) {
-			if row.Unsafe != nil {
+		var done []*Row
+		for _, compared := range c.Rows {
+			row := []*Row{compared.baseRow, compared.newRow}[i]
+			if slices.Contains(done, row) {
+				continue
+			}
+			if done = append(done, row); row.Unsafe != nil {
 				comment("left out: %s at %s, violated: %s", row.Subject, row.Point, row.Unsafe.Property)
 				continue
 			}
@@ -52,21 +56,6 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 		}
 	}
 	return err
-}
-
-// sideRows are the rows of one side, each once.
-func (c *Comparisons) sideRows(new bool) []*Row {
-	var rows []*Row
-	for _, compared := range c.Rows {
-		row := compared.baseRow
-		if new {
-			row = compared.newRow
-		}
-		if !slices.Contains(rows, row) {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }
 
 func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *benchfmt.Result {

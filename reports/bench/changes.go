@@ -8,19 +8,17 @@ import (
 	"lockbench/reports/format"
 )
 
-// changes says what would have to be otherwise for another verdict, in sentences.
 func (v *view) changes() []string {
 	var all []string
 	for _, p := range v.compared() {
 		all = append(all, v.changeAt(p)...)
 	}
 	var few []string // points, by name
-	for _, p := range v.compared() {
-		isFew := func(row Row) bool {
-			s, _ := v.Plan.Subject(row.Subject)
-			return row.Point == p.ID && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
-		}
-		if name := v.name(p); slices.ContainsFunc(v.Rows, isFew) && !slices.Contains(few, name) {
+	for _, row := range v.Rows {
+		p, _ := v.Plan.Point(row.Point)
+		s, _ := v.Plan.Subject(row.Subject)
+		isFew := p.Section != ControlSection && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
+		if name := v.name(p); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
 		}
@@ -31,7 +29,6 @@ func (v *view) changes() []string {
 	return all
 }
 
-// changeAt looks at one point: a tie at the top, the next rank, and whether the harness was in the way.
 func (v *view) changeAt(p Point) []string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {
@@ -64,7 +61,6 @@ func (v *view) changeAt(p Point) []string {
 	return all
 }
 
-// widest says what the intervals of those that tie still allow.
 func widest(order []Ranked, first []string) string {
 	var parts []string
 	for _, r := range order[1:] {

@@ -45,7 +45,6 @@ func (v *view) series(names []string) []charts.Style {
 	return all
 }
 
-// greyed says which lines are grey, and why.
 func greyed(names []string) string {
 	if len(names) <= charts.Colors {
 		return ""
@@ -53,60 +52,69 @@ func greyed(names []string) string {
 	return fmt.Sprintf("In colour are the first %d by rank; in grey: %s.", mostColoured, format.Joined(names[mostColoured:]))
 }
 
-// each draws a chart for each point at which there is one.
-func (v *view) each(draw func(Point) (charts.Chart, bool)) []charts.Chart {
+func each[T any](of []T, draw func(T) (charts.Chart, bool)) []charts.Chart {
 	var all []charts.Chart
-	for _, p := range v.compared() {
-		if c, ok := draw(p); ok {
+	for _, x := range of {
+		if c, ok := draw(x); ok {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// column is one of a chart's table; cell returns the text of the i-th row.
+// column is one of a chart's table; cell returns the text of a lock.
 type column struct {
 	head string
-	cell func(i int) string
+	cell func(lock string) string
 }
 
-// chartTable has a row for each lock.
 func chartTable(names []string, columns []column) (head []string, rows [][]string) {
 	head = []string{"lock"}
 	for _, c := range columns {
 		head = append(head, c.head)
 	}
-	for i, name := range names {
+	for _, name := range names {
 		row := []string{name}
 		for _, c := range columns {
-			row = append(row, c.cell(i))
+			row = append(row, c.cell(name))
 		}
 		rows = append(rows, row)
 	}
 	return head, rows
 }
 
-// withSpan writes an estimate and its interval.
+func (v *view) metricColumn(m Metric, p Point, write func(stats.Estimate) string) column {
+	return column{m.Heading(), func(lock string) string {
+		if e, ok := v.estimate(lock, p.ID, m.Name); ok {
+			return write(e)
+		}
+		return format.None
+	}}
+}
+
 func withSpan(e stats.Estimate) string {
 	return strings.TrimSpace(format.Significant(e.Median) + " " + format.Span(e.Low, e.High))
 }
 
-// extremes returns which of n has the least value and which the greatest; all reports whether each has one. Without any,
-// both are -1.
-func extremes(n int, value func(i int) (float64, bool)) (least, most int, all bool) {
-	least, most, all = -1, -1, true
-	var low, high float64
-	for i := range n {
-		v, ok := value(i)
+type extreme struct {
+	lock  string
+	value float64
+}
+
+// extremes returns those with the least and the greatest value; all reports whether each lock has one.
+func extremes(locks []string, value func(lock string) (float64, bool)) (least, most extreme, all bool) {
+	all = true
+	for _, lock := range locks {
+		v, ok := value(lock)
 		if !ok {
 			all = false
 			continue
 		}
-		if least < 0 || v < low {
-			least, low = i, v
+		if least.lock == "" || v < least.value {
+			least = extreme{lock, v}
 		}
-		if most < 0 || v > high {
-			most, high = i, v
+		if most.lock == "" || v > most.value {
+			most = extreme{lock, v}
 		}
 	}
 	return least, most, all

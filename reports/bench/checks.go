@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"lockbench/reports/stats"
 )
 
-// What the controls must show.
 const (
 	delayTolerance = 0.10
 	stallPart      = 0.5
@@ -50,7 +51,6 @@ func (r *Results) checks() []Check {
 	return checks
 }
 
-// withheld says why no figure is shown.
 func (r *Results) withheld() []string {
 	var why []string
 	for _, c := range r.Checks {
@@ -68,29 +68,26 @@ func (r *Results) withheld() []string {
 
 // withRole returns the subjects that are measured somewhere in this role.
 func (r *Results) withRole(role Role) []Subject {
-	var all []Subject
-	for i, s := range r.Plan.Subjects {
-		if s.Role == role && slices.ContainsFunc(r.Plan.Pairs, func(p Pair) bool { return p.Subject == i }) {
-			all = append(all, s)
-		}
-	}
-	return all
+	return filter(r.Plan.Subjects, func(s Subject) bool {
+		return s.Role == role && slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Subject == s.Name })
+	})
+}
+
+func (r *Results) trialsOf(s Subject) []*Trial {
+	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Void == "" })
 }
 
 // brokenSeen looks at the trials in which the lock went from one client to another: only those can show anything.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, caught, property := 0, 0, ""
-	for _, p := range r.Plan.Points {
-		for _, t := range r.counted(s.Name, p.ID) {
-			switch v := t.Unsafe(); {
-			case !p.Contended():
-			case v != nil:
-				caught++
-				trials++
-				property = " (" + v.Property + ")"
-			case t.handedOver():
-				trials++
-			}
+	for _, t := range r.trialsOf(s) {
+		p, _ := r.Plan.Point(t.Point)
+		violated, handedOver := t.Unsafe(), t.Figures["owner_changes"] > 0 || t.Curves["hand-off"] != ""
+		if !p.Contended() || violated == nil && !handedOver {
+			continue
+		}
+		if trials++; violated != nil {
+			caught, property = caught+1, " ("+violated.Property+")"
 		}
 	}
 	if trials == 0 {
@@ -99,14 +96,7 @@ func (r *Results) brokenSeen(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: seen to break in %d of %d trials%s", s.Name, caught, trials, property), caught == trials
 }
 
-// handedOver reports whether the lock went from one client to another.
-func (t *Trial) handedOver() bool {
-	return t.Figures["owner_changes"] > 0 || t.Curves["hand-off"] != ""
-}
-
-// delayFound pairs a delayed lock with the same one without the delay.
 func (r *Results) delayFound(s Subject) (string, bool) {
-	const metric = "uncontended_p50"
 	delay, err := time.ParseDuration(s.Params["delay"])
 	twin, found := r.twin(s)
 	if err != nil || delay <= 0 || !found {
@@ -114,7 +104,7 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	}
 	var differences []float64
 	for _, p := range r.Plan.Points {
-		a, b := stats.Matched(estimateOver(r.counted(s.Name, p.ID), metric), estimateOver(r.counted(twin.Name, p.ID), metric))
+		a, b, _ := r.matched(s, twin, p, "uncontended_p50")
 		for i := range a {
 			differences = append(differences, a[i]-b[i])
 		}
@@ -126,40 +116,34 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin is the lock that a control is made of: it has the same parameters except for what makes it a control.
+// twin returns the lock that a control is made of: it has the same parameters except for what makes it a control.
 func (r *Results) twin(s Subject) (Subject, bool) {
-	params := maps.Clone(s.Params)
-	maps.DeleteFunc(params, func(k, _ string) bool { return k == "delay" || k == "stall" })
-	i := slices.IndexFunc(r.Plan.Subjects, func(o Subject) bool {
-		own := maps.Clone(o.Params)
+	params := func(of Subject) map[string]string {
+		own := maps.Clone(of.Params)
 		maps.DeleteFunc(own, func(k, v string) bool { return (k == "delay" || k == "stall") && s.Params[k] == v })
-		return o.Role == Lock && o.Lock == s.Lock && o.Deployment == s.Deployment && maps.Equal(own, params)
-	})
-	if i < 0 {
-		return Subject{}, false
+		return own
 	}
-	return r.Plan.Subjects[i], true
+	return find(r.Plan.Subjects, func(o Subject) bool {
+		return o.Role == Lock && o.Lock == s.Lock && o.Deployment == s.Deployment && maps.Equal(params(o), params(s))
+	})
 }
 
 // stallNoticed wants the pause in one of the generator's own figures.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
-	least, trials := math.Inf(1), 0
-	for _, p := range r.Plan.Points {
-		for _, t := range r.counted(s.Name, p.ID) {
-			trials++
-			least = min(least, max(t.Figures["late_max"], t.Figures["stall_max"]))
-		}
+	least, trials := math.Inf(1), r.trialsOf(s)
+	for _, t := range trials {
+		least = min(least, max(t.Figures["late_max"], t.Figures["stall_max"]))
 	}
-	if err != nil || stall <= 0 || trials == 0 {
+	if err != nil || stall <= 0 || len(trials) == 0 {
 		return s.Name + ": not shown, it states no stall or has no trial", false
 	}
 	of := float64(stall) / 1e6
-	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, trials), least >= stallPart*of
+	return fmt.Sprintf("%s: at least %.3g ms of %.3g ms noticed, in %d trials", s.Name, least, of, len(trials)), least >= stallPart*of
 }
 
-// sameTwice compares a lock with itself: of each block the mean of the log ratios of all points. Points are not tested
-// one by one, as that takes more blocks: the least p-value that there is only halves with each.
+// sameTwice compares a lock with itself by the mean log ratio of each block. Points are not tested one by one: that takes
+// more blocks, as the least possible p-value only halves with each.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
 	if !found {
@@ -167,28 +151,27 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 	}
 	ratios, points := map[int][]float64{}, 0 // by block
 	for _, p := range r.Plan.Points {
-		a, b := estimateOver(r.counted(s.Name, p.ID), rankedBy), estimateOver(r.counted(twin.Name, p.ID), rankedBy)
-		va, vb := stats.Matched(a, b)
-		if len(va) == 0 || !stats.Positive(va) || !stats.Positive(vb) {
+		va, vb, blocks := r.matched(s, twin, p, rankedBy)
+		if len(va) == 0 || slices.Min(va) <= 0 || slices.Min(vb) <= 0 {
 			continue
 		}
 		points++
-		blocks := slices.DeleteFunc(slices.Clone(a.Blocks), func(block int) bool { return !slices.Contains(b.Blocks, block) })
 		for i, block := range blocks {
 			ratios[block] = append(ratios[block], math.Log(va[i]/vb[i]))
 		}
 	}
 	var means []float64
 	for _, block := range slices.Sorted(maps.Keys(ratios)) {
-		sum := 0.0
-		for _, v := range ratios[block] {
-			sum += v
-		}
-		means = append(means, sum/float64(len(ratios[block])))
+		means = append(means, stat.Mean(ratios[block], nil))
 	}
 	if math.Pow(2, 1-float64(len(means))) >= againAlpha {
 		return fmt.Sprintf("not shown: %s and %s have %d blocks in common, too few to be told apart however much they differ", s.Name, twin.Name, len(means)), false
 	}
 	p := stats.SignFlip(means, r.Plan.Seed)
 	return fmt.Sprintf("%s against %s: ratio %.3f over %d points and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), points, len(means), p), p >= againAlpha
+}
+
+// matched returns a metric of two subjects at a point, in the blocks that have both.
+func (r *Results) matched(a, b Subject, at Point, metric string) (va, vb []float64, blocks []int) {
+	return stats.Matched(estimateOver(r.counted(a.Name, at.ID), metric), estimateOver(r.counted(b.Name, at.ID), metric))
 }

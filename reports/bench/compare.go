@@ -2,8 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"lockbench/reports/stats"
 	"maps"
+	"slices"
+
+	"lockbench/reports/stats"
 )
 
 // Comparisons are rows that are shown together, each of a new figure against a base: A against B.
@@ -57,34 +59,25 @@ func (c Compared) Verdict() string {
 	return "worse"
 }
 
-// DefaultMetrics are those compared without being asked: the ones on which pairs are decided, and how a contended lock
-// feels.
+// DefaultMetrics returns the metrics that are compared unless others are named.
 func DefaultMetrics() []Metric {
-	var all []Metric
-	for _, m := range Metrics() {
-		if m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" {
-			all = append(all, m)
-		}
-	}
-	return all
+	return filter(Metrics(), func(m Metric) bool { return m.Primary || m.Name == "handoff_p50" || m.Name == "contended_p99" })
 }
 
-// CompareRuns compares each subject with itself in another run, wherever both runs measured it under the same conditions.
-// Their blocks have nothing in common, so their trials are not paired. Without all it is locks only.
+// CompareRuns compares each lock, or each subject if all is set, with itself in another run, unpaired, wherever both runs
+// measured it under the same conditions.
 func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
-	c := &Comparisons{Version: Version, Base: sideOf(base, ""), New: sideOf(new, ""), Rows: []Compared{}}
-	if c.withhold(base, new) {
+	c := newComparisons(base, new, "", "")
+	if len(c.Withheld) > 0 {
 		return c
 	}
 	c.noteMachines(base, new)
 	var pairs [][2]*Row // new, base
 	for i := range base.Rows {
 		b := &base.Rows[i]
-		if s, _ := base.Plan.Subject(b.Subject); s.Role != Lock && !all {
-			continue
-		}
+		s, _ := base.Plan.Subject(b.Subject)
 		n, ok := new.Row(b.Subject, b.Point)
-		if !ok {
+		if !ok || s.Role != Lock && !all {
 			continue
 		}
 		if why := unlike(base.Plan, new.Plan, b); why != "" {
@@ -99,8 +92,8 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 
 // CompareSubjects compares two subjects of one run, block by block.
 func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparisons {
-	c := &Comparisons{Version: Version, Base: sideOf(r, base), New: sideOf(r, new), Rows: []Compared{}}
-	if c.withhold(r) {
+	c := newComparisons(r, r, base, new)
+	if len(c.Withheld) > 0 {
 		return c
 	}
 	var pairs [][2]*Row
@@ -115,18 +108,18 @@ func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparison
 	return c
 }
 
-func sideOf(r *Results, subject string) Side {
-	return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
-}
-
-// withhold reports whether a run's own controls failed: then none of its figures is shown.
-func (c *Comparisons) withhold(runs ...*Results) bool {
-	for _, r := range runs {
+// newComparisons withholds the figures of runs whose own controls failed.
+func newComparisons(base, new *Results, baseSubject, newSubject string) *Comparisons {
+	side := func(r *Results, subject string) Side {
+		return Side{Run: r, Dir: r.Dir, Subject: subject, Name: r.Plan.Name, Seed: r.Plan.Seed}
+	}
+	c := &Comparisons{Version: Version, Base: side(base, baseSubject), New: side(new, newSubject), Rows: []Compared{}}
+	for _, r := range slices.Compact([]*Results{base, new}) {
 		for _, why := range r.Withheld {
 			c.Withheld = append(c.Withheld, r.Dir+": "+why)
 		}
 	}
-	return len(c.Withheld) > 0
+	return c
 }
 
 func (c *Comparisons) noteMachines(base, new *Results) {
@@ -159,7 +152,6 @@ func unlike(base, new *Plan, row *Row) string {
 	return ""
 }
 
-// fill makes the rows, and corrects all that are shown together.
 func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b stats.Estimate) stats.Comparison) {
 	for _, m := range metrics {
 		for _, pair := range pairs {

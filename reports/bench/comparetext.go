@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,7 +12,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// style is a way to write tables.
 type style struct {
 	escape func(string) string // of a text from a file
 	unsafe string              // format of a figure that means nothing, and of the property that was violated
@@ -34,9 +34,8 @@ func (c *Comparisons) WriteMarkdown(w io.Writer, metrics []Metric) error {
 }
 
 func (c *Comparisons) write(w io.Writer, metrics []Metric, as style) error {
-	base, new := sideNames(c)
 	if len(c.Rows) > 0 {
-		fmt.Fprintf(w, "base: %s\nnew:  %s\n", base, new)
+		fmt.Fprintf(w, "base: %s\nnew:  %s\n", c.Base, c.New)
 	}
 	for _, note := range c.Notes {
 		fmt.Fprintf(w, "note: %s\n", printable(note))
@@ -47,6 +46,14 @@ func (c *Comparisons) write(w io.Writer, metrics []Metric, as style) error {
 		}
 	}
 	return nil
+}
+
+// String says what is compared.
+func (s Side) String() string {
+	if s.Subject != "" {
+		return fmt.Sprintf("%s in %s", printable(s.Subject), s.Dir)
+	}
+	return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, printable(s.Name), s.Seed)
 }
 
 // ComparedTable is what a comparison shows of one metric.
@@ -79,17 +86,6 @@ func (c *Comparisons) tables(metrics []Metric, as style) []ComparedTable {
 		}
 	}
 	return all
-}
-
-// sideNames say what is compared with what.
-func sideNames(c *Comparisons) (base, new string) {
-	name := func(s Side) string {
-		if s.Subject != "" {
-			return fmt.Sprintf("%s in %s", printable(s.Subject), s.Dir)
-		}
-		return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, printable(s.Name), s.Seed)
-	}
-	return name(c.Base), name(c.New)
 }
 
 func (s style) cells(c *Comparisons, row Compared) []string {
@@ -142,16 +138,12 @@ func change(ratio float64) string {
 
 // metricTitle names a metric and which way is better.
 func metricTitle(m Metric) string {
-	about := m.Unit
-	if better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]; about != "" && better != "" {
-		about += ", " + better
-	} else {
-		about += better
-	}
-	if about == "" {
+	better := map[int]string{+1: "more is better", -1: "less is better"}[m.Better]
+	about := slices.DeleteFunc([]string{m.Unit, better}, func(s string) bool { return s == "" })
+	if len(about) == 0 {
 		return m.Title
 	}
-	return fmt.Sprintf("%s (%s)", m.Title, about)
+	return fmt.Sprintf("%s (%s)", m.Title, strings.Join(about, ", "))
 }
 
 func textTable(w io.Writer, t ComparedTable) error {

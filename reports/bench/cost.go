@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// costChart shows what one acquisition takes of a server.
 func (v *view) costChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
 	var shown []Metric
@@ -24,23 +23,17 @@ func (v *view) costChart(p Point) (charts.Chart, bool) {
 	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
 	var columns []column
 	for _, m := range shown {
-		columns = append(columns, column{heading(m), func(i int) string {
-			if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
-				return withSpan(e)
-			}
-			return format.None
-		}})
+		columns = append(columns, v.metricColumn(m, p, withSpan))
 	}
 	c.Head, c.Rows = chartTable(names, columns)
 	c.Draw(v.drawCost(p, names, shown), "Server cost of one acquisition, "+describe(p))
 	return c, true
 }
 
-// drawCost has a panel for each metric, each with a scale of its own.
 func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 	g := charts.Grid{Columns: len(shown)}
 	for i, m := range shown {
-		rows := charts.Rows{Title: heading(m), NoAxis: true, Names: i == 0}
+		rows := charts.Rows{Title: m.Heading(), NoAxis: true, Names: i == 0}
 		for _, name := range names {
 			row := charts.Row{Name: name, Style: v.styles[name], Bar: true, Text: "not measured"}
 			if e, ok := v.estimate(name, p.ID, m.Name); ok {
@@ -54,16 +47,13 @@ func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
 }
 
 func (v *view) costTakeaway(p Point, names []string, m Metric) string {
-	value := func(i int) (float64, bool) {
-		e, ok := v.estimate(names[i], p.ID, m.Name)
+	least, most, _ := extremes(names, func(lock string) (float64, bool) {
+		e, ok := v.estimate(lock, p.ID, m.Name)
 		return e.Median, ok
-	}
-	least, most, _ := extremes(len(names), value)
-	low, _ := value(least)
-	high, _ := value(most)
-	text := fmt.Sprintf("%s takes the least: %s %s for each grant", names[least], format.Significant(low), m.Title)
+	})
+	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least.lock, format.Significant(least.value), m.Title)
 	if most == least {
 		return text + "."
 	}
-	return fmt.Sprintf("%s; %s takes the most: %s.", text, names[most], format.Significant(high))
+	return fmt.Sprintf("%s; %s takes the most: %s.", text, most.lock, format.Significant(most.value))
 }

@@ -11,40 +11,28 @@ import (
 	"lockbench/reports/stats"
 )
 
-// shares returns the clients' parts of the critical sections in rising order, each as a multiple of an even share: the
-// median over the trials, place by place.
+// shares returns the clients' shares of the sections in rising order, as multiples of an even one: medians over the trials.
 func shares(trials []*Trial) []float64 {
-	var sorted [][]float64
+	var places [][]float64 // by place: the part in each trial
 	for _, t := range trials {
-		sum := 0
-		for _, n := range t.Shares {
-			sum += n
-		}
-		if sum == 0 || len(sorted) > 0 && len(t.Shares) != len(sorted[0]) {
+		sum := total(t.Shares)
+		if sum == 0 || places != nil && len(t.Shares) != len(places) {
 			continue
 		}
-		var part []float64
-		for _, n := range t.Shares {
-			part = append(part, float64(n)*float64(len(t.Shares))/float64(sum))
+		if places == nil {
+			places = make([][]float64, len(t.Shares))
 		}
-		slices.Sort(part)
-		sorted = append(sorted, part)
-	}
-	if len(sorted) == 0 {
-		return nil
-	}
-	all := make([]float64, len(sorted[0]))
-	for i := range all {
-		var values []float64
-		for _, part := range sorted {
-			values = append(values, part[i])
+		for i, n := range slices.Sorted(slices.Values(t.Shares)) {
+			places[i] = append(places[i], float64(n)*float64(len(t.Shares))/float64(sum))
 		}
-		all[i] = stats.Median(values)
+	}
+	var all []float64
+	for _, parts := range places {
+		all = append(all, stats.Median(parts))
 	}
 	return all
 }
 
-// fairnessChart has a small drawing for each lock, all of the same scale.
 func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	names, left := v.charted(p.ID)
 	parts := map[string][]float64{}
@@ -57,17 +45,12 @@ func (v *view) fairnessChart(p Point) (charts.Chart, bool) {
 	}
 	c := charts.Chart{Open: true, ID: charts.Slug("fairness", p.ID), Name: v.name(p), Note: left, Takeaway: v.fairnessTakeaway(p, names, parts)}
 	columns := []column{
-		{"fewest × even", func(i int) string { return format.Significant(parts[names[i]][0]) }},
-		{"most × even", func(i int) string { return format.Significant(slices.Max(parts[names[i]])) }},
+		{"fewest × even", func(lock string) string { return format.Significant(parts[lock][0]) }},
+		{"most × even", func(lock string) string { return format.Significant(slices.Max(parts[lock])) }},
 	}
 	for _, m := range Metrics() {
 		if m.Group == "fairness" {
-			columns = append(columns, column{heading(m), func(i int) string {
-				if e, ok := v.estimate(names[i], p.ID, m.Name); ok {
-					return metricText(m, e.Median)
-				}
-				return format.None
-			}})
+			columns = append(columns, v.metricColumn(m, p, func(e stats.Estimate) string { return metricText(m, e.Median) }))
 		}
 	}
 	c.Head, c.Rows = chartTable(names, columns)
@@ -101,21 +84,17 @@ func (v *view) drawShares(names []string, parts map[string][]float64) charts.Gri
 }
 
 func (v *view) fairnessTakeaway(p Point, names []string, parts map[string][]float64) string {
-	ratio := func(i int) (float64, bool) {
-		s := parts[names[i]]
+	uneven, even, _ := extremes(names, func(lock string) (float64, bool) {
+		s := parts[lock]
 		return s[0] / max(s[len(s)-1], 1e-9), true
-	}
-	uneven, even, _ := extremes(len(names), ratio)
-	least, _ := ratio(uneven)
-	most, _ := ratio(even)
-	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does", names[even], percent(most))
+	})
+	percent := func(part float64) string { return strconv.FormatFloat(100*part, 'f', 0, 64) + " %" }
+	text := fmt.Sprintf("%s shares most evenly: the client with the fewest gets %s of what the one with the most does", even.lock, percent(even.value))
 	if uneven != even {
-		text += fmt.Sprintf("; with %s it gets %s", names[uneven], percent(least))
+		text += fmt.Sprintf("; with %s it gets %s", uneven.lock, percent(uneven.value))
 	}
-	if e, ok := v.estimate(names[uneven], p.ID, "starved"); ok && e.Median > 0 {
+	if e, ok := v.estimate(uneven.lock, p.ID, "starved"); ok && e.Median > 0 {
 		text += fmt.Sprintf(", and %s of %d clients get nothing", format.Short(e.Median), p.Clients)
 	}
 	return text + "."
 }
-
-func percent(part float64) string { return strconv.FormatFloat(100*part, 'f', 0, 64) + " %" }

@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"lockbench/reports/charts"
@@ -11,7 +10,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// forestChart shows how far the locks of a point stay behind the best.
 func (v *view) forestChart(p Point) (charts.Chart, bool) {
 	order := v.ranked(p.ID)
 	if len(order) < 2 || order[1].ToBest.Ratio <= 0 {
@@ -28,10 +26,7 @@ func (v *view) forestChart(p Point) (charts.Chart, bool) {
 	}
 	for _, r := range rest {
 		t := r.ToBest
-		differs := "~"
-		if t.Differs {
-			differs = "yes"
-		}
+		differs := map[bool]string{true: "yes", false: "~"}[t.Differs]
 		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), ratioSpan(t), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), differs})
 	}
 	c.Draw(drawForest(best, rest), "Goodput as a multiple of that of "+best+", "+describe(p))
@@ -73,19 +68,12 @@ func drawForest(best string, rest []Ranked) charts.Rows {
 }
 
 func forestTakeaway(best string, rest []Ranked) string {
-	i := slices.IndexFunc(rest, func(r Ranked) bool { return r.ToBest.Differs })
-	if i < 0 {
+	next, any := find(rest, func(r Ranked) bool { return r.ToBest.Differs })
+	if !any {
 		return fmt.Sprintf("None can be told apart from %s: the order may be noise.", best)
 	}
-	next := rest[i].ToBest
-	text := fmt.Sprintf("Of those that differ from %s, %s comes nearest, with %s of its goodput", best, next.A, ratioText(next))
-	var level []string
-	for _, r := range rest {
-		if !r.ToBest.Differs {
-			level = append(level, r.Subject)
-		}
-	}
-	if len(level) > 0 {
+	text := fmt.Sprintf("Of those that differ from %s, %s comes nearest, with %s of its goodput", best, next.Subject, ratioText(next.ToBest))
+	if level := namesOf(filter(rest, func(r Ranked) bool { return !r.ToBest.Differs })); len(level) > 0 {
 		text += "; not told apart from it: " + format.Joined(level)
 	}
 	return text + "."

@@ -2,9 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"lockbench/reports/stats"
 	"strconv"
 	"strings"
+
+	"lockbench/reports/stats"
 )
 
 // Outcome is what became of a limit.
@@ -47,27 +48,26 @@ type GatedPoint struct {
 
 // Name says what is asked for.
 func (t Threshold) Name() string {
-	var b strings.Builder
-	b.WriteString(t.Subject + " " + t.Metric)
+	name := t.Subject + " " + t.Metric
 	switch {
 	case t.To != "":
-		b.WriteString(" to that of " + t.To)
+		name += " to that of " + t.To
 	case t.ToBaseline:
-		b.WriteString(" to the baseline")
+		name += " to the baseline"
 	}
 	if t.Min != nil {
-		b.WriteString(" >= " + fourDigits(*t.Min))
+		name += " >= " + fourDigits(*t.Min)
 	}
 	if t.Max != nil {
-		b.WriteString(" <= " + fourDigits(*t.Max))
+		name += " <= " + fourDigits(*t.Max)
 	}
 	if t.Section != "" {
-		b.WriteString(", " + t.Section)
+		name += ", " + t.Section
 	}
 	if t.Clients > 0 {
-		fmt.Fprintf(&b, ", %d clients", t.Clients)
+		name += fmt.Sprintf(", %d clients", t.Clients)
 	}
-	return b.String()
+	return name
 }
 
 // fourDigits writes four significant digits, and no exponent where none is needed.
@@ -80,18 +80,21 @@ func fourDigits(v float64) string {
 
 // Validate refuses a threshold that says nothing, or two things.
 func (t Threshold) Validate() error {
-	if _, ok := FindMetric(t.Metric); !ok {
-		return fmt.Errorf("threshold %s: unknown metric %q", t.Name(), t.Metric)
-	}
+	_, known := FindMetric(t.Metric)
+	why := ""
 	switch {
+	case !known:
+		why = fmt.Sprintf("unknown metric %q", t.Metric)
 	case t.Subject == "":
-		return fmt.Errorf("threshold %s: it names no lock", t.Name())
+		why = "it names no lock"
 	case t.Min == nil && t.Max == nil:
-		return fmt.Errorf("threshold %s: it has neither min nor max", t.Name())
+		why = "it has neither min nor max"
 	case t.To != "" && t.ToBaseline:
-		return fmt.Errorf("threshold %s: a ratio is to another lock or to the baseline, not to both", t.Name())
+		why = "a ratio is to another lock or to the baseline, not to both"
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
 // Gate holds a run to thresholds. The baseline may be nil.
@@ -111,7 +114,6 @@ func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	return all, nil
 }
 
-// gatePoints holds the threshold to every point that it speaks of.
 func gatePoints(run, baseline *Results, t Threshold) []GatedPoint {
 	unknown := func(format string, args ...any) []GatedPoint {
 		return []GatedPoint{{Text: fmt.Sprintf(format, args...)}}
@@ -138,53 +140,42 @@ func gatePoints(run, baseline *Results, t Threshold) []GatedPoint {
 }
 
 func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
-	if v := row.Unsafe; v != nil {
-		return Breach, fmt.Sprintf("violated: %s in %d of %d trials, so that its figures mean nothing", v.Property, row.UnsafeIn, row.Trials)
-	}
 	mine := row.Estimates[t.Metric]
-	if mine.N == 0 {
-		return Unknown, fmt.Sprintf("%s was not measured", t.Metric)
-	}
-	if t.To == "" && !t.ToBaseline {
+	switch {
+	case row.Unsafe != nil:
+		return Breach, "violated: " + row.unsafeText() + ", so that its figures mean nothing"
+	case mine.N == 0:
+		return Unknown, t.Metric + " was not measured"
+	case t.To == "" && !t.ToBaseline:
 		m, _ := FindMetric(t.Metric)
 		return t.hold(m.Title, m.Unit, mine.Median, mine.Low, mine.High, row)
+	case t.ToBaseline && baseline == nil:
+		return Unknown, "there is no baseline to compare with"
 	}
-	other, why := t.other(run, baseline, row)
-	if why != "" {
-		return Unknown, why
-	}
-	theirs := other.Estimates[t.Metric]
-	c, title := stats.Paired(mine, theirs, run.Plan.Seed), t.Metric+" to that of "+t.To
+	in, subject, what := run, t.To, t.To
 	if t.ToBaseline {
-		c, title = stats.Unpaired(mine, theirs), t.Metric+" to that of the baseline"
+		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
+	}
+	other, ok := in.Row(subject, row.Point)
+	if ok && t.ToBaseline {
+		if why := unlike(baseline.Plan, run.Plan, row); why != "" {
+			return Unknown, why
+		}
+	}
+	switch {
+	case !ok || other.Estimates[t.Metric].N == 0:
+		return Unknown, fmt.Sprintf("%s of %s was not measured there", t.Metric, what)
+	case other.Unsafe != nil:
+		return Unknown, fmt.Sprintf("%s violated %s, so that its figures mean nothing", what, other.Unsafe.Property)
+	}
+	c, title := stats.Paired(mine, other.Estimates[t.Metric], run.Plan.Seed), t.Metric+" to that of "+t.To
+	if t.ToBaseline {
+		c, title = stats.Unpaired(mine, other.Estimates[t.Metric]), t.Metric+" to that of the baseline"
 	}
 	if c.Ratio == 0 {
 		return Unknown, c.Note
 	}
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
-}
-
-// other returns the row that a ratio is to; why says that there is none.
-func (t Threshold) other(run, baseline *Results, row *Row) (other *Row, why string) {
-	in, subject, what := run, t.To, t.To
-	if t.ToBaseline {
-		if baseline == nil {
-			return nil, "there is no baseline to compare with"
-		}
-		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
-	}
-	other, ok := in.Row(subject, row.Point)
-	if ok && t.ToBaseline {
-		why = unlike(baseline.Plan, run.Plan, row)
-	}
-	switch {
-	case why != "":
-	case !ok || other.Estimates[t.Metric].N == 0:
-		why = fmt.Sprintf("%s of %s was not measured there", t.Metric, what)
-	case other.Unsafe != nil:
-		why = fmt.Sprintf("%s violated %s, so that its figures mean nothing", what, other.Unsafe.Property)
-	}
-	return other, why
 }
 
 // hold holds an interval to the limits: it must be on one side of a limit as a whole, or it is too noisy to tell.

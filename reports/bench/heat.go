@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,28 +15,24 @@ import (
 // heatCharts draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
 func (v *view) heatCharts() []charts.Chart {
 	var all []charts.Chart
-	add := func(name string, p Point) {
-		if c, ok := v.heatChart(name, p); ok {
-			all = append(all, c)
-		}
-	}
 	for _, section := range v.sections() {
-		var most *Point
-		for _, p := range v.pointsOf(section) {
-			if faulty(p) {
-				names, _ := v.charted(p.ID)
-				for _, name := range names {
-					add(name, p)
-				}
-			} else if most == nil || p.Clients > most.Clients {
-				most = &p
+		points := v.pointsOf(section)
+		most := Point{Clients: -1}
+		for _, p := range points {
+			if !faulty(p) && p.Clients > most.Clients {
+				most = p
 			}
 		}
-		if most == nil {
-			continue
-		}
-		if best := v.ranked(most.ID); len(best) > 0 {
-			add(best[0].Subject, *most)
+		for _, p := range append(filter(points, faulty), most) {
+			names, _ := v.charted(p.ID)
+			if !faulty(p) {
+				names = names[:min(1, len(names))]
+			}
+			for _, name := range names {
+				if c, ok := v.heatChart(name, p); ok {
+					all = append(all, c)
+				}
+			}
 		}
 	}
 	return all
@@ -61,18 +58,13 @@ func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
 
 // typical is the trial whose goodput is nearest to the median.
 func (v *view) typical(subject, point string) *Trial {
-	e, ok := v.estimate(subject, point, "goodput")
-	if !ok {
+	e, _ := v.estimate(subject, point, rankedBy)
+	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
+	trials := filter(v.counted(subject, point), func(t *Trial) bool { return t.Timeline != nil && e.N > 0 })
+	if len(trials) == 0 {
 		return nil
 	}
-	var best *Trial
-	far := func(t *Trial) float64 { return math.Abs(t.Figures["goodput"] - e.Median) }
-	for _, t := range v.counted(subject, point) {
-		if t.Timeline != nil && (best == nil || far(t) < far(best)) {
-			best = t
-		}
-	}
-	return best
+	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
 // heat is a timeline without the rows of latency that nobody met.
@@ -84,9 +76,9 @@ type heat struct {
 // mostSlices is as many as a drawing has room for.
 const mostSlices = 120
 
-// cropped leaves out rows that nobody met, and puts slices together where there are many.
+// cropped leaves out rows that nobody met, and puts slices together if there are many.
 func cropped(t *Timeline) (heat, bool) {
-	h := heat{Timeline: coarser(t), low: len(t.Edges)}
+	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
 		for r, n := range slice {
 			if n > 0 && r < len(t.Edges) {
@@ -97,30 +89,25 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-func coarser(t *Timeline) *Timeline {
-	every := (len(t.Counts) + mostSlices - 1) / mostSlices
+// coarser puts slices together, so that there are not more than most of them.
+func coarser(t *Timeline, most int) *Timeline {
+	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {
 		return t
 	}
 	out := &Timeline{SliceNS: t.SliceNS * int64(every), Edges: t.Edges, Faults: t.Faults}
 	for some := range slices.Chunk(t.Counts, every) {
-		out.Counts = append(out.Counts, summed(some, len(t.Edges)))
+		sum := make([]int, len(t.Edges))
+		for _, slice := range some {
+			for r, n := range slice[:min(len(sum), len(slice))] {
+				sum[r] += n
+			}
+		}
+		out.Counts = append(out.Counts, sum)
 	}
 	return out
 }
 
-// summed adds slices row by row.
-func summed(some [][]int, rows int) []int {
-	sum := make([]int, rows)
-	for _, slice := range some {
-		for r, n := range slice[:min(rows, len(slice))] {
-			sum[r] += n
-		}
-	}
-	return sum
-}
-
-// edge writes the lower limit of a row; the last row has no upper one.
 func (h heat) edge(r int) string {
 	if r >= len(h.Edges) {
 		return "more"
@@ -147,10 +134,9 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // rows are those of the chart's table: one for each slice of time, or for several slices if there are many.
 func (h heat) rows() [][]string {
 	var rows [][]string
-	every := (len(h.Counts) + 39) / 40
-	for s := 0; s < len(h.Counts); s += every {
-		counts := summed(h.Counts[s:min(s+every, len(h.Counts))], len(h.Edges))
-		from, to := int64(s)*h.SliceNS, int64(s+every)*h.SliceNS
+	t := coarser(h.Timeline, 40)
+	for s, counts := range t.Counts {
+		from, to := int64(s)*t.SliceNS, int64(s+1)*t.SliceNS
 		n, half, all := total(counts), format.None, format.None
 		sum := 0
 		for r, k := range counts {
@@ -174,7 +160,6 @@ func total(counts []int) (n int) {
 	return n
 }
 
-// wrong names the faults of a time.
 func (h heat) wrong(from, to int64) string {
 	var names []string
 	for _, e := range h.Faults {
@@ -214,7 +199,6 @@ func (h heat) takeaway(name string) string {
 	return text + "."
 }
 
-// edgeText writes a limit of latency, to two digits.
 func edgeText(ns int64) string {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(ns), 'e', 1, 64), 64)
 	number, unit, _ := strings.Cut(format.Duration(v), " ")

@@ -1,24 +1,16 @@
 package bench
 
-import (
-	"slices"
-
-	"lockbench/reports/format"
-)
+import "lockbench/reports/format"
 
 // Metric is one figure of a trial: its name in files and flags, and how it is read.
 type Metric struct {
-	Name  string
-	Unit  string // "/s", "ms", "us", "" (a ratio or a count), "B"
-	Title string // in tables
-	Doc   string // one sentence: what exactly is divided by what
-	// Better is +1 where more is better, -1 where less is, 0 where neither is.
-	Better int
-	// Primary is a figure by whose interval it is decided whether more trials are needed, and that pairs are tested on
-	// without being asked.
-	Primary bool
-	// Group is the part of the page where it stands: speed, latency, fairness, server, client, generator.
-	Group string
+	Name    string
+	Unit    string // "/s", "ms", "us", "" (a ratio or a count), "B"
+	Title   string // in tables
+	Doc     string // one sentence: what exactly is divided by what
+	Better  int    // +1: more is better, -1: less is, 0: neither
+	Primary bool   // its interval decides whether more trials are needed, and it is compared by default
+	Group   string // on the page: speed, latency, fairness, server, client, generator
 }
 
 // Metrics is every metric, in display order.
@@ -81,15 +73,11 @@ func Metrics() []Metric {
 
 // FindMetric finds a metric by its name.
 func FindMetric(name string) (Metric, bool) {
-	i := slices.IndexFunc(Metrics(), func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{}, false
-	}
-	return Metrics()[i], true
+	return find(Metrics(), func(m Metric) bool { return m.Name == name })
 }
 
-// heading is a metric's title with its unit.
-func heading(m Metric) string {
+// Heading returns the metric's title with its unit.
+func (m Metric) Heading() string {
 	switch m.Unit {
 	case "":
 		return m.Title
@@ -101,7 +89,6 @@ func heading(m Metric) string {
 	return m.Title + ", " + m.Unit
 }
 
-// metricText writes a metric's value without its unit.
 func metricText(m Metric, v float64) string {
 	if m.Name == "starved" || m.Name == "bypassed" { // clients and grants are whole ones
 		return format.TrimZeros(format.Significant(v))

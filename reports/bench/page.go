@@ -3,11 +3,13 @@ package bench
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
-	"html/template"
 	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
-	texttemplate "text/template"
+	"text/template"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -18,13 +20,12 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page is what the templates are given: words and numbers ready to be printed.
 type page struct {
 	*Results
 	Verdict       verdict
 	Tiles         []html.Tile
 	Safety        []safetyRow
-	Found         []foundViolation // of a bench whose figures are withheld
+	Found         []safetyRow // those with violations, of a bench whose figures are withheld
 	Tables        []pointTable
 	ControlTables []pointTable // of the points that are there for controls and floors alone
 	Percentiles   []charts.Chart
@@ -38,20 +39,31 @@ type page struct {
 	Changes       []string
 }
 
-// foundViolation is shown even if no figure is.
-type foundViolation struct {
-	Subject string
-	Violation
+// Build reads a bench folder and writes its results.json, page and report.md.
+func Build(dir string) (*Results, error) {
+	r, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	page, err := Page(r)
+	if err != nil {
+		return nil, fmt.Errorf("the page: %w", err)
+	}
+	text, err := Markdown(r)
+	if err != nil {
+		return nil, fmt.Errorf("report.md: %w", err)
+	}
+	return r, errors.Join(WriteResults(dir, r), run.WriteFile(filepath.Join(dir, "report", "index.html"), page),
+		run.WriteFile(filepath.Join(dir, "report", "report.md"), text))
 }
 
-// Page returns the whole report as one file that needs no network and no script. Its links expect it in report/ of the
-// bench folder.
+// Page returns the report as one page without scripts or network, whose links expect it in report/ of the bench folder.
 func Page(r *Results) ([]byte, error) {
 	p, err := newPage(r)
 	if err != nil {
 		return nil, err
 	}
-	return html.Page(templates, funcs(), p, "templates/page.html.tmpl")
+	return html.Page(templates, nil, p, "templates/page.html.tmpl")
 }
 
 // Markdown returns the report without its drawings: their tables stand for them.
@@ -60,57 +72,38 @@ func Markdown(r *Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := html.Funcs()
-	maps.Copy(all, funcs())
-	maps.Copy(all, template.FuncMap{
-		"md": format.Escaped, "code": format.InCode, "line": format.TableLine, "rule": format.TableRule,
+	funcs := template.FuncMap{
+		"md": format.Escaped, "line": format.TableLine, "rule": format.TableRule,
 		"fence": func(s string) string { return strings.ReplaceAll(s, "```", "` ` `") },
-	})
-	t, err := texttemplate.New("markdown").Funcs(texttemplate.FuncMap(all)).ParseFS(templates, "templates/report.md.tmpl")
+	}
+	maps.Copy(funcs, template.FuncMap(html.Funcs()))
+	t, err := template.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "markdown", p); err != nil {
-		return nil, err
-	}
-	return format.Tidy(b.Bytes()), nil
+	err = t.ExecuteTemplate(&b, "markdown", p)
+	return format.Tidy(b.Bytes()), err
 }
 
 // newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.
-func newPage(r *Results) (*page, error) {
+func newPage(r *Results) (p *page, err error) {
 	v := newView(r)
-	p := &page{Results: r, Verdict: v.verdict()}
+	p = &page{Results: r, Verdict: v.verdict()}
 	if len(r.Withheld) > 0 {
-		for _, row := range v.safety() {
-			for _, x := range row.Violated {
-				p.Found = append(p.Found, foundViolation{row.Subject.Name, x.Violation})
-			}
-		}
+		p.Found = slices.DeleteFunc(v.safety(), func(row safetyRow) bool { return len(row.Violated) == 0 })
 		return p, nil
 	}
 	p.Tiles, p.Safety, p.Tables = v.tiles(), v.safety(), v.tables(v.compared())
 	p.ControlTables = v.tables(v.pointsOf(ControlSection))
-	p.Scaling, p.Heats = v.scalingCharts(), v.heatCharts()
-	p.Fairness, p.Costs, p.Forests = v.each(v.fairnessChart), v.each(v.costChart), v.each(v.forestChart)
+	p.Scaling, p.Heats, p.Fairness = each(v.sweeps(), v.scalingChart), v.heatCharts(), each(v.compared(), v.fairnessChart)
+	p.Costs, p.Forests = each(v.compared(), v.costChart), each(v.compared(), v.forestChart)
 	if p.Tuned = v.tunedRows(); len(p.Tuned) > 0 {
 		p.TunedText = tunedTakeaway(p.Tuned)
 	}
 	p.Changes = v.changes()
-	var err error
 	if p.Percentiles, err = v.percentileCharts(); err != nil {
 		return nil, fmt.Errorf("percentile curves: %w", err)
 	}
 	return p, nil
-}
-
-func funcs() template.FuncMap {
-	return template.FuncMap{
-		"kind":     kindText,
-		"settings": settings,
-		"heading":  heading,
-		"struck":   func(a allMetrics, i int) bool { return a.Struck[i] },
-		"embedded": func(p *Plan) bool { return p.Servers == run.Embedded },
-		"judged":   func(t *Trial) bool { return t.Judged != nil },
-	}
 }

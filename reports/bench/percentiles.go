@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,8 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is one lock's latency of one class at a point. The line is of all trials together; its band spans the
-// trials, up to the rank at which each has enough samples.
+// distribution is a lock's latency over all trials; its band spans the trials, up to where each has enough samples.
 type distribution struct {
 	charts.Line
 	n int64
@@ -52,20 +53,18 @@ func (v *view) distributionOf(subject, point, class string) (distribution, error
 }
 
 // percentileCharts has a chart for each point and class: the classes are never mixed.
-func (v *view) percentileCharts() ([]charts.Chart, error) {
-	var all []charts.Chart
+func (v *view) percentileCharts() (all []charts.Chart, err error) {
+	classes := []string{"uncontended", "contended"}
 	for _, p := range v.compared() {
-		for _, class := range [][2]string{{"uncontended", "contended"}, {"contended", "uncontended"}} {
-			c, err := v.percentileChart(p, class[0], class[1])
-			if err != nil {
-				return nil, err
-			}
+		for i, class := range classes {
+			c, e := v.percentileChart(p, class, classes[1-i])
+			err = errors.Join(err, e)
 			if c.SVG != "" {
 				all = append(all, c)
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // percentileChart draws one class at one point, unless it is the rare one there: a tenth of the grants or less.
@@ -76,11 +75,8 @@ func (v *view) percentileChart(p Point, class, other string) (c charts.Chart, er
 	var n, others int64
 	for _, name := range names {
 		d, err := v.distributionOf(name, p.ID, class)
-		if err != nil {
-			return c, err
-		}
-		o, err := v.distributionOf(name, p.ID, other)
-		if err != nil {
+		o, otherErr := v.distributionOf(name, p.ID, other)
+		if err := cmp.Or(err, otherErr); err != nil {
 			return c, err
 		}
 		n, others = n+d.n, others+o.n
@@ -93,7 +89,7 @@ func (v *view) percentileChart(p Point, class, other string) (c charts.Chart, er
 	if len(lines) == 0 || n*10 <= n+others {
 		return c, nil
 	}
-	c = charts.Chart{ID: charts.Slug("percentiles", p.ID, class), Name: v.name(p), Note: left, Takeaway: percentileTakeaway(class, lines)}
+	c = charts.Chart{ID: charts.Slug("percentiles", p.ID, class), Name: v.name(p), Note: left, Takeaway: percentileTakeaway(class, drawn, lines)}
 	if len(few) > 0 {
 		c.Note += " Too few grants for a line: " + format.Joined(few) + "."
 	}
@@ -107,21 +103,17 @@ func (v *view) percentileChart(p Point, class, other string) (c charts.Chart, er
 	return c, nil
 }
 
-// percentileTakeaway compares at the highest percentile of the table that all locks have.
-func percentileTakeaway(class string, lines []charts.Line) string {
+func percentileTakeaway(class string, drawn []string, lines []charts.Line) string {
 	for _, rank := range slices.Backward(charts.Ranks()) {
-		value := func(i int) (float64, bool) { return lines[i].At(rank) }
-		first, last, all := extremes(len(lines), value)
+		least, most, all := extremes(drawn, func(lock string) (float64, bool) { return lines[slices.Index(drawn, lock)].At(rank) })
 		if !all {
 			continue
 		}
-		least, _ := value(first)
-		most, _ := value(last)
-		text := fmt.Sprintf("%s of the %s grants came within %s with %s", format.RankName(rank), class, format.Duration(least), lines[first].Name)
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s", format.RankName(rank), class, format.Duration(least.value), least.lock)
 		if len(lines) == 1 {
 			return text + "."
 		}
-		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, format.Duration(most), lines[last].Name, format.Times(most/least))
+		return fmt.Sprintf("%s, and within %s with %s: %s as long.", text, format.Duration(most.value), most.lock, format.Times(most.value/least.value))
 	}
 	return "The locks have too few grants for a percentile that all of them reach."
 }

@@ -12,8 +12,7 @@ import (
 // Version is the version of the files that this package writes, and the newest that it reads.
 const Version = 1
 
-// Plan is bench.json: what is to be measured, on what, and how to do it again. The trials are beside it, in the folders
-// that Trial.Dir names.
+// Plan is bench.json: what is to be measured, on what, and how to do it again.
 type Plan struct {
 	Version     int             `json:"lockbench_bench"`
 	Name        string          `json:"name"` // of the suite
@@ -70,11 +69,8 @@ const (
 	Closed   Arrivals = "closed"   // each client's as soon as its last is done
 	Constant Arrivals = "constant" // at a fixed interval
 	Poisson  Arrivals = "poisson"  // independently, at a mean rate
-	Burst    Arrivals = "burst"    // BurstSize at once, at a mean rate
+	Burst    Arrivals = "burst"    // several at once, at a mean rate
 )
-
-// BurstSize is how many come at once.
-const BurstSize = 10
 
 // Point is the conditions under which subjects are compared: figures of different points stand in no ratio.
 type Point struct {
@@ -105,8 +101,7 @@ type Pair struct {
 	Point   int `json:"point"`
 }
 
-// Threshold is a limit that figures are held to by gate. One of its forms applies: absolute; a ratio to another
-// subject of the same run; or a ratio to the same subject in an earlier run.
+// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
 type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // "": wherever it was measured

@@ -3,21 +3,29 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"lockbench/reports/stats"
 	"slices"
+
+	"lockbench/reports/stats"
 )
 
-// ranked by this metric.
 const rankedBy = "goodput"
 
-// ranking puts the locks of a point in order.
-//
-// The best of those that have no rank yet is compared with all others that have none; Holm corrects these comparisons
-// together; those that do not differ share its rank. So a rank tells what could be told apart, and two that share one
-// need not be next to each other by their medians.
+// ranking repeatedly compares the best lock without a rank with all others that have none, corrected together by Holm;
+// those that do not differ share its rank. So two that share a rank need not be next to each other by their medians.
 func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
-	running, out := r.running(point)
+	var running, out []*Row
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		s, _ := r.Plan.Subject(row.Subject)
+		switch {
+		case row.Point != point || s.Role != Lock:
+		case r.whyOut(row) != "":
+			out = append(out, row)
+		default:
+			running = append(running, row)
+		}
+	}
 	slices.SortStableFunc(running, func(a, b *Row) int {
 		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
 	})
@@ -28,10 +36,10 @@ func (r *Results) ranking(point string) Ranking {
 			toBest = comparisons
 		}
 		rank := len(k.Order) + 1
+		rest = behind
 		for _, row := range tied {
 			k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: toBest[row.Subject]})
 		}
-		rest = behind
 	}
 	for _, row := range out {
 		ranked := Ranked{Subject: row.Subject, Why: r.whyOut(row)}
@@ -63,28 +71,12 @@ func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]sta
 	return tied, behind, toFirst
 }
 
-// running are the rows that are in the running at a point, and those that are not.
-func (r *Results) running(point string) (running, out []*Row) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if s, _ := r.Plan.Subject(row.Subject); row.Point != point || s.Role != Lock {
-			continue
-		}
-		if r.whyOut(row) != "" {
-			out = append(out, row)
-		} else {
-			running = append(running, row)
-		}
-	}
-	return running, out
-}
-
-// whyOut says why no rank is given; empty where one is.
+// whyOut says why no rank is given; empty if one is.
 func (r *Results) whyOut(row *Row) string {
 	s, _ := r.Plan.Subject(row.Subject)
 	switch {
 	case row.Unsafe != nil:
-		return fmt.Sprintf("violated: %s in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
+		return "violated: " + row.unsafeText()
 	case s.Defect != "":
 		return "known defect: " + s.Defect
 	case row.Estimates[rankedBy].N == 0:
@@ -93,9 +85,54 @@ func (r *Results) whyOut(row *Row) string {
 	return ""
 }
 
+func (r *Row) unsafeText() string {
+	return fmt.Sprintf("%s in %d of %d trials", r.Unsafe.Property, r.UnsafeIn, r.Trials)
+}
+
 // paired compares two rows of one point block by block.
 func (r *Results) paired(a, b *Row, metric string) stats.Comparison {
 	c := stats.Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
 	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, metric
 	return c
+}
+
+// From these on the harness or the machine, and not the lock, sets the figures.
+const (
+	partOfNone   = 0.5  // of the goodput that clients reach with no lock at all
+	lateMS       = 1.0  // above the hold
+	stallMS      = 50.0 // in the trial that is the median
+	allProcessor = 0.95 // of those there are
+)
+
+// limited says in a short phrase why it was not the lock that set the row's figures; empty where it was.
+func (r *Results) limited(row Row) string {
+	point, _ := r.Plan.Point(row.Point)
+	if s := r.besideNone(row, point); s != "" {
+		return s
+	}
+	hold := float64(point.HoldNS) / 1e6
+	if late := row.Estimates["late_p99"]; late.Median > lateMS+hold {
+		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late.Median)
+	}
+	if stall := row.Estimates["stall_max"]; stall.Median > stallMS {
+		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall.Median)
+	}
+	cores := float64(r.Plan.Environment.Cores)
+	if busy := row.Estimates["processors"]; cores > 0 && busy.Median >= allProcessor*cores {
+		return fmt.Sprintf("processors: %.3g of %g busy", busy.Median, cores)
+	}
+	return ""
+}
+
+// besideNone compares a row with what the same clients reach without any lock. If something is held, the hold sets both.
+func (r *Results) besideNone(row Row, point Point) string {
+	none, ok := find(r.Rows, func(n Row) bool {
+		s, _ := r.Plan.Subject(n.Subject)
+		return n.Point == row.Point && s.Role == Floor && s.Lock == "none"
+	})
+	part := row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
+	if !ok || point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 || part <= partOfNone {
+		return ""
+	}
+	return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)
 }

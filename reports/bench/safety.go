@@ -1,14 +1,12 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"lockbench/reports/html"
 )
 
-// safetyRow is what was found of a subject when its histories were judged.
 type safetyRow struct {
 	Subject    Subject
 	Judged     int // trials
@@ -19,7 +17,6 @@ type safetyRow struct {
 	Void       int
 }
 
-// violatedIn is a property and in how many trials it was violated.
 type violatedIn struct {
 	Violation
 	Trials int
@@ -47,13 +44,7 @@ func (r safetyRow) Badge() html.Badge {
 	return html.Badge{Class: "score-kept", Symbol: "✓", Word: "no violation"}
 }
 
-// UndecidedText lists what could not be decided.
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
-
-// In says in how many of the row's trials.
-func (x violatedIn) In(r safetyRow) string {
-	return fmt.Sprintf("in %d of %d trials", x.Trials, r.Judged)
-}
 
 func (v *view) safety() []safetyRow {
 	var all []safetyRow
@@ -72,11 +63,11 @@ func (v *view) safety() []safetyRow {
 }
 
 func (r *safetyRow) add(t *Trial) {
-	if t.Void != "" {
+	switch {
+	case t.Void != "":
 		r.Void++
 		return
-	}
-	if t.Judged == nil {
+	case t.Judged == nil:
 		return
 	}
 	r.Judged++
@@ -89,13 +80,12 @@ func (r *safetyRow) add(t *Trial) {
 			r.Undecided = append(r.Undecided, name)
 		}
 	}
-	var seen []string
-	for _, x := range t.Judged.Violated {
-		if slices.Contains(seen, x.Property) {
-			continue
+	for j, x := range t.Judged.Violated {
+		same := func(property string) bool { return property == x.Property }
+		if slices.ContainsFunc(t.Judged.Violated[:j], func(y Violation) bool { return same(y.Property) }) {
+			continue // each trial counts once
 		}
-		seen = append(seen, x.Property)
-		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
+		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return same(y.Property) })
 		if i < 0 {
 			i, r.Violated = len(r.Violated), append(r.Violated, violatedIn{Violation: x})
 		}

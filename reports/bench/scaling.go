@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -23,76 +24,53 @@ type sweep struct {
 func (v *view) sweeps() []sweep {
 	var all []sweep
 	for _, p := range v.compared() {
-		about := commonText(p)
+		keys := format.Plural(p.Keys, "key")
+		if p.Keys == p.Clients {
+			keys = "a key for each client"
+		}
+		about := conditions(p, keys, holdText(p), p.Workload)
 		i := slices.IndexFunc(all, func(s sweep) bool { return s.section == p.Section && s.about == about })
 		if i < 0 {
 			i, all = len(all), append(all, sweep{section: p.Section, about: about})
 		}
 		all[i].points = append(all[i].points, p)
 	}
-	all = slices.DeleteFunc(all, func(s sweep) bool { return len(s.points) < 2 })
 	for _, s := range all {
 		slices.SortStableFunc(s.points, func(a, b Point) int { return a.Clients - b.Clients })
 	}
-	return all
-}
-
-// commonText describes a point's conditions except for the number of its clients.
-func commonText(p Point) string {
-	keys := format.Plural(p.Keys, "key")
-	if p.Keys == p.Clients {
-		keys = "a key for each client"
-	}
-	parts := []string{keys, holdText(p), p.Workload}
-	if p.Rate > 0 {
-		parts = append(parts, arrivalText(p))
-	}
-	if faulty(p) {
-		parts = append(parts, "under "+p.Fault)
-	}
-	return strings.Join(parts, ", ")
+	return filter(all, func(s sweep) bool { return len(s.points) > 1 })
 }
 
 // measured is a figure by the number of clients.
 type measured map[int]stats.Estimate
-
-func (v *view) scalingCharts() []charts.Chart {
-	var all []charts.Chart
-	for _, s := range v.sweeps() {
-		if c, ok := v.scalingChart(s); ok {
-			all = append(all, c)
-		}
-	}
-	return all
-}
 
 func (v *view) scalingChart(s sweep) (charts.Chart, bool) {
 	names, left := v.chartedIn(s)
 	if len(names) == 0 {
 		return charts.Chart{}, false
 	}
-	lines := make([]measured, len(names))
-	for i, name := range names {
-		lines[i] = measured{}
+	lines := map[string]measured{}
+	for _, name := range names {
+		lines[name] = measured{}
 		for _, p := range s.points {
 			if e, ok := v.estimate(name, p.ID, rankedBy); ok {
-				lines[i][p.Clients] = e
+				lines[name][p.Clients] = e
 			}
 		}
 	}
 	ceiling := v.ceilings(s)
 	c := charts.Chart{
 		ID: charts.Slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
-		Takeaway: scalingTakeaway(s, names[0], lines[0], ceiling),
+		Takeaway: scalingTakeaway(s, names[0], lines[names[0]], ceiling),
 	}
 	c.Draw(v.drawScaling(s, names, lines, ceiling), "Goodput by number of clients, "+c.Name)
 	if len(ceiling) > 0 {
-		names, lines = append(names, "ceiling"), append(lines, ceiling)
+		names, lines["ceiling"] = append(names, "ceiling"), ceiling
 	}
 	var columns []column
 	for _, p := range s.points {
-		columns = append(columns, column{format.Plural(p.Clients, "client"), func(i int) string {
-			if e, ok := lines[i][p.Clients]; ok {
+		columns = append(columns, column{format.Plural(p.Clients, "client"), func(lock string) string {
+			if e, ok := lines[lock][p.Clients]; ok {
 				return withSpan(e)
 			}
 			return format.None
@@ -127,8 +105,7 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceilings returns what no lock exceeds at each point, from goodput and its part of the ceiling: the median over the
-// locks, whose holds differ a little. There is none if nothing is held.
+// ceilings returns what no lock exceeds at each point, if something is held: the median over the locks.
 func (v *view) ceilings(s sweep) measured {
 	all := measured{}
 	for _, p := range s.points {
@@ -147,7 +124,7 @@ func (v *view) ceilings(s sweep) measured {
 	return all
 }
 
-func (v *view) drawScaling(s sweep, names []string, lines []measured, ceiling measured) charts.Lines {
+func (v *view) drawScaling(s sweep, names []string, lines map[string]measured, ceiling measured) charts.Lines {
 	c := charts.Lines{X: charts.Axis{Log: true, Label: "clients"}, Y: charts.Axis{Unit: " /s"}}
 	points := func(line measured) (all []charts.Point) {
 		for _, p := range s.points {
@@ -165,7 +142,7 @@ func (v *view) drawScaling(s sweep, names []string, lines []measured, ceiling me
 		c.X.Ticks = append(c.X.Ticks, charts.Tick{At: float64(p.Clients), Text: strconv.Itoa(p.Clients)})
 	}
 	for i, style := range v.series(names) {
-		c.Lines = append(c.Lines, charts.Line{Name: names[i], Style: style, Marks: true, Points: points(lines[i])})
+		c.Lines = append(c.Lines, charts.Line{Name: names[i], Style: style, Marks: true, Points: points(lines[names[i]])})
 	}
 	if len(ceiling) > 0 {
 		c.Lines = append(c.Lines, charts.Line{Name: "ceiling", Class: "ceiling", Points: points(ceiling)})
@@ -173,14 +150,13 @@ func (v *view) drawScaling(s sweep, names []string, lines []measured, ceiling me
 	return c
 }
 
-// scalingTakeaway compares the best lock at the most clients with itself at the fewest.
 func scalingTakeaway(s sweep, best string, line, ceiling measured) string {
-	clients := slices.DeleteFunc(slices.Clone(s.points), func(p Point) bool { _, ok := line[p.Clients]; return !ok })
-	fewest, most := clients[0].Clients, clients[len(clients)-1].Clients
+	clients := slices.Sorted(maps.Keys(line))
+	fewest, most := clients[0], clients[len(clients)-1]
 	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s", format.Plural(most, "client"), best,
 		format.Significant(line[most].Median), format.Times(line[most].Median/math.Max(line[fewest].Median, 1e-9)), format.Plural(fewest, "client"))
 	if c, ok := ceiling[most]; ok {
-		text += fmt.Sprintf(", under a ceiling of %s", format.Significant(c.Median))
+		text += ", under a ceiling of " + format.Significant(c.Median)
 	}
 	return text + "."
 }

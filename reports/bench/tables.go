@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// pointTable compares the subjects of a point.
 type pointTable struct {
 	ID       string
 	Name     string
@@ -26,7 +25,6 @@ type pointTable struct {
 type tableRow struct {
 	Rank     string
 	Subject  Subject
-	Kind     string // of what is not a lock to choose
 	Notes    []string
 	Violated string
 	Goodput  string
@@ -38,17 +36,14 @@ type tableRow struct {
 	Extra    []string
 }
 
-// tableMetrics stand beside goodput in the table of a point, those that were measured there.
-func tableMetrics() []string {
-	return []string{"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50"}
-}
-
 func (v *view) tables(points []Point) []pointTable {
 	var all []pointTable
 	for _, p := range points {
-		t := pointTable{ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "), Duration: format.Setting(p.DurationNS)}
-		t.Extra = v.measuredAt(p)
-		out := slices.DeleteFunc(slices.Clone(v.ranking(p.ID)), func(r Ranked) bool { return r.Rank > 0 })
+		t := pointTable{
+			ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "),
+			Duration: format.Setting(p.DurationNS), Extra: v.measuredAt(p),
+		}
+		out := filter(v.ranking(p.ID), func(r Ranked) bool { return r.Rank == 0 })
 		for _, r := range append(v.ranked(p.ID), out...) {
 			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
 		}
@@ -65,22 +60,24 @@ func (v *view) tables(points []Point) []pointTable {
 		for some := range slices.Chunk(rows, sideBySide) {
 			t.All = append(t.All, metricsOf(some))
 		}
-		if len(t.Locks)+len(t.Others) > 0 {
+		if len(rows) > 0 {
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
-// measuredAt returns the metrics of the table of which some lock has a figure at the point, or anything at a point of
-// controls. The rare class of acquires is left out: contended ones if each client has a key of its own, else the others.
+// measuredAt returns the table's metrics that some lock has at the point, or any subject at a point of controls, without
+// the rare class of acquires: contended ones if each client has its own key, else uncontended ones.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
 		rare = "uncontended"
 	}
 	var all []Metric
-	for _, name := range tableMetrics() {
+	for _, name := range []string{
+		"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50",
+	} {
 		measured := slices.ContainsFunc(v.Plan.Subjects, func(s Subject) bool {
 			_, ok := v.estimate(s.Name, p.ID, name)
 			return ok && (s.Role == Lock || p.Section == ControlSection) // a floor's figures are no reason for a column
@@ -94,7 +91,7 @@ func (v *view) measuredAt(p Point) []Metric {
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	s, _ := v.Plan.Subject(r.Subject)
-	t := tableRow{Rank: format.None, Subject: s, Kind: kindText(s)}
+	t := tableRow{Rank: format.None, Subject: s}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
@@ -102,20 +99,15 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
 	}
-	row, ok := v.Row(r.Subject, p.ID)
-	if !ok {
-		t.Notes = append(t.Notes, "not measured")
-		return t
-	}
+	row, _ := v.Row(r.Subject, p.ID)
 	t.N, t.Notes = row.Trials, rowNotes(*row, s)
-	if r.Why != "" && row.Unsafe == nil {
-		t.Notes = append(t.Notes, r.Why)
-	}
 	if row.Unsafe != nil {
 		t.Violated = fmt.Sprintf("%s violated in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
 		if row.Unsafe.Expected && s.Role == Lock {
 			t.Violated += ", as its own table says"
 		}
+	} else if r.Why != "" {
+		t.Notes = append(t.Notes, r.Why)
 	}
 	goodput, _ := FindMetric(rankedBy)
 	t.Goodput, t.Interval = row.figure(goodput)
@@ -126,7 +118,6 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	return t
 }
 
-// figure writes a metric of the row and its interval.
 func (r *Row) figure(m Metric) (text, interval string) {
 	e := r.Estimates[m.Name]
 	if e.N == 0 {
@@ -135,23 +126,19 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kindText says what a subject is that is no lock to choose.
-func kindText(s Subject) string {
-	switch {
-	case s.Role == Control:
-		return "control: known to be broken"
-	case s.Role == Floor:
-		return "floor"
-	case s.Role == Again:
-		return "control: the same lock again"
-	case s.Role == Delayed:
-		return "control: behind a known delay"
-	case s.Role == Stalled:
-		return "control: the generator stands still"
-	case s.Peer:
-		return "library of others"
+// Kind says what a subject is that is no lock to choose.
+func (s Subject) Kind() string {
+	kinds := map[Role]string{
+		Control: "control: known to be broken",
+		Floor:   "floor",
+		Again:   "control: the same lock again",
+		Delayed: "control: behind a known delay",
+		Stalled: "control: the generator stands still",
 	}
-	return ""
+	if kind := kinds[s.Role]; kind != "" || !s.Peer {
+		return kind
+	}
+	return "library of others"
 }
 
 func rowNotes(row Row, s Subject) []string {
@@ -174,10 +161,8 @@ func rowNotes(row Row, s Subject) []string {
 	return all
 }
 
-// allMetrics is every figure of some subjects of a point, side by side.
 type allMetrics struct {
 	Subjects []string
-	Struck   []bool
 	Rows     []metricRow
 }
 
@@ -186,7 +171,10 @@ type metricRow struct {
 	Cells  []metricCell
 }
 
-type metricCell struct{ Text, Interval string }
+type metricCell struct {
+	Text, Interval string
+	Struck         bool
+}
 
 // sideBySide is how many subjects a sheet of paper has room for.
 const sideBySide = 6
@@ -194,7 +182,7 @@ const sideBySide = 6
 func metricsOf(rows []*Row) allMetrics {
 	var all allMetrics
 	for _, row := range rows {
-		all.Subjects, all.Struck = append(all.Subjects, row.Subject), append(all.Struck, row.Unsafe != nil)
+		all.Subjects = append(all.Subjects, row.Subject)
 	}
 	for _, m := range Metrics() {
 		if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
@@ -203,7 +191,7 @@ func metricsOf(rows []*Row) allMetrics {
 		line := metricRow{Metric: m}
 		for _, row := range rows {
 			text, interval := row.figure(m)
-			line.Cells = append(line.Cells, metricCell{text, interval})
+			line.Cells = append(line.Cells, metricCell{text, interval, row.Unsafe != nil})
 		}
 		all.Rows = append(all.Rows, line)
 	}
@@ -212,7 +200,7 @@ func metricsOf(rows []*Row) allMetrics {
 
 // Notice returns what there is to say of the row, in one line.
 func (t tableRow) Notice() string {
-	parts := slices.DeleteFunc([]string{t.Violated, t.Kind}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{t.Violated, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
 }
 

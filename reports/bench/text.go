@@ -33,11 +33,9 @@ func Text(w io.Writer, r *Results) error {
 	t.Add("")
 	d := v.verdict()
 	t.Paragraph(d.Headline)
-	for _, s := range d.Sections {
-		for _, g := range s.Groups {
-			for _, doubt := range g.Doubts {
-				t.Paragraph("but " + g.Name + ": " + doubt)
-			}
+	for _, g := range d.Groups {
+		for _, doubt := range g.Doubts {
+			t.Paragraph("but " + g.Name + ": " + doubt)
 		}
 	}
 	t.Paragraph(d.Rest)
@@ -49,25 +47,23 @@ func Text(w io.Writer, r *Results) error {
 // textRows has no figure of a lock that was seen to break.
 func textRows(p pointTable) [][]string {
 	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
-	wide := func(m Metric) bool { return m.Group == "fairness" || m.Name == "handoff_p50" } // a terminal is narrow
-	for _, m := range p.Extra {
-		if !wide(m) {
-			head = append(head, heading(m))
+	var shown []int // of the further metrics: a terminal is narrow
+	for i, m := range p.Extra {
+		if m.Group != "fairness" && m.Name != "handoff_p50" {
+			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}
 	cells := [][]string{append(head, "n", "")}
 	for _, r := range slices.Concat(p.Locks, p.Others) {
 		row := []string{r.Rank, r.Subject.Name, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
 		if r.Violated != "" {
-			row, r.Extra = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}, nil
+			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
 		}
-		for i, m := range p.Extra {
-			switch {
-			case wide(m):
-			case i < len(r.Extra):
-				row = append(row, r.Extra[i])
-			default:
+		for _, i := range shown {
+			if r.Violated != "" {
 				row = append(row, format.None)
+			} else {
+				row = append(row, r.Extra[i])
 			}
 		}
 		cells = append(cells, append(row, strconv.Itoa(r.N), r.Notice()))

@@ -8,8 +8,7 @@ import (
 // TrialName is the file in a trial's folder that holds its figures.
 const TrialName = "trial.json"
 
-// Trial is one subject at one point in one block: the unit of all statistics. Its file is written when the trial has
-// been judged, from the history that was read back from the disk.
+// Trial is one subject at one point in one block: the unit of all statistics.
 type Trial struct {
 	Version int       `json:"lockbench_trial"`
 	Dir     string    `json:"dir"` // in the results' folder, with slashes: <point>/<subject>/<block>
@@ -51,9 +50,8 @@ func (j *Judged) AsExpected() bool {
 // Violation is a property that the history shows to be broken.
 type Violation struct {
 	Property string `json:"property"`
-	Text     string `json:"text"` // one sentence
-	// Expected tells that the lock's own table says so.
-	Expected bool `json:"expected,omitempty"`
+	Text     string `json:"text"`               // one sentence
+	Expected bool   `json:"expected,omitempty"` // by the lock's own table
 }
 
 // Exclusion reports whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
@@ -78,13 +76,11 @@ func (t *Trial) Unsafe() *Violation {
 	return nil
 }
 
-// Figures are the scalars of a trial, within its measured window, by the name of their metric. What could not be
-// measured is absent: it is not 0.
+// Figures are the values of a trial's window by metric. What could not be measured is absent, not 0.
 type Figures map[string]float64
 
-// Curves are distributions of durations by class: uncontended, contended, refused, timed-out, unknown, hand-off, hold,
-// late (of a generator: from when a client could have begun to when it did) and, of floors, round-trip. Each is an HDR
-// histogram of nanoseconds in its own encoding (version 2, compressed, base64).
+// Curves are HDR histograms of nanoseconds (version 2, compressed, base64) by class: uncontended, contended, refused,
+// timed-out, unknown, hand-off, hold, late (how late the generator was) and, of floors, round-trip.
 type Curves map[string]string
 
 // Timeline is how acquire latency went over the trial, for the heat map.

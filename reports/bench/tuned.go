@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 // tunedSuffix ends the name of a subject that is another one with better settings.
 const tunedSuffix = "-tuned"
 
-// tunedRow is what tuning did to a lock at a point.
 type tunedRow struct {
 	Lock, Where       string
 	Params            string
@@ -21,8 +21,7 @@ type tunedRow struct {
 	Differs, Violated bool
 }
 
-// tunedRows compares each subject X-tuned with X wherever both were measured under the same conditions, by goodput. All
-// rows are corrected together.
+// tunedRows compares X-tuned with X, by goodput, wherever both were measured; all rows are corrected together.
 func (v *view) tunedRows() []tunedRow {
 	var rows []tunedRow
 	var together []*stats.Comparison
@@ -37,7 +36,7 @@ func (v *view) tunedRows() []tunedRow {
 			c := v.paired(tuned, plain, rankedBy)
 			together = append(together, &c)
 			rows = append(rows, tunedRow{
-				Lock: name, Where: v.name(p), Params: settings(s.Params), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
+				Lock: name, Where: v.name(p), Params: s.Settings(), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
 				Before: format.Significant(c.MedB), After: format.Significant(c.MedA), Ratio: ratioText(c), Interval: format.Span(c.Low, c.High),
 			})
 		}
@@ -49,33 +48,28 @@ func (v *view) tunedRows() []tunedRow {
 	return rows
 }
 
-// rowAlike is a subject's row at a point, or at one of another section whose conditions are the same: blocks pair them all
-// the same.
+// rowAlike returns a subject's row at a point, or at one of another section with the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
-	if row, ok := v.Row(subject, p.ID); ok {
-		return row
-	}
+	row, ok := v.Row(subject, p.ID)
 	alike := p
 	for _, q := range v.compared() {
 		alike.ID, alike.Section, alike.DurationNS = q.ID, q.Section, q.DurationNS
-		if row, ok := v.Row(subject, q.ID); ok && alike == q {
-			return row
+		if !ok && alike == q {
+			row, ok = v.Row(subject, q.ID)
 		}
 	}
-	return nil
+	return row
 }
 
-// settings writes parameters in a fixed order.
-func settings(params map[string]string) string {
+// Settings writes the parameters in a fixed order.
+func (s Subject) Settings() string {
 	var all []string
-	for k, value := range params {
-		all = append(all, k+"="+value)
+	for _, k := range slices.Sorted(maps.Keys(s.Params)) {
+		all = append(all, k+"="+s.Params[k])
 	}
-	slices.Sort(all)
 	return strings.Join(all, " ")
 }
 
-// tunedTakeaway says in how many places tuning helped.
 func tunedTakeaway(rows []tunedRow) string {
 	better, worse := 0, 0
 	for _, r := range rows {
@@ -90,7 +84,6 @@ func tunedTakeaway(rows []tunedRow) string {
 	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, format.Plural(len(rows), "comparison"), worse)
 }
 
-// words says what tuning did, in a line.
 func (r tunedRow) words() string {
 	ratio := strings.TrimSpace(r.Ratio + " " + r.Interval)
 	switch {

@@ -11,20 +11,14 @@ import (
 	"lockbench/reports/stats"
 )
 
-// verdict is the head of the report: who comes first in each section.
 type verdict struct {
 	html.Verdict
-	Sections []sectionVerdict
-}
-
-// sectionVerdict is who comes first in a section, in groups of points.
-type sectionVerdict struct {
-	Name   string
-	Groups []firstGroup
+	Groups []firstGroup // by section
 }
 
 // firstGroup is the points of a section at which the same locks come first.
 type firstGroup struct {
+	Section   string
 	Names     []string
 	Where     string // which points, if the section has others
 	Name      string // of the section and the points
@@ -50,7 +44,6 @@ func (g firstGroup) Winner() string {
 	return format.Joined(g.Names) + " (a tie)"
 }
 
-// brief is the same for a headline.
 func (g firstGroup) brief() string {
 	if len(g.Names) > 3 && g.Powerless == "" {
 		return fmt.Sprintf("%d locks tie", len(g.Names))
@@ -59,7 +52,7 @@ func (g firstGroup) brief() string {
 }
 
 func (v *view) verdict() verdict {
-	d := verdict{Verdict: html.Verdict{Conditions: v.conditions(), Tone: html.Good}}
+	d := verdict{Verdict: html.Verdict{Conditions: v.circumstances(), Tone: html.Good}}
 	if len(v.Withheld) > 0 {
 		d.Headline = "Figures withheld: " + strings.Join(v.Withheld, "; ") + "."
 		d.Rest = "A control of this bench failed, so that its figures prove nothing. Below stand the controls and what was seen of each; nothing that was measured is shown."
@@ -67,11 +60,9 @@ func (v *view) verdict() verdict {
 		return d
 	}
 	for _, name := range v.sections() {
-		if s := v.sectionVerdict(name); len(s.Groups) > 0 {
-			d.Sections = append(d.Sections, s)
-		}
+		d.Groups = append(d.Groups, v.firstGroups(name)...)
 	}
-	if d.Headline = headline(d.Sections); strings.HasPrefix(d.Headline, "No ") {
+	if d.Headline = headline(d.Groups); strings.HasPrefix(d.Headline, "No ") {
 		d.Tone = html.Unsure
 	}
 	if broken := v.brokenLocks(); len(broken) > 0 {
@@ -81,77 +72,67 @@ func (v *view) verdict() verdict {
 	return d
 }
 
-// headline says who comes first, in one sentence.
-func headline(sections []sectionVerdict) string {
-	var parts, names, winners []string
-	groups := 0
-	for _, s := range sections {
-		groups += len(s.Groups)
-		text := s.groupText()
-		if len(sections) > 1 {
-			text = s.Name + ": " + text
+func headline(groups []firstGroup) string {
+	var sections, parts, winners []string
+	for _, g := range groups {
+		text := g.brief()
+		if !slices.Contains(winners, text) {
+			winners = append(winners, text)
 		}
-		parts, names = append(parts, text), append(names, s.Name)
-		for _, g := range s.Groups {
-			if !slices.Contains(winners, g.brief()) {
-				winners = append(winners, g.brief())
-			}
+		if g.Where != "" {
+			text += " at " + g.Where
+		}
+		if slices.Contains(sections, g.Section) {
+			parts[len(parts)-1] += ", " + text
+			continue
+		}
+		sections, parts = append(sections, g.Section), append(parts, text)
+	}
+	if len(sections) > 1 {
+		for i, name := range sections {
+			parts[i] = name + ": " + parts[i]
 		}
 	}
 	switch {
-	case len(sections) == 0 || len(winners) == 1 && winners[0] == nobody:
+	case len(groups) == 0 || len(winners) == 1 && winners[0] == nobody:
 		return "No lock could be ranked."
-	case len(winners) == 1 && sections[0].Groups[0].Powerless != "":
+	case len(winners) == 1 && groups[0].Powerless != "":
 		return "No order can be told: there are too few trials for so many locks."
 	case len(winners) == 1 && len(sections) > 1:
-		return fmt.Sprintf("Highest goodput in every section (%s): %s.", format.Joined(names), winners[0])
-	case groups > 5:
+		return fmt.Sprintf("Highest goodput in every section (%s): %s.", format.Joined(sections), winners[0])
+	case len(groups) > 5:
 		return fmt.Sprintf("Who completes the most depends on the conditions: %s come first somewhere.", format.Joined(winners))
 	}
 	return "Highest goodput: " + strings.Join(parts, "; ") + "."
 }
 
-// groupText says who comes first in a section.
-func (s sectionVerdict) groupText() string {
-	var groups []string
-	for _, g := range s.Groups {
-		text := g.brief()
-		if g.Where != "" {
-			text += " at " + g.Where
-		}
-		groups = append(groups, text)
-	}
-	return strings.Join(groups, ", ")
-}
-
-// sectionVerdict puts points together that have the same winners.
-func (v *view) sectionVerdict(section string) sectionVerdict {
-	s := sectionVerdict{Name: section}
+func (v *view) firstGroups(section string) []firstGroup {
+	var groups []firstGroup
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
 			continue
 		}
 		names := v.first(p.ID)
-		i := slices.IndexFunc(s.Groups, func(g firstGroup) bool {
+		i := slices.IndexFunc(groups, func(g firstGroup) bool {
 			return slices.Equal(slices.Sorted(slices.Values(g.Names)), slices.Sorted(slices.Values(names)))
 		})
 		if i < 0 {
-			i, s.Groups = len(s.Groups), append(s.Groups, firstGroup{Names: names})
+			i, groups = len(groups), append(groups, firstGroup{Section: section, Names: names})
 		}
-		s.Groups[i].Points = append(s.Groups[i].Points, p)
+		groups[i].Points = append(groups[i].Points, p)
 	}
-	for i := range s.Groups {
-		g := &s.Groups[i]
-		if len(s.Groups) > 1 {
+	for i := range groups {
+		g := &groups[i]
+		if len(groups) > 1 {
 			g.Where = v.where(g.Points)
 		}
 		g.Name = strings.TrimSpace(v.named(section, g.Where))
-		g.Lead, g.Doubts = v.lead(g.Points), v.doubts(*g)
 		if g.Powerless = v.powerless(g.Points[0]); g.Powerless != "" {
-			g.Doubts = append([]string{g.Powerless}, g.Doubts...)
+			g.Doubts = append(g.Doubts, g.Powerless)
 		}
+		g.Lead, g.Doubts = v.lead(g.Points), append(g.Doubts, v.doubts(*g)...)
 	}
-	return s
+	return groups
 }
 
 // powerless reports that a point has too few trials for so many locks to show any difference: of n pairs the least p is 2
@@ -190,17 +171,10 @@ func (v *view) where(points []Point) string {
 	return strings.Join(names, "; ")
 }
 
-// next returns the best lock of a point that has not the first rank.
 func (v *view) next(p Point) (Ranked, bool) {
-	order := v.ranked(p.ID)
-	i := slices.IndexFunc(order, func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
-	if i < 0 {
-		return Ranked{}, false
-	}
-	return order[i], true
+	return find(v.ranked(p.ID), func(r Ranked) bool { return r.Rank > 1 && r.ToBest.Ratio > 0 })
 }
 
-// lead says by how much those that come first are ahead of the next.
 func (v *view) lead(points []Point) string {
 	var least, most float64
 	name := ""
@@ -222,7 +196,7 @@ func (v *view) lead(points []Point) string {
 	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least), format.Times(most))
 }
 
-// doubts are why a place at the top may not be the lock's own merit.
+// doubts says why a place at the top may not be the lock's own merit.
 func (v *view) doubts(g firstGroup) []string {
 	var all []string
 	for i, p := range g.Points {
@@ -231,18 +205,17 @@ func (v *view) doubts(g firstGroup) []string {
 			if !ok {
 				continue
 			}
-			at := name
-			if apart := v.apart(p); apart != "" {
-				at += " at " + apart
-			}
-			if row.Limited != "" {
-				all = append(all, at+": "+row.Limited)
+			if apart := v.apart(p); row.Limited != "" && apart != "" {
+				all = append(all, fmt.Sprintf("%s at %s: %s", name, apart, row.Limited))
+			} else if row.Limited != "" {
+				all = append(all, name+": "+row.Limited)
 			}
 			if i > 0 {
 				continue // the rest does not depend on the point
 			}
-			if elsewhere := v.unsafeElsewhere(name); elsewhere != "" {
-				all = append(all, name+": "+elsewhere)
+			if row, violated := v.unsafeRow(name); violated {
+				p, _ := v.Plan.Point(row.Point)
+				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, row.Unsafe.Property, v.name(p)))
 			}
 			if s, _ := v.Plan.Subject(name); s.Defect != "" {
 				all = append(all, name+": "+s.Defect)
@@ -252,19 +225,12 @@ func (v *view) doubts(g firstGroup) []string {
 	return all
 }
 
-// unsafeElsewhere says where a lock that may come first here was seen to break.
-func (v *view) unsafeElsewhere(name string) string {
-	for _, row := range v.Rows {
-		if row.Subject == name && row.Unsafe != nil {
-			p, _ := v.Plan.Point(row.Point)
-			return fmt.Sprintf("%s was violated at %s", row.Unsafe.Property, v.name(p))
-		}
-	}
-	return ""
+func (v *view) unsafeRow(name string) (Row, bool) {
+	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// conditions are the circumstances without which a verdict says nothing.
-func (v *view) conditions() string {
+// circumstances are those without which a verdict says nothing.
+func (v *view) circumstances() string {
 	e := v.Plan.Environment
 	text := fmt.Sprintf("Measured on %s", format.Plural(e.Cores, "processor"))
 	if e.CPU != "" {
@@ -283,7 +249,6 @@ func (v *view) conditions() string {
 	return text + " Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
 }
 
-// judged counts the histories that were judged, and the operations in them.
 func (v *view) judged() (histories, operations int) {
 	for _, t := range v.Trials {
 		if t.Judged != nil && t.Void == "" {
@@ -294,16 +259,15 @@ func (v *view) judged() (histories, operations int) {
 	return histories, operations
 }
 
-// brokenLocks are those that one would choose from and that must not be.
 func (v *view) brokenLocks() []string {
 	var all []string
 	for _, s := range v.Plan.Subjects {
-		i := slices.IndexFunc(v.Rows, func(row Row) bool { return row.Subject == s.Name && row.Unsafe != nil })
-		if s.Role != Lock || i < 0 {
+		row, violated := v.unsafeRow(s.Name)
+		if s.Role != Lock || !violated {
 			continue
 		}
-		text := v.Rows[i].Unsafe.Property
-		if v.Rows[i].Unsafe.Expected {
+		text := row.Unsafe.Property
+		if row.Unsafe.Expected {
 			text += ", as its own table says"
 		}
 		all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
@@ -313,23 +277,13 @@ func (v *view) brokenLocks() []string {
 
 func (v *view) tiles() []html.Tile {
 	judged, operations := v.judged()
-	passed, unsafe := 0, len(v.brokenLocks())
-	for _, c := range v.Checks {
-		if c.OK {
-			passed++
-		}
-	}
-	class := func(good bool) string {
-		if good {
-			return "score-kept"
-		}
-		return "score-broken"
-	}
+	passed, unsafe := len(filter(v.Checks, func(c Check) bool { return c.OK })), len(v.brokenLocks())
+	class := map[bool]string{true: "score-kept", false: "score-broken"}
 	_, locks, _ := strings.Cut(format.Plural(unsafe, "lock"), " ")
 	return []html.Tile{
 		{Big: format.Count(judged), Small: "histories judged"},
 		{Big: format.Count(operations), Small: "operations in them"},
-		{Big: fmt.Sprintf("%d of %d", passed, len(v.Checks)), Small: "controls passed", Class: class(passed == len(v.Checks))},
-		{Big: format.Count(unsafe), Small: locks + " seen to break", Class: class(unsafe == 0)},
+		{Big: fmt.Sprintf("%d of %d", passed, len(v.Checks)), Small: "controls passed", Class: class[passed == len(v.Checks)]},
+		{Big: format.Count(unsafe), Small: locks + " seen to break", Class: class[unsafe == 0]},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/stats"
 )
 
-// view is Results with what their presentation needs.
 type view struct {
 	*Results
 	styles map[string]charts.Style
@@ -18,7 +17,23 @@ type view struct {
 
 func newView(r *Results) *view { return &view{r, stylesOf(r.Plan.Subjects)} }
 
-// estimate is a metric of a subject at a point; ok is false where it was not measured, or means nothing.
+func filter[T any](all []T, keep func(T) bool) (kept []T) {
+	for _, x := range all {
+		if keep(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func find[T any](all []T, wanted func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(all, wanted); i >= 0 {
+		return all[i], true
+	}
+	return found, false
+}
+
+// estimate returns a metric of a subject at a point; ok is false if it was not measured, or means nothing.
 func (v *view) estimate(subject, point, metric string) (stats.Estimate, bool) {
 	row, ok := v.Row(subject, point)
 	if !ok || row.Unsafe != nil {
@@ -28,38 +43,32 @@ func (v *view) estimate(subject, point, metric string) (stats.Estimate, bool) {
 	return e, e.N > 0
 }
 
-// ranking is a point's, empty where nothing was ranked there.
 func (v *view) ranking(point string) []Ranked {
-	i := slices.IndexFunc(v.Rankings, func(r Ranking) bool { return r.Point == point })
-	if i < 0 {
-		return nil
-	}
-	return v.Rankings[i].Order
+	r, _ := find(v.Rankings, func(r Ranking) bool { return r.Point == point })
+	return r.Order
 }
 
-// ranked are the places at a point that count, from best to worst.
 func (v *view) ranked(point string) []Ranked {
-	all := slices.DeleteFunc(slices.Clone(v.ranking(point)), func(r Ranked) bool { return r.Rank == 0 })
+	all := filter(v.ranking(point), func(r Ranked) bool { return r.Rank > 0 })
 	slices.SortStableFunc(all, func(a, b Ranked) int { return a.Rank - b.Rank })
 	return all
 }
 
-// first are those that share the first rank of a point.
 func (v *view) first(point string) []string {
+	return namesOf(filter(v.ranking(point), func(r Ranked) bool { return r.Rank == 1 }))
+}
+
+func namesOf(all []Ranked) []string {
 	var names []string
-	for _, r := range v.ranked(point) {
-		if r.Rank == 1 {
-			names = append(names, r.Subject)
-		}
+	for _, r := range all {
+		names = append(names, r.Subject)
 	}
 	return names
 }
 
-// charted are the names that a chart of a point draws, from best to worst, and what locks it leaves out and why.
+// charted returns the names that a chart of a point draws, from best to worst, and which locks it leaves out and why.
 func (v *view) charted(point string) (names []string, left string) {
-	for _, r := range v.ranked(point) {
-		names = append(names, r.Subject)
-	}
+	names = namesOf(v.ranked(point))
 	var unsafe, out []string
 	for _, s := range v.Plan.Subjects {
 		row, ok := v.Row(s.Name, point)
@@ -80,12 +89,11 @@ func (v *view) charted(point string) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// compared are the points at which locks are compared: all but those of the bench's own controls.
+// compared returns the points at which locks are compared: all but those of the bench's own controls.
 func (v *view) compared() []Point {
-	return slices.DeleteFunc(slices.Clone(v.Plan.Points), func(p Point) bool { return p.Section == ControlSection })
+	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
 
-// sections are the names of the suite's, in its order.
 func (v *view) sections() []string {
 	var all []string
 	for _, p := range v.compared() {
@@ -97,12 +105,15 @@ func (v *view) sections() []string {
 }
 
 func (v *view) pointsOf(section string) []Point {
-	return slices.DeleteFunc(slices.Clone(v.Plan.Points), func(p Point) bool { return p.Section != section })
+	return filter(v.Plan.Points, func(p Point) bool { return p.Section == section })
 }
 
-// describe says a point's conditions in words.
 func describe(p Point) string {
-	parts := []string{format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p)}
+	return conditions(p, format.Plural(p.Clients, "client"), format.Plural(p.Keys, "key"), holdText(p))
+}
+
+// conditions adds how clients arrive, and the fault, to other conditions of a point.
+func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
 	}
@@ -128,17 +139,16 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart says in words what tells a point from the others of its section; nothing where it is the only one.
+// apart says in words what tells a point from the others of its section; nothing if it is the only one.
 func (v *view) apart(p Point) string {
-	traits := []func(Point) string{
+	var parts []string
+	for i, trait := range []func(Point) string{
 		func(p Point) string { return format.Plural(p.Clients, "client") },
 		func(p Point) string { return format.Plural(p.Keys, "key") },
 		holdText,
 		arrivalText,
 		func(p Point) string { return "fault " + p.Fault },
-	}
-	var parts []string
-	for i, trait := range traits {
+	} {
 		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
 		if differs && (i != 1 || p.Keys != p.Clients) { // a key for each client goes without saying
 			parts = append(parts, trait(p))
@@ -147,7 +157,7 @@ func (v *view) apart(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// named is a section with something of it, or that alone where there is but one section.
+// named returns a section with something of it, or that alone if there is but one section.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":
@@ -158,5 +168,5 @@ func (v *view) named(section, text string) string {
 	return section + ", " + text
 }
 
-// name is a point's in headings: its section, and what tells it from the others of that.
+// name returns a point's in headings: its section, and what tells it from the others of that.
 func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }

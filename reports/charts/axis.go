@@ -2,6 +2,7 @@ package charts
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -27,9 +28,9 @@ type Tick struct {
 // maxTicks is about how many ticks a linear axis has.
 const maxTicks = 5
 
-// Round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
+// round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
 // others 1, 2 and 5 of each decade, or the decades alone if there are many.
-func Round(low, high float64, log bool) []float64 {
+func round(low, high float64, log bool) []float64 {
 	var all []float64
 	if !log || high/low < 4 {
 		step := niceStep((high - low) / maxTicks)
@@ -38,13 +39,10 @@ func Round(low, high float64, log bool) []float64 {
 		}
 		return all
 	}
-	steps := []float64{1, 2, 5}
-	if high/low > 300 {
-		steps = steps[:1]
-	}
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
-		for _, m := range steps {
-			if v := m * power; v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+		for _, m := range []float64{1, 2, 5} {
+			v := m * power
+			if v >= low*(1-1e-9) && v <= high*(1+1e-9) && (m == 1 || high/low <= 300) {
 				all = append(all, v)
 			}
 		}
@@ -58,15 +56,10 @@ func niceStep(v float64) float64 {
 		return 1
 	}
 	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*power >= v {
-			return m * power
-		}
-	}
-	return 10 * power
+	steps := []float64{1, 2, 5, 10}
+	return power * steps[slices.IndexFunc(steps, func(m float64) bool { return m == 10 || m*power >= v })]
 }
 
-// tickText writes a value of an axis without meaningless digits.
 func tickText(v float64) string {
 	if v == 0 || math.Abs(v) >= 1000 {
 		return format.Significant(v)
@@ -100,10 +93,8 @@ func (a Axis) fit(values []float64) Axis {
 	return a
 }
 
-// clamp keeps a value within the axis.
 func (a Axis) clamp(v float64) float64 { return min(max(v, a.Low), a.High) }
 
-// set gives gonum's axis the bounds, the scale and the ticks.
 func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
 	to.Min, to.Max = a.Low, a.High
 	if a.Log {
@@ -117,7 +108,7 @@ func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
 		ticks = append(ticks, plot.Tick{Value: t.At, Label: t.Text})
 	}
 	if a.Ticks == nil {
-		for _, v := range Round(a.Low, a.High, a.Log) {
+		for _, v := range round(a.Low, a.High, a.Log) {
 			ticks = append(ticks, plot.Tick{Value: v, Label: tickText(v) + a.Unit})
 		}
 	}

@@ -22,22 +22,18 @@ type Class string
 // RGBA implements color.Color; the value is not used.
 func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 
-// titled is a Class with a tooltip, and a paint server if the style sheet has no colour for it. Both may be empty.
-type titled struct {
+// ink is a Class with what an element has beside it; each may be empty.
+type ink struct {
 	Class
-	title, fill string
-}
-
-// anchored is a Class of a text placed by its start, middle or end.
-type anchored struct {
-	Class
-	anchor string
+	title  string // a tooltip
+	fill   string // a paint server, if the style sheet has no colour for the class
+	anchor string // of a text: start, middle or end
 }
 
 // canvas writes what gonum draws as SVG elements with classes. The unit is a pixel; gonum's origin is the lower left corner.
 type canvas struct {
 	width, height vg.Length
-	color         color.Color
+	ink           ink
 	dashes        []vg.Length
 	line          vg.Length
 	b             strings.Builder
@@ -45,8 +41,15 @@ type canvas struct {
 
 var _ vg.Canvas = (*canvas)(nil)
 
-func (c *canvas) SetColor(k color.Color)                 { c.color = k }
 func (c *canvas) SetLineDash(d []vg.Length, _ vg.Length) { c.dashes = d }
+
+// SetColor implements vg.Canvas.
+func (c *canvas) SetColor(k color.Color) {
+	class, isClass := k.(Class)
+	if c.ink, _ = k.(ink); isClass {
+		c.ink.Class = class
+	}
+}
 
 // SetLineWidth turns strokes off at 0. Other widths are the style sheet's.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
@@ -67,67 +70,51 @@ func px(v vg.Length) string {
 	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // + 0: no -0
 }
 
-// Stroke implements vg.Canvas.
 func (c *canvas) Stroke(p vg.Path) {
 	if c.line <= 0 {
 		return
 	}
-	dash := ""
-	if len(c.dashes) > 0 {
-		var all []string
-		for _, d := range c.dashes {
-			all = append(all, px(d))
-		}
-		dash = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Join(all, " "))
+	dashes := ""
+	if len(c.dashes) > 0 { // whole pixels: [7 3]
+		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
-	c.element("path", fmt.Sprintf(`%s d="%s"`, dash, c.path(p)))
+	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
 }
 
 // Fill implements vg.Canvas. An upright rectangle becomes a rect.
 func (c *canvas) Fill(p vg.Path) {
 	if r, ok := rectangle(p); ok {
-		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Max.X-r.Min.X), px(r.Max.Y-r.Min.Y)))
+		c.element("rect", fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`, px(r.Min.X), c.y(r.Max.Y), px(r.Size().X), px(r.Size().Y)))
 		return
 	}
 	c.element("path", fmt.Sprintf(` d="%s"`, c.path(p)))
 }
 
-// FillString implements vg.Canvas.
 func (c *canvas) FillString(_ font.Face, at vg.Point, s string) {
-	anchor := "start"
-	if a, ok := c.color.(anchored); ok {
-		anchor = a.anchor
-	}
-	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), anchor, px(at.X), c.y(at.Y), html.EscapeString(format.Clean(s)))
+	fmt.Fprintf(&c.b, `<text%s text-anchor="%s" x="%s" y="%s">%s</text>`, c.class(), c.ink.anchor, px(at.X), c.y(at.Y), clean(s))
 }
 
 func (c *canvas) element(name, attributes string) {
 	fmt.Fprintf(&c.b, "<%s%s%s", name, c.class(), attributes)
-	t, _ := c.color.(titled)
-	if t.fill != "" {
-		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(t.fill))
+	k := c.ink
+	if k.fill != "" {
+		fmt.Fprintf(&c.b, ` fill="%s"`, html.EscapeString(k.fill))
 	}
-	if t.title == "" {
+	if k.title == "" {
 		c.b.WriteString("/>")
 		return
 	}
-	fmt.Fprintf(&c.b, "><title>%s</title></%s>", html.EscapeString(format.Clean(t.title)), name)
+	fmt.Fprintf(&c.b, "><title>%s</title></%s>", clean(k.title), name)
 }
 
+// clean makes a text from outside safe for SVG.
+func clean(s string) string { return html.EscapeString(format.Clean(s)) }
+
 func (c *canvas) class() string {
-	class := Class("")
-	switch k := c.color.(type) {
-	case Class:
-		class = k
-	case titled:
-		class = k.Class
-	case anchored:
-		class = k.Class
-	}
-	if class == "" {
+	if c.ink.Class == "" {
 		return ""
 	}
-	return fmt.Sprintf(` class="%s"`, html.EscapeString(string(class)))
+	return fmt.Sprintf(` class="%s"`, html.EscapeString(string(c.ink.Class)))
 }
 
 func (c *canvas) path(p vg.Path) string {
@@ -148,18 +135,13 @@ func (c *canvas) path(p vg.Path) string {
 	return b.String()
 }
 
+// rectangle returns the path's, if that is what it is.
 func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	if len(p) != 5 || p[4].Type != vg.CloseComp {
 		return r, false
 	}
-	for i := range 4 { // each side is upright or level
-		a, b := p[i].Pos, p[(i+1)%4].Pos
-		if p[i].Type == vg.ArcComp || (a.X != b.X) == (a.Y != b.Y) {
-			return r, false
-		}
-	}
-	a, b := p[0].Pos, p[2].Pos
-	return vg.Rectangle{Min: vg.Point{X: min(a.X, b.X), Y: min(a.Y, b.Y)}, Max: vg.Point{X: max(a.X, b.X), Y: max(a.Y, b.Y)}}, true
+	r = vg.Rectangle{Min: p[0].Pos, Max: p[2].Pos}
+	return r, p[1].Pos == vg.Point{X: r.Max.X, Y: r.Min.Y} && p[3].Pos == vg.Point{X: r.Min.X, Y: r.Max.Y}
 }
 
 // labels measures text as gonum does, and leaves its placement to the browser's own font.
@@ -182,15 +164,8 @@ func (l labels) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
 	if s == "" {
 		return
 	}
-	anchor := "start"
-	switch style.XAlign {
-	case text.XCenter:
-		anchor = "middle"
-	case text.XRight:
-		anchor = "end"
-	}
 	class, _ := style.Color.(Class)
-	c.SetColor(anchored{class, anchor})
+	c.SetColor(ink{Class: class, anchor: map[text.XAlignment]string{text.XLeft: "start", text.XCenter: "middle", text.XRight: "end"}[style.XAlign]})
 	ascent := l.Extents(style.Font).Ascent
 	at.Y += style.Height(s)*vg.Length(style.YAlign) - ascent + style.Font.Size
 	c.FillString(font.Face{}, at, s)

@@ -126,7 +126,7 @@ func TestRound(t *testing.T) {
 		"nothing at all": {0, 0, false, []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, Round(c.low, c.high, c.log)); d != "" {
+			if d := cmp.Diff(c.want, round(c.low, c.high, c.log)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -3,12 +3,10 @@ package charts
 import (
 	"fmt"
 	"html/template"
-	"image/color"
 	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -31,21 +29,16 @@ type Span struct {
 	Name     string
 }
 
-// heatLevels is the number of colours.
 const heatLevels = 6
 
-// heatMap is gonum's view of a Heat, and its palette.
+// heatMap draws a Heat.
 type heatMap struct {
 	Heat
 	most int // in one cell
 }
 
 func (h Heat) counted() heatMap {
-	m := heatMap{Heat: h}
-	for _, column := range h.Counts {
-		m.most = max(m.most, slices.Max(append([]int{0}, column...)))
-	}
-	return m
+	return heatMap{h, slices.Max(append(slices.Concat(h.Counts...), 0))}
 }
 
 // level returns the colour of a count, from 1 to heatLevels by its logarithm.
@@ -56,46 +49,26 @@ func (h heatMap) level(n int) int {
 	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(h.most))))
 }
 
-// Dims, X, Y and Z implement plotter.GridXYZ: a row is one unit high, and an empty cell is not a number.
-func (h heatMap) Dims() (columns, rows int) { return len(h.Counts), len(h.Edges) - 1 }
-func (h heatMap) X(c int) float64           { return (float64(c) + .5) * h.Heat.X.High / float64(len(h.Counts)) }
-func (h heatMap) Y(r int) float64           { return float64(r) + .5 }
-func (h heatMap) Z(c, r int) float64 {
-	if r >= len(h.Counts[c]) || h.Counts[c][r] == 0 {
-		return math.NaN()
-	}
-	return float64(h.level(h.Counts[c][r]))
-}
-
-// Colors implements palette.Palette.
-func (h heatMap) Colors() []color.Color {
-	all := make([]color.Color, heatLevels)
-	for i := range all {
-		all[i] = Class(fmt.Sprintf("h%d", i+1))
-	}
-	return all
-}
+func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n))) }
 
 // SVG draws the map.
 func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
 
-func (h Heat) rows() int { return len(h.Edges) - 1 }
-
 // height keeps a map of few rows from being a thin stripe.
 func (h Heat) height() vg.Length {
-	return vg.Length(float64(h.rows())*min(26, max(11, 180/float64(h.rows())))) + 96
+	rows := vg.Length(len(h.Edges) - 1)
+	return rows*min(26, max(11, 180/rows)) + 96
 }
 
 func (h Heat) plot() *plot.Plot {
-	y := Axis{High: float64(h.rows()), Ticks: []Tick{}}
-	for r := 0; r < len(h.Edges); r += max(1, (h.rows()+7)/8) {
+	rows := len(h.Edges) - 1
+	y := Axis{High: float64(rows), Ticks: []Tick{}}
+	for r := 0; r <= rows; r += max(1, (rows+7)/8) {
 		y.Ticks = append(y.Ticks, Tick{float64(r), h.Edges[r]})
 	}
 	p := newPlot(h.X, y)
 	p.Y.Tick.Length = 4
-	m := h.counted()
-	p.Add(&plotter.HeatMap{GridXYZ: m, Palette: m, Min: 1, Max: heatLevels})
-	p.Add(m)
+	p.Add(h.counted())
 	return p
 }
 
@@ -106,43 +79,42 @@ func (h heatMap) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 
 // Plot implements plot.Plotter: the spans across the map, each named if there is room, and the legend above.
 func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
+	x, y := p.Transforms(&c)
+	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
+	for i, column := range h.Counts {
+		for r, n := range column[:min(len(column), len(h.Edges)-1)] {
+			if n > 0 {
+				fill(c, h.color(n), at(i), y(float64(r)), at(i+1), y(float64(r+1)))
+			}
+		}
+	}
 	free := vg.Length(0)
 	for _, s := range h.Spans {
-		from, to := x(h.Heat.X.clamp(s.From)), x(h.Heat.X.clamp(s.To))
-		c.SetColor(Class("fault"))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: max(to, from+2), Y: c.Max.Y + 6}}.Path())
-		for _, at := range []vg.Length{from, to} {
-			c.StrokeLine2(stroke("fault-edge"), at, c.Min.Y, at, c.Max.Y+6)
-		}
+		from, to := x(h.X.clamp(s.From)), x(h.X.clamp(s.To))
+		fill(c, Class("fault"), from, c.Min.Y, max(to, from+2), c.Max.Y+6)
+		edges(c, "fault-edge", from, to, c.Min.Y, c.Max.Y+6)
 		if at := min(from, c.Max.X-boldWidth(s.Name)); at >= free {
-			c.FillText(words("fault-name", text.XLeft, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, s.Name)
+			write(c, "fault-name", text.XLeft, at, c.Max.Y+14, s.Name)
 			free = at + boldWidth(s.Name) + 8
 		}
 	}
 	h.legend(c, vg.Point{X: c.Min.X, Y: c.Max.Y + 36})
 }
 
-// legend says how many a colour stands for.
 func (h heatMap) legend(c draw.Canvas, at vg.Point) {
 	say := func(s string) {
-		c.FillText(words("axis", text.XLeft, text.YCenter), at, s)
+		write(c, "axis", text.XLeft, at.X, at.Y, s)
 		at.X += width(s) + 16
 	}
 	say(h.Of + " in a cell:")
-	for n := 1; n <= h.most; {
-		level, last := h.level(n), n
-		for last < h.most && h.level(last+1) == level {
-			last++
+	for n := 1; n <= h.most; n++ {
+		level, label := h.level(n), format.Count(n)
+		for first := n; n < h.most && h.level(n+1) == level; {
+			n++
+			label = format.Count(first) + " to " + format.Count(n)
 		}
-		c.SetColor(h.Colors()[level-1])
-		c.Fill(vg.Rectangle{Min: vg.Point{X: at.X, Y: at.Y - 6}, Max: vg.Point{X: at.X + 14, Y: at.Y + 6}}.Path())
+		fill(c, h.color(n), at.X, at.Y-6, at.X+14, at.Y+6)
 		at.X += 19
-		if last > n {
-			say(format.Count(n) + " to " + format.Count(last))
-		} else {
-			say(format.Count(n))
-		}
-		n = last + 1
+		say(label)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -17,15 +16,9 @@ type Histogram struct {
 	Title  func(bin int) string // the tooltip of a bar
 }
 
-// The size of a histogram in pixels.
-const (
-	histogramWidth  = 260
-	histogramHeight = 64
-)
-
 // SVG draws the histogram.
 func (b Histogram) SVG(h Head) template.HTML {
-	c := &canvas{width: histogramWidth, height: histogramHeight}
+	c := &canvas{width: 260, height: 64}
 	p := newPlot(Axis{High: b.Width * float64(max(len(b.Counts), 1))}, Axis{High: 1, Ticks: []Tick{}})
 	p.Add(histogramBars(b))
 	p.Draw(draw.Crop(draw.NewCanvas(c, c.width, c.height), 2, -10, 2, -4))
@@ -35,7 +28,6 @@ func (b Histogram) SVG(h Head) template.HTML {
 
 type histogramBars Histogram
 
-// Plot implements plot.Plotter.
 func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	most := slices.Max(append([]int{1}, b.Counts...))
@@ -45,8 +37,7 @@ func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		high := max(c.Min.Y+2, y(float64(n)/float64(most)))
 		from, to := x(float64(i)*b.Width), x(float64(i+1)*b.Width)
-		c.SetColor(titled{Class: "times", title: b.Title(i)})
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from + .5, Y: c.Min.Y}, Max: vg.Point{X: max(to-.5, from+1), Y: high}}.Path())
+		fill(c, ink{Class: "times", title: b.Title(i)}, from+.5, c.Min.Y, max(to-.5, from+1), high)
 	}
 	if at := x(min(b.Bound, p.X.Max)); b.Bound > 0 {
 		c.StrokeLine2(stroke("bound"), at, c.Min.Y, at, c.Max.Y)

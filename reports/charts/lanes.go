@@ -87,11 +87,10 @@ func (l Lanes) plot() *plot.Plot {
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
 	p.Y.Tick.Label.Font.Size = 15.5 // as wide as the bold 13 of the style sheet
-	p.Add(grid(true, false))
+	p.Add(grid(false))
 	return p
 }
 
-// laneMarks draws what is in the lanes.
 type laneMarks struct {
 	Lanes
 	hatch string
@@ -104,7 +103,6 @@ func (*laneMarks) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: labelsHigh}}}}
 }
 
-// Plot implements plot.Plotter.
 func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 	d.c = c
 	for i := range len(d.Names) + 1 {
@@ -120,14 +118,15 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 		d.violation(v)
 	}
 	for _, s := range d.shown(d.Leases) {
-		d.stroke(titled{"lease", s.Title, ""}, vg.Point{X: d.x(s.From), Y: d.y(s.Lane, leaseAt)}, vg.Point{X: d.x(s.To), Y: d.y(s.Lane, leaseAt)})
+		y := d.y(s.Lane, leaseAt)
+		c.StrokeLine2(s.line("lease"), d.x(s.From), y, d.x(s.To), y)
 	}
 	for _, s := range d.shown(d.Calls) {
 		d.call(s)
 	}
 	for _, s := range d.shown(d.Holds) {
 		if from := d.x(s.From); width(s.Label)+12 < d.x(s.To)-from {
-			d.text("held", text.XLeft, from+8, d.y(s.Lane, callAt), s.Label)
+			write(d.c, "held", text.XLeft, from+8, d.y(s.Lane, callAt), s.Label)
 		}
 	}
 	d.instants()
@@ -164,29 +163,17 @@ func (d *laneMarks) room(line, from, wide vg.Length) (at vg.Length, ok bool) {
 	return from, true
 }
 
-func (d *laneMarks) text(class Class, anchor text.XAlignment, x, y vg.Length, s string) {
-	d.c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
-}
-
-func (d *laneMarks) stroke(k titled, points ...vg.Point) {
-	d.c.StrokeLines(draw.LineStyle{Color: k, Width: 1}, points)
+func (s LaneSpan) line(class Class) draw.LineStyle {
+	return draw.LineStyle{Color: ink{Class: class, title: s.Title}, Width: 1}
 }
 
 // box fills a span's time and returns its sides.
-func (d *laneMarks) box(class Class, s LaneSpan, lane int, below, high vg.Length, fill string) (from, to vg.Length) {
+func (d *laneMarks) box(class Class, s LaneSpan, lane int, below, high vg.Length, paint string) (from, to vg.Length) {
 	from = d.x(s.From)
 	to = max(from+2, d.x(s.To))
 	top := d.y(lane, below)
-	d.c.SetColor(titled{class, s.Title, fill})
-	d.c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: top - high}, Max: vg.Point{X: to, Y: top}}.Path())
+	fill(d.c, ink{Class: class, title: s.Title, fill: paint}, from, top-high, to, top)
 	return from, to
-}
-
-// sides draws the edges of a box.
-func (d *laneMarks) sides(class Class, from, to, top, high vg.Length) {
-	for _, x := range []vg.Length{from, to} {
-		d.c.StrokeLine2(stroke(class), x, top, x, top-high)
-	}
 }
 
 // fault draws a band, with its name at its beginning if there is room: above the holds of a lane, or at the foot of all.
@@ -200,29 +187,25 @@ func (d *laneMarks) fault(s LaneSpan) {
 		class += " unseen"
 	}
 	from, to := d.box(class, s, s.Lane, below, high, "")
-	d.sides("fault-edge", from, to, d.y(s.Lane, below), high)
+	edges(d.c, "fault-edge", from, to, d.y(s.Lane, below), d.y(s.Lane, below+high))
 	long := boldWidth(s.Label)
 	y := d.y(s.Lane, line)
 	if free, taken := d.taken[y]; taken && free > from+4 && free+long > to {
 		return
 	}
 	at := max(min(from+4, d.c.Max.X-long), d.taken[y])
-	d.text("fault-name", text.XLeft, at, y, s.Label)
+	write(d.c, "fault-name", text.XLeft, at, y, s.Label)
 	d.taken[y] = at + long + 8
 }
 
 func (d *laneMarks) call(s LaneSpan) {
 	from, to, y := d.x(s.From), d.x(s.To), d.y(s.Lane, callAt)
-	for _, end := range []vg.Length{from, to} {
-		d.c.StrokeLine2(stroke("flight"), end, y-6, end, y+6)
-	}
-	d.stroke(titled{"flight", s.Title, ""}, vg.Point{X: from, Y: y}, vg.Point{X: to, Y: y})
-	if s.Number == 0 {
-		return
-	}
-	number := strconv.Itoa(s.Number)
-	if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
-		d.text("number", text.XLeft, at, d.y(s.Lane, numberAt), number)
+	edges(d.c, "flight", from, to, y-6, y+6)
+	d.c.StrokeLine2(s.line("flight"), from, y, to, y)
+	if number := strconv.Itoa(s.Number); s.Number > 0 {
+		if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
+			write(d.c, "number", text.XLeft, at, d.y(s.Lane, numberAt), number)
+		}
 	}
 }
 
@@ -235,7 +218,7 @@ func (d *laneMarks) violation(v Violation) {
 		half := boldWidth(label)/2 + 4
 		middle := min(max((d.x(v.From)+d.x(v.To))/2, d.c.Min.X+half), d.c.Max.X-half)
 		if at, ok := d.room(d.y(0, -12), middle-half, 2*half); ok && label != "" {
-			d.text("overlap", text.XCenter, at+half, d.y(0, -12), label)
+			write(d.c, "overlap", text.XCenter, at+half, d.y(0, -12), label)
 			break
 		}
 	}
@@ -250,7 +233,7 @@ func (d *laneMarks) violation(v Violation) {
 func (d *laneMarks) hatched(s LaneSpan, high vg.Length) {
 	from, to := d.box("hatched", s, s.Lane, 0, high, d.hatch)
 	if to-from >= thinHatch {
-		d.sides("edge", from, to, d.y(s.Lane, 0), high)
+		edges(d.c, "edge", from, to, d.y(s.Lane, 0), d.y(s.Lane, high))
 	}
 }
 
@@ -283,10 +266,10 @@ func (d *laneMarks) instants() {
 		const beside = markRadius + 5
 		switch long := width(m.Label); {
 		case m.at+beside+long < next:
-			d.text("word", text.XLeft, m.at+beside, d.y(m.Lane, instantAt), m.Label)
+			write(d.c, "word", text.XLeft, m.at+beside, d.y(m.Lane, instantAt), m.Label)
 			free = m.at + beside + long
 		case m.at-beside-long > free && next == d.c.Max.X:
-			d.text("word", text.XRight, m.at-beside, d.y(m.Lane, instantAt), m.Label)
+			write(d.c, "word", text.XRight, m.at-beside, d.y(m.Lane, instantAt), m.Label)
 			fallthrough
 		default:
 			free = m.at + markRadius
@@ -297,16 +280,16 @@ func (d *laneMarks) instants() {
 func (d *laneMarks) circle(s LaneSpan, x vg.Length) {
 	y := d.y(s.Lane, instantAt)
 	if s.Number == 0 {
-		d.stroke(titled{"flight", s.Title, ""}, vg.Point{X: x, Y: y - 4}, vg.Point{X: x, Y: y + 4})
+		d.c.StrokeLine2(s.line("flight"), x, y-4, x, y+4)
 		return
 	}
 	var p vg.Path
 	p.Arc(vg.Point{X: x, Y: y}, markRadius, 0, 0)
-	d.c.SetColor(titled{"mark", s.Title, ""})
+	d.c.SetColor(ink{Class: "mark", title: s.Title})
 	d.c.Fill(p)
 	class := Class("in-mark")
 	if s.Number >= 100 {
 		class += " long"
 	}
-	d.text(class, text.XCenter, x, y+1, strconv.Itoa(s.Number))
+	write(d.c, class, text.XCenter, x, y+1, strconv.Itoa(s.Number))
 }

@@ -62,15 +62,7 @@ func (l Lines) height() vg.Length {
 func (l Lines) plot() *plot.Plot {
 	l.Lines = slices.Clone(l.Lines)
 	l.spread()
-	var xs, ys []float64
-	for _, line := range l.Lines {
-		for _, p := range line.Points {
-			xs, ys = append(xs, p.X), append(ys, p.Y)
-			if p.interval() {
-				ys = append(ys, p.Low, p.High)
-			}
-		}
-	}
+	xs, ys := l.values()
 	for _, r := range l.Rules {
 		if !r.Upright {
 			ys = append(ys, r.At)
@@ -81,21 +73,32 @@ func (l Lines) plot() *plot.Plot {
 	}
 	l.Y = l.Y.fit(ys)
 	p := newPlot(l.X, l.Y)
-	p.Add(grid(true, true))
-	ends := ends{}
+	p.Add(grid(true))
 	for _, r := range l.Rules {
 		p.Add(r)
 	}
+	ends := ends{}
 	for _, line := range slices.Backward(l.Lines) {
 		line.add(p, l.Y)
 		if line.Name != "" && len(line.Points) > 0 {
 			last := line.Points[len(line.Points)-1]
-			ends = append(ends, end{line.Name, line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
+			ends = append(ends, end{line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
 		}
 	}
-	p.Add(ends)
-	p.Add(caption{l.Title, l.Y.Label, l.Marker})
+	p.Add(ends, caption{l.Title, l.Y.Label, l.Marker})
 	return p
+}
+
+func (l Lines) values() (xs, ys []float64) {
+	for _, line := range l.Lines {
+		for _, p := range line.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+			if p.interval() {
+				ys = append(ys, p.Low, p.High)
+			}
+		}
+	}
+	return xs, ys
 }
 
 // spread moves the marks of several lines apart, so that their whiskers stand side by side.
@@ -109,12 +112,8 @@ func (l *Lines) spread() {
 	if n < 2 || len(l.Lines[0].Points) == 0 {
 		return
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, line := range l.Lines {
-		for _, p := range line.Points {
-			low, high = min(low, p.X), max(high, p.X)
-		}
-	}
+	xs, _ := l.values()
+	low, high := slices.Min(xs), slices.Max(xs)
 	const most = .045 // of the width, for all of them
 	if l.X.Ticks != nil || low < high {
 		for i := range l.Lines {
@@ -140,22 +139,16 @@ func (l *Lines) spread() {
 
 // add draws one line: its band, the line, its whiskers and its markers.
 func (l Line) add(p *plot.Plot, y Axis) {
-	var line plotter.XYs
-	var low, high plotter.XYs
-	whiskers := struct {
-		plotter.XYs
-		plotter.YErrors
-	}{}
+	var line, low, high, at plotter.XYs
+	var spans plotter.YErrors
 	for _, q := range l.Points {
-		at := plotter.XY{X: q.X, Y: y.clamp(q.Y)}
-		line = append(line, at)
-		if !q.interval() {
-			continue
+		p := plotter.XY{X: q.X, Y: y.clamp(q.Y)}
+		line = append(line, p)
+		if q.interval() {
+			bottom, top := y.clamp(q.Low), y.clamp(q.High)
+			low, high = append(low, plotter.XY{X: q.X, Y: bottom}), append(high, plotter.XY{X: q.X, Y: top})
+			at, spans = append(at, p), append(spans, struct{ Low, High float64 }{p.Y - bottom, top - p.Y})
 		}
-		bottom, top := y.clamp(q.Low), y.clamp(q.High)
-		low, high = append(low, plotter.XY{X: q.X, Y: bottom}), append(high, plotter.XY{X: q.X, Y: top})
-		whiskers.XYs = append(whiskers.XYs, at)
-		whiskers.YErrors = append(whiskers.YErrors, struct{ Low, High float64 }{at.Y - bottom, top - at.Y})
 	}
 	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // several grey bands would hide everything
 		slices.Reverse(high)
@@ -168,8 +161,8 @@ func (l Line) add(p *plot.Plot, y Axis) {
 	if !l.Alone {
 		p.Add(drawn)
 	}
-	if l.Marks && len(whiskers.XYs) > 0 {
-		p.Add(&plotter.YErrorBars{XYs: whiskers.XYs, YErrors: whiskers.YErrors, LineStyle: stroke(l.ink("whisker")), CapWidth: 8})
+	if l.Marks && len(at) > 0 {
+		p.Add(&plotter.YErrorBars{XYs: at, YErrors: spans, LineStyle: stroke(l.ink("whisker")), CapWidth: 8})
 	}
 	if l.Marks && l.Class == "" {
 		p.Add(&plotter.Scatter{XYs: line, GlyphStyle: l.Style.glyph()})
@@ -186,17 +179,15 @@ func (l Line) stroke() draw.LineStyle {
 
 func (l Line) ink(class string) Class { return Class(class + " " + l.Style.Class()) }
 
-// notes are the texts beside points.
 type notes struct {
 	points []Point
 	y      Axis
 }
 
-// Plot implements plot.Plotter.
 func (n notes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, q := range n.points {
-		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: x(q.X) + 9, Y: y(n.y.clamp(q.Y)) + 10}, q.Text)
+		write(c, "", text.XLeft, x(q.X)+9, y(n.y.clamp(q.Y))+10, q.Text)
 	}
 }
 
@@ -213,7 +204,7 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 		if at += 9; at > c.Max.Y-6 {
 			at -= 18 // there is no room above
 		}
-		c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X + 6, Y: at}, r.Text)
+		write(c, "soft", text.XLeft, c.Min.X+6, at, r.Text)
 		return
 	}
 	at := x(r.At)
@@ -222,5 +213,5 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 	if at > c.Center().X {
 		side, by = text.XRight, -8
 	}
-	c.FillText(words("soft", side, text.YCenter), vg.Point{X: at + by, Y: c.Max.Y - 8}, r.Text)
+	write(c, "soft", side, at+by, c.Max.Y-8, r.Text)
 }

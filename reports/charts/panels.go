@@ -3,7 +3,6 @@ package charts
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"html/template"
 	"slices"
 	"strings"
@@ -13,8 +12,6 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"lockbench/reports/format"
 )
 
 // Head is what a drawing has beside its data.
@@ -24,11 +21,8 @@ type Head struct {
 	Title, Desc string // for readers who cannot see it
 }
 
-// wrap makes the SVG element of a drawing.
 func (h Head) wrap(c *canvas, defs string) template.HTML {
-	class := strings.TrimSpace("plot " + h.Class)
-	clean := func(s string) string { return html.EscapeString(format.Clean(s)) }
-	id := clean(h.ID)
+	class, id := strings.TrimSpace("plot "+h.Class), clean(h.ID)
 	return template.HTML(fmt.Sprintf(
 		`<svg class="%s" role="img" aria-labelledby="%s-title %s-desc" viewBox="0 0 %s %s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s%s</svg>`,
 		clean(class), id, id, px(c.width), px(c.height), id, clean(h.Title), id, clean(h.Desc), defs, c.b.String()))
@@ -73,7 +67,6 @@ func (g Grid) SVG(h Head) template.HTML {
 	return h.wrap(c, "")
 }
 
-// newPlot returns gonum's plot of our axes.
 func newPlot(x, y Axis) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -84,11 +77,8 @@ func newPlot(x, y Axis) *plot.Plot {
 	return p
 }
 
-func grid(upright, level bool) *plotter.Grid {
-	g := &plotter.Grid{}
-	if upright {
-		g.Vertical = stroke("grid")
-	}
+func grid(level bool) *plotter.Grid {
+	g := &plotter.Grid{Vertical: stroke("grid")}
 	if level {
 		g.Horizontal = stroke("grid")
 	}
@@ -101,7 +91,6 @@ type caption struct {
 	style      *Style
 }
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room.
 func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	if k.name == "" && k.axis == "" {
 		return nil
@@ -109,22 +98,20 @@ func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 24}}}}
 }
 
-// Plot implements plot.Plotter.
 func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
 	at := vg.Point{X: c.Min.X, Y: c.Max.Y + 15}
 	if k.style != nil {
 		k.style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
 		at.X += 16
 	}
-	c.FillText(words("name", text.XLeft, text.YCenter), at, short(k.name, c.Max.X-at.X, boldWidth))
-	c.FillText(words("soft", text.XLeft, text.YCenter), vg.Point{X: c.Min.X, Y: at.Y}, k.axis)
+	write(c, "name", text.XLeft, at.X, at.Y, short(k.name, c.Max.X-at.X, boldWidth))
+	write(c, "soft", text.XLeft, c.Min.X, at.Y, k.axis)
 }
 
 // ends writes the names of lines beside their ends, each with a sample of its line, apart from each other.
 type ends []end
 
 type end struct {
-	text string
 	line Line
 	at   plotter.XY
 }
@@ -136,16 +123,14 @@ const (
 	endRoom   = 20 + endSample
 )
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room.
 func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	widest := vg.Length(0)
 	for _, e := range all {
-		widest = max(widest, endRoom+min(endMost, width(e.text)))
+		widest = max(widest, endRoom+min(endMost, width(e.line.Name)))
 	}
 	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: widest}}}}
 }
 
-// Plot implements plot.Plotter.
 func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	all = slices.Clone(all)
@@ -164,7 +149,7 @@ func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
 			e.line.Style.mark(c, from)
 			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
 		}
-		c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: right + endRoom, Y: at[i]}, short(e.text, endMost, width))
+		write(c, "", text.XLeft, right+endRoom, at[i], short(e.line.Name, endMost, width))
 	}
 }
 

@@ -2,6 +2,7 @@ package charts
 
 import (
 	"html/template"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -37,7 +38,6 @@ type Mark struct {
 	Class string // in place of the style's colour
 }
 
-// rowHeight is in pixels.
 const rowHeight = 28
 
 // SVG draws the chart.
@@ -54,12 +54,14 @@ func (r Rows) height() vg.Length {
 	if r.X.Label != "" {
 		high += 18
 	}
-	for _, rule := range r.Rules {
-		if rule.Text != "" {
-			return high + 24
-		}
+	if r.ruleTexts() {
+		high += 24
 	}
 	return high
+}
+
+func (r Rows) ruleTexts() bool {
+	return slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Text != "" })
 }
 
 func (r Rows) plot() *plot.Plot {
@@ -84,15 +86,11 @@ func (r Rows) plot() *plot.Plot {
 	p.X.Tick.Length = 0
 	if r.NoAxis {
 		p.X.LineStyle.Width = 0
+	} else {
+		p.Add(grid(false))
 	}
-	p.Add(grid(!r.NoAxis, false))
-	top := ""
-	for _, rule := range r.Rules {
-		top += rule.Text
-	}
-	p.Add(rowMarks(r))
-	p.Add(caption{name: r.Title})
-	if top != "" {
+	p.Add(rowMarks(r), caption{name: r.Title})
+	if r.ruleTexts() {
 		p.Add(caption{axis: " "})
 	}
 	return p
@@ -112,8 +110,10 @@ func (r rowMarks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 			right = max(right, 14+min(textMost, width(row.Text)))
 		}
 	}
-	boxes := []plot.GlyphBox{{X: 0, Y: .5, Rectangle: vg.Rectangle{Min: vg.Point{X: -left - 4}}}}
-	return append(boxes, plot.GlyphBox{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: right}}})
+	return []plot.GlyphBox{
+		{X: 0, Y: .5, Rectangle: vg.Rectangle{Min: vg.Point{X: -left - 4}}},
+		{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: right}}},
+	}
 }
 
 // The most pixels of a row's name and of its text.
@@ -122,13 +122,12 @@ const (
 	textMost = 240
 )
 
-// Plot implements plot.Plotter.
 func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, rule := range r.Rules {
 		at := x(rule.At)
 		c.StrokeLine2(stroke("ruled"), at, c.Min.Y, at, c.Max.Y+6)
-		c.FillText(words("soft", text.XCenter, text.YCenter), vg.Point{X: at, Y: c.Max.Y + 14}, short(rule.Text, 300, width))
+		write(c, "soft", text.XCenter, at, c.Max.Y+14, short(rule.Text, 300, width))
 	}
 	if r.NoAxis {
 		c.StrokeLine2(stroke("rule"), c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
@@ -136,7 +135,7 @@ func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, row := range r.Rows {
 		at := y(float64(len(r.Rows) - 1 - i))
 		if r.Names {
-			c.FillText(words("name", text.XRight, text.YCenter), vg.Point{X: c.Min.X - 12, Y: at}, short(row.Name, nameMost, boldWidth))
+			write(c, "name", text.XRight, c.Min.X-12, at, short(row.Name, nameMost, boldWidth))
 		}
 		r.row(c, x, at, row)
 	}
@@ -147,15 +146,13 @@ func (r rowMarks) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, ro
 	value := func(v float64) vg.Length { return x(r.X.clamp(v)) }
 	if row.Bar && len(row.Marks) > 0 {
 		end = value(row.Marks[0].At)
-		c.SetColor(Class("bar " + row.Style.Class()))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: at - 8}, Max: vg.Point{X: end, Y: at + 8}}.Path())
+		fill(c, Class("bar "+row.Style.Class()), c.Min.X, at-8, end, at+8)
 	}
 	if row.Low != nil && row.High != nil {
 		low, high := value(*row.Low), value(*row.High)
-		style := stroke(Class("whisker " + row.Style.Class()))
-		c.StrokeLine2(style, low, at, high, at)
-		c.StrokeLine2(style, low, at-4, low, at+4)
-		c.StrokeLine2(style, high, at-4, high, at+4)
+		class := Class("whisker " + row.Style.Class())
+		c.StrokeLine2(stroke(class), low, at, high, at)
+		edges(c, class, low, high, at-4, at+4)
 		end = max(end, high)
 	}
 	for _, m := range row.Marks {
@@ -169,5 +166,5 @@ func (r rowMarks) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, ro
 	if r.Texts {
 		end = c.Max.X
 	}
-	c.FillText(words("", text.XLeft, text.YCenter), vg.Point{X: end + 10, Y: at}, short(row.Text, textMost, width))
+	write(c, "", text.XLeft, end+10, at, short(row.Text, textMost, width))
 }

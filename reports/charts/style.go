@@ -2,6 +2,7 @@ package charts
 
 import (
 	"fmt"
+	"image/color"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
@@ -26,12 +27,10 @@ const (
 
 // StyleAt returns the style of the i-th of several subjects. Any two of the first 42 differ.
 func StyleAt(i int) Style {
-	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes()), Marker: i % Markers}
+	return Style{Color: i % Colors, Dash: (i%Colors + i/Colors) % len(dashes), Marker: i % Markers}
 }
 
-func dashes() [][]vg.Length {
-	return [][]vg.Length{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {4, 4}, {13, 3}}
-}
+var dashes = [][]vg.Length{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {4, 4}, {13, 3}}
 
 // Class returns the CSS class of the style's colour.
 func (s Style) Class() string {
@@ -42,11 +41,9 @@ func (s Style) Class() string {
 }
 
 func (s Style) stroke(class string) draw.LineStyle {
-	d := dashes()
-	return draw.LineStyle{Color: Class(class + " " + s.Class()), Width: 1, Dashes: d[s.Dash%len(d)]}
+	return draw.LineStyle{Color: Class(class + " " + s.Class()), Width: 1, Dashes: dashes[s.Dash%len(dashes)]}
 }
 
-// stroke is a solid line of a class.
 func stroke(class Class) draw.LineStyle { return draw.LineStyle{Color: class, Width: 1} }
 
 // glyph draws a style's marker; the style sheet gives it both ground and outline.
@@ -98,20 +95,31 @@ func words(class Class, x text.XAlignment, y text.YAlignment) text.Style {
 	}
 }
 
-// width returns that of a text in pixels, at most.
 func width(s string) vg.Length { return words("", text.XLeft, text.YBottom).Width(s) }
 
-// boldWidth returns that of a name.
 func boldWidth(s string) vg.Length { return bolder * width(s) }
+
+func fill(c draw.Canvas, k color.Color, x0, y0, x1, y1 vg.Length) {
+	c.SetColor(k)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+func edges(c draw.Canvas, class Class, from, to, y0, y1 vg.Length) {
+	for _, x := range []vg.Length{from, to} {
+		c.StrokeLine2(stroke(class), x, y0, x, y1)
+	}
+}
+
+// write writes a text at the middle of its height.
+func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s string) {
+	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
+}
 
 // short cuts a text that is wider than wide pixels.
 func short(s string, wide vg.Length, width func(string) vg.Length) string {
-	if width(s) <= wide {
-		return s
-	}
-	letters := []rune(s)
-	for len(letters) > 1 && width(string(letters)+"…") > wide {
+	cut := s
+	for letters := []rune(s); len(letters) > 1 && width(cut) > wide; cut = string(letters) + "…" {
 		letters = letters[:len(letters)-1]
 	}
-	return string(letters) + "…"
+	return cut
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Commands is how many commands servers executed for locks between two readings of their counters, those within scripts
-// included. ok is false where it cannot be told, and why says why.
+// Commands returns how many commands servers executed for locks between two readings of their counters, scripts' own
+// commands included. If ok is false, why says why it cannot be told.
 func Commands(before, after map[string]float64) (n float64, why string, ok bool) {
 	if before == nil || after == nil {
 		return 0, "the server keeps no counters", false
@@ -26,15 +26,12 @@ func Commands(before, after map[string]float64) (n float64, why string, ok bool)
 	return n, "", true
 }
 
-// overhead tells commands that a client library or lockbench sends on its own account, not for a lock.
+// overhead reports whether a client library or lockbench sends the command on its own account, not for a lock.
 func overhead(command string) bool {
-	if command == "script|load" {
-		return true
-	}
 	name, _, _ := strings.Cut(command, "|")
 	switch name {
 	case "info", "config", "ping", "hello", "client", "auth", "select", "command":
 		return true
 	}
-	return false
+	return command == "script|load"
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -11,8 +12,7 @@ import (
 	"lockbench/histories"
 )
 
-// Class is one kind of duration. Durations of two classes never stand in one histogram, but for the sum of
-// both kinds of grants in latency.hgrm.
+// Class is one kind of duration. Classes share no histogram, except both kinds of grants in latency.hgrm.
 type Class int
 
 const (
@@ -52,12 +52,10 @@ const (
 // Samples are the durations of one trial, or of several, by class.
 type Samples [Classes]*hdrhistogram.Histogram
 
-// NewHistogram is one for durations in nanoseconds.
-func NewHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, int64(MaxTrackable), digits)
-}
+// NewHistogram returns an empty histogram of durations in nanoseconds.
+func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(MaxTrackable), digits) }
 
-// NewSamples are none yet.
+// NewSamples returns empty histograms.
 func NewSamples() (s Samples) {
 	for c := range s {
 		s[c] = NewHistogram()
@@ -66,10 +64,8 @@ func NewSamples() (s Samples) {
 	return s
 }
 
-// Record tells whether the histogram took the duration.
-func (s *Samples) Record(c Class, d time.Duration) bool {
-	return s[c].RecordValue(int64(d)) == nil
-}
+// Record reports whether the histogram took the duration.
+func (s *Samples) Record(c Class, d time.Duration) bool { return s[c].RecordValue(int64(d)) == nil }
 
 // Merge adds the samples of another trial.
 func (s *Samples) Merge(from *Samples) {
@@ -98,14 +94,13 @@ const tailSamples = 10
 // SamplesFor is how many samples a percentile takes.
 func SamplesFor(rank float64) int64 { return int64(math.Round(tailSamples / (1 - rank))) }
 
-// At returns a percentile; ok is false where it has too few samples behind it.
+// At returns a percentile; ok is false if it has too few samples behind it.
 func (d Distribution) At(rank float64) (ns int64, ok bool) {
-	for _, p := range d.Percentiles {
-		if p.Rank == rank {
-			return p.NS, true
-		}
+	i := slices.IndexFunc(d.Percentiles, func(p Percentile) bool { return p.Rank == rank })
+	if i < 0 {
+		return 0, false
 	}
-	return 0, false
+	return d.Percentiles[i].NS, true
 }
 
 // Ranks are the percentiles of the tables.
@@ -118,16 +113,13 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 		return d
 	}
 	d.Max = h.Max()
-	at := func(rank float64) Percentile {
-		return Percentile{Rank: rank, NS: h.ValueAtPercentile(100 * rank)}
-	}
 	for _, rank := range Ranks() {
 		if d.N >= SamplesFor(rank) {
-			d.Percentiles = append(d.Percentiles, at(rank))
+			d.Percentiles = append(d.Percentiles, Percentile{rank, h.ValueAtPercentile(100 * rank)})
 		}
 	}
 	for _, rank := range curveRanks(d.N) {
-		d.Curve = append(d.Curve, at(rank))
+		d.Curve = append(d.Curve, Percentile{rank, h.ValueAtPercentile(100 * rank)})
 	}
 	return d
 }
@@ -137,15 +129,13 @@ func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {
 		for _, step := range []float64{1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8} {
-			x := step * decade
-			if x < 2 {
-				continue
-			}
-			rank := math.Round((1-1/x)*1e9) / 1e9
+			rank := math.Round((1-1/(step*decade))*1e9) / 1e9
 			if n < SamplesFor(rank) {
 				return all
 			}
-			all = append(all, rank)
+			if rank >= 0.5 {
+				all = append(all, rank)
+			}
 		}
 	}
 }

@@ -35,7 +35,6 @@ type Window struct{ From, To time.Duration }
 
 func (w Window) whole() bool { return w == Window{} }
 
-// holds tells whether an instant lies within.
 func (w Window) holds(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
 
 // Wait is the longest time from the intended start of an acquire to its end.
@@ -54,7 +53,7 @@ const (
 	CutOff  Ended = "cut off" // still waiting at the end of the history, or of the window
 )
 
-// Censored tells whether the wait was longer than was seen.
+// Censored reports whether the wait was longer than was seen.
 func (w Wait) Censored() bool { return w.Ended == GaveUp || w.Ended == CutOff }
 
 // Longer is the longer of two waits.
@@ -110,7 +109,8 @@ func Of(h *histories.Header, next func() (histories.Line, error), window Window,
 		for _, other := range others {
 			other(ev)
 		}
-		return t.visit(ev)
+		t.visit(ev)
+		return nil
 	})
 	if err != nil {
 		return nil, err

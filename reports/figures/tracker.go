@@ -8,7 +8,6 @@ import (
 	"lockbench/histories"
 )
 
-// tracker follows who asks for what and who holds it.
 type tracker struct {
 	clients int32
 	slack   time.Duration
@@ -22,7 +21,6 @@ type tracker struct {
 	ready   map[int32]time.Duration // when a client's last operation returned
 }
 
-// freed is a release with somebody waiting.
 type freed struct {
 	at    time.Duration
 	asked string // what they asked for
@@ -44,12 +42,12 @@ type hold struct {
 	inner      bool          // a re-entry
 }
 
-// measured tells whether a client is one of the workload's; without a count in the header all are.
+// measured reports whether a client is one of the workload's; without a count in the header all are.
 func (t *tracker) measured(client int32) bool {
 	return client >= 0 && (t.clients == 0 || client < t.clients)
 }
 
-func (t *tracker) visit(ev histories.Event) error {
+func (t *tracker) visit(ev histories.Event) {
 	op := ev.Op
 	if t.measured(op.Client) && !op.Kind.SelfStarted() {
 		if t.stats.First < 0 {
@@ -74,21 +72,16 @@ func (t *tracker) visit(ev histories.Event) error {
 			t.forget(a.key)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.OK:
-		t.renewed(op)
+		if t.window.holds(op.Return) {
+			t.stats.Renewals++
+		}
+		if h := t.holds[holdID(op)]; h != nil {
+			h.until = promised(op, t.slack)
+		}
 	case op.Kind == histories.Lost:
 		if h := t.holds[holdID(op)]; h != nil {
 			h.until = op.Call
 		}
-	}
-	return nil
-}
-
-func (t *tracker) renewed(op *histories.Op) {
-	if t.window.holds(op.Return) {
-		t.stats.Renewals++
-	}
-	if h, until := t.holds[holdID(op)], promised(op, t.slack); h != nil {
-		h.until = until
 	}
 }
 
@@ -145,7 +138,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry tells whether a key was asked for by the client that held it, whatever the lock counts.
+// reentry reports whether a key was asked for by the client that held it, whatever the lock counts.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -155,11 +148,13 @@ func (t *tracker) reentry(op *histories.Op) bool {
 	return op.Depth > 1
 }
 
-// waited records how long the acquire of a measured client took.
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
-	if granted && !inner {
-		t.handOff(op)
+	if f, ok := t.freed[op.Key]; ok && granted && !inner { // the end of a hand-off
+		if t.window.holds(op.Return) {
+			t.record(HandOffs, op.Return-f.at)
+		}
+		delete(t.freed, op.Key)
 	}
 	switch {
 	case !t.window.whole() && op.Return >= t.window.To:
@@ -189,16 +184,6 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// handOff ends a hand-off: somebody was waiting when the key was released, and now somebody has it.
-func (t *tracker) handOff(op *histories.Op) {
-	if f, ok := t.freed[op.Key]; ok {
-		if t.window.holds(op.Return) {
-			t.record(HandOffs, op.Return-f.at)
-		}
-		delete(t.freed, op.Key)
-	}
-}
-
 // forget gives up the hand-offs for which nobody waits any more: what comes later is no hand-off.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
@@ -216,7 +201,13 @@ func (t *tracker) release(op *histories.Op) {
 		return
 	}
 	if t.window.holds(op.Call) {
-		t.completed(op, h)
+		t.stats.Sections++
+		for int(op.Client) >= len(t.stats.PerClient) { // only if the header does not count them
+			t.stats.PerClient = append(t.stats.PerClient, 0)
+		}
+		t.stats.PerClient[op.Client]++
+		t.stats.Held += op.Call - h.since
+		t.record(HoldTimes, op.Call-h.since)
 	}
 	t.stats.Last = max(t.stats.Last, op.Call) // its return, if there is one, comes later
 	for _, a := range t.asking {
@@ -226,23 +217,12 @@ func (t *tracker) release(op *histories.Op) {
 	}
 }
 
-func (t *tracker) completed(op *histories.Op, h *hold) {
-	t.stats.Sections++
-	for int(op.Client) >= len(t.stats.PerClient) { // only where the header does not count them
-		t.stats.PerClient = append(t.stats.PerClient, 0)
-	}
-	t.stats.PerClient[op.Client]++
-	t.stats.Held += op.Call - h.since
-	t.record(HoldTimes, op.Call-h.since)
-}
-
 func (t *tracker) record(c Class, d time.Duration) {
 	if !t.stats.Samples.Record(c, d) {
 		t.stats.OutOfRange++
 	}
 }
 
-// end counts the acquires that were cut off.
 func (t *tracker) end(cover histories.Coverage) {
 	s := t.stats
 	s.Cover, s.Keys = cover, len(t.keys)
@@ -262,10 +242,8 @@ func (t *tracker) end(cover histories.Coverage) {
 	}
 }
 
-// holdID is the number of the hold; histories written by hand may leave it out, and mean the client's only one.
-func holdID(op *histories.Op) int64 {
-	return cmp.Or(op.Hold, -int64(op.Client)-2)
-}
+// holdID returns the number of the hold; histories written by hand may leave it out, and mean the client's only one.
+func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
 // promised is the end of a promise; without one it is taken to last.
 func promised(op *histories.Op, slack time.Duration) time.Duration {

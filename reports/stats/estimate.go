@@ -20,10 +20,9 @@ type Estimate struct {
 	Blocks     []int     `json:"blocks"`
 }
 
-// confidence is that of all intervals.
 const confidence = 0.95
 
-// EstimateOf is the median of values, each of the block that stands at its place, with its interval.
+// EstimateOf returns the median of values and its interval; blocks holds the block of each value.
 func EstimateOf(values []float64, blocks []int) Estimate {
 	e := Estimate{N: len(values), Values: values, Blocks: blocks}
 	if len(values) == 0 {

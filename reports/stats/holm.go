@@ -9,9 +9,8 @@ import (
 // Alpha is how often rows that are shown together may name a difference where there is none.
 const Alpha = 0.05
 
-// Holm corrects the p-values of rows that are shown together, by Holm's step-down procedure, and tells which differ: those
-// below Alpha whose interval, where there is one, leaves out 1 as well. The test looks at the mean and the interval at the
-// median; where one alone sees a difference, none is named.
+// Holm corrects the p-values of rows that are shown together, by Holm's step-down procedure. Those below Alpha differ,
+// unless they have an interval that contains 1: the test looks at the mean, the interval at the median.
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
@@ -19,13 +18,8 @@ func Holm(together []*Comparison) {
 	for i, c := range sorted {
 		least = max(least, min(1, c.P*float64(len(sorted)-i)))
 		c.Holm = least
-		c.Differs = least < Alpha && !c.holdsOne()
+		c.Differs = least < Alpha && (c.Low == nil || c.High == nil || *c.Low > 1 || *c.High < 1)
 	}
-}
-
-// holdsOne tells whether the interval says that the two may be the same.
-func (c *Comparison) holdsOne() bool {
-	return c.Low != nil && c.High != nil && *c.Low <= 1 && 1 <= *c.High
 }
 
 // SmallestP returns the smallest p that a comparison of n values with m can have.

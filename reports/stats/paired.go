@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Comparison is a metric of A as a multiple of that of B.
@@ -22,8 +23,7 @@ type Comparison struct {
 	Pairs  int      `json:"pairs"`
 	P      float64  `json:"p"`
 	Holm   float64  `json:"p_holm"` // corrected for all rows that are shown together
-	// Differs tells that the difference is no noise: Holm is under 0.05, and 1 is outside the interval, where there is one.
-	// Else ~ stands in its place.
+	// Differs reports whether the difference is no noise: Holm is below Alpha, and 1 is outside the interval, if any.
 	Differs bool   `json:"differs"`
 	Note    string `json:"note,omitempty"`
 }
@@ -34,63 +34,45 @@ const (
 	flips      = 10_000
 )
 
-// noRatio is said where a value is zero or negative: it stands in no ratio.
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares a metric of two subjects block by block, as what the two trials of a block have in common (the
-// machine's mood) then cancels out. Blocks that only one of them has are left out.
-//
-// The test flips the signs of the log ratios: if nothing tells the two apart, each block's might as well be the other
-// way round. The seed chooses the flips, where there are too many for all of them.
+// Paired compares a metric of two subjects within each block that has both, as what a block's trials have in common then
+// cancels out. The test flips the signs of the log ratios; the seed chooses the flips if there are too many for all.
 func Paired(a, b Estimate, seed uint64) Comparison {
-	va, vb := Matched(a, b)
+	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
 	if len(va) == 0 {
 		c.Note = "they were measured in no block together"
 		return c
 	}
 	differences := make([]float64, len(va))
-	if !Positive(va) || !Positive(vb) {
+	if slices.Min(va) <= 0 || slices.Min(vb) <= 0 {
 		for i := range va {
 			differences[i] = va[i] - vb[i]
 		}
 		c.Note = noRatio
-		c.P = SignFlip(differences, seed)
-		return c
+	} else {
+		ratios := make([]float64, len(va))
+		for i := range va {
+			ratios[i] = va[i] / vb[i]
+			differences[i] = math.Log(ratios[i])
+		}
+		s := summary(ratios)
+		c.Ratio = s.Center
+		c.Low, c.High = finite(s.Lo, s.Hi)
 	}
-	ratios := make([]float64, len(va))
-	for i := range va {
-		ratios[i] = va[i] / vb[i]
-		differences[i] = math.Log(ratios[i])
-	}
-	s := summary(ratios)
-	c.Ratio = s.Center
-	c.Low, c.High = finite(s.Lo, s.Hi)
 	c.P = SignFlip(differences, seed)
 	return c
 }
 
 // Matched returns the values of the blocks that both have, in the order of a's.
-func Matched(a, b Estimate) (va, vb []float64) {
-	of := map[int]float64{}
-	for i, block := range b.Blocks {
-		of[block] = b.Values[i]
-	}
+func Matched(a, b Estimate) (va, vb []float64, blocks []int) {
 	for i, block := range a.Blocks {
-		if v, ok := of[block]; ok {
-			va, vb = append(va, a.Values[i]), append(vb, v)
+		if j := slices.Index(b.Blocks, block); j >= 0 {
+			va, vb, blocks = append(va, a.Values[i]), append(vb, b.Values[j]), append(blocks, block)
 		}
 	}
-	return va, vb
-}
-
-func Positive(values []float64) bool {
-	for _, v := range values {
-		if v <= 0 {
-			return false
-		}
-	}
-	return true
+	return va, vb, blocks
 }
 
 // SignFlip returns the part of all ways to choose the signs whose sum is as far from 0 as that of the differences, or farther.
@@ -101,28 +83,22 @@ func SignFlip(differences []float64, seed uint64) float64 {
 		size += math.Abs(d)
 	}
 	far := math.Abs(sum) - 1e-9*size // rounding must not make a sum differ from itself
-	if len(differences) <= exactPairs {
-		return exactFlips(differences, far)
+	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
+	tries, reached := flips, 1 // the signs as they are
+	if exact {
+		tries, reached = 1<<len(differences), 0
 	}
-	r := rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	reached := 1 // the signs as they are
-	for range flips {
-		if math.Abs(flipped(differences, r.Uint64)) >= far {
+	all := tries + reached
+	for i := range tries {
+		bits := r.Uint64
+		if exact {
+			bits = func() uint64 { return uint64(i) }
+		}
+		if math.Abs(flipped(differences, bits)) >= far {
 			reached++
 		}
 	}
-	return float64(reached) / (flips + 1)
-}
-
-func exactFlips(differences []float64, far float64) float64 {
-	ways := uint64(1) << len(differences)
-	reached := 0
-	for signs := range ways {
-		if math.Abs(flipped(differences, func() uint64 { return signs })) >= far {
-			reached++
-		}
-	}
-	return float64(reached) / float64(ways)
+	return float64(reached) / float64(all)
 }
 
 // flipped is the sum with a sign from each bit; bits gives the next 64.

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Unpaired compares a metric of two runs, whose trials have nothing to do with each other, by a Mann-Whitney U test. The
-// ratio is that of Hodges and Lehmann: the median of all ratios of a value of a to one of b; its interval is the one that
-// belongs to the same test. Nothing in it is drawn at random.
+// Unpaired compares a metric of two runs by a Mann-Whitney U test. The ratio is that of Hodges and Lehmann: the median of
+// all ratios of a value of a to one of b, with the interval of the same test.
 func Unpaired(a, b Estimate) Comparison {
 	c := Comparison{Pairs: min(len(a.Values), len(b.Values)), MedA: Median(a.Values), MedB: Median(b.Values), P: 1, Holm: 1}
 	if c.Pairs == 0 {
@@ -21,7 +20,7 @@ func Unpaired(a, b Estimate) Comparison {
 	threshold := &benchmath.Thresholds{CompareAlpha: 1 - confidence}
 	c.P = benchmath.AssumeNothing.Compare(
 		benchmath.NewSample(slices.Clone(a.Values), threshold), benchmath.NewSample(slices.Clone(b.Values), threshold)).P
-	if !Positive(a.Values) || !Positive(b.Values) {
+	if slices.Min(a.Values) <= 0 || slices.Min(b.Values) <= 0 {
 		c.Note = noRatio
 		return c
 	}

@@ -37,14 +37,14 @@ type Options struct {
 
 // Folder writes bench.json and the trials of a bench.
 func Folder(dir string, o Options) error {
-	p, trials, err := made(o)
+	r, err := Results(o)
 	if err != nil {
 		return err
 	}
-	if err := bench.WritePlan(dir, p); err != nil {
+	if err := bench.WritePlan(dir, r.Plan); err != nil {
 		return err
 	}
-	for _, t := range trials {
+	for _, t := range r.Trials {
 		if err := bench.WriteTrial(dir, t); err != nil {
 			return err
 		}
@@ -54,36 +54,27 @@ func Folder(dir string, o Options) error {
 
 // Results returns what the folder would give, without writing it.
 func Results(o Options) (*bench.Results, error) {
-	p, trials, err := made(o)
-	if err != nil {
-		return nil, err
-	}
-	return bench.ResultsOf(p, trials), nil
-}
-
-func made(o Options) (*bench.Plan, []*bench.Trial, error) {
 	if o.Blocks == 0 {
 		o.Blocks = 10
 	}
 	p := plan(o)
 	var trials []*bench.Trial
 	for block := range o.Blocks {
-		order := rand.New(rand.NewPCG(o.Seed, uint64(block))).Perm(len(p.Pairs))
-		for at, i := range order {
-			t, err := trial(o, p, p.Pairs[i], block)
+		for at, i := range rand.New(rand.NewPCG(o.Seed, uint64(block))).Perm(len(p.Pairs)) {
+			pair := p.Pairs[i]
+			t, err := maker{o, p.Subjects[pair.Subject], p.Points[pair.Point], block}.trial()
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			t.Order = at
-			t.Started = p.Started.Add(time.Duration(block*len(p.Pairs)+at) * time.Second)
+			t.Order, t.Started = at, p.Started.Add(time.Duration(block*len(p.Pairs)+at)*time.Second)
 			trials = append(trials, t)
 		}
 	}
-	return p, trials, nil
+	return bench.ResultsOf(p, trials), nil
 }
 
-// random is a source of a trial's own, so that an option changes nothing but what it names.
-func random(o Options, of ...any) *rand.Rand {
+// random is a source of its own for each thing, so that an option changes nothing but what it names.
+func (o Options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
 	return rand.New(rand.NewPCG(o.Seed, h.Sum64()))
@@ -101,8 +92,7 @@ func plan(o Options) *bench.Plan {
 			Go: "go1.26.0", Lockbench: "0123456789ab", Load: []float64{0.4, 0.5, 0.6}, Server: "redis 8.4.0, a process of this machine",
 		},
 		Notes:    []string{"All clients and the server share one machine."},
-		Subjects: subjects(o),
-		Points:   points(o), Thresholds: o.Thresholds,
+		Subjects: subjects(o), Points: points(o), Thresholds: o.Thresholds,
 	}
 	for pt, point := range p.Points {
 		for s, subject := range p.Subjects {
@@ -115,62 +105,56 @@ func plan(o Options) *bench.Plan {
 }
 
 func subjects(o Options) []bench.Subject {
-	const store, server, durable = "redis", "redis 8.4.0", "in memory: a crash of the server loses it"
-	lock := func(name string, role bench.Role, doc string) bench.Subject {
-		return bench.Subject{Name: name, Lock: name, Role: role, Store: store, Server: server, Durability: durable, Doc: doc}
-	}
-	as := func(name, of string, role bench.Role, doc string, params map[string]string) bench.Subject {
-		s := lock(name, role, doc)
-		s.Lock, s.Params = of, params
-		return s
-	}
-	redsync := lock("redsync", bench.Lock, "a library of others, as it comes")
-	tuned := as("redsync-tuned", "redsync", bench.Lock, "the same, asking more often", map[string]string{"retry": "1ms"})
-	redsync.Peer, tuned.Peer = true, true
 	all := []bench.Subject{
-		lock("fenced", bench.Lock, "waiters stand in line and are told"),
-		lock("set-px-lua", bench.Lock, "SET NX PX and a script that compares"),
-		redsync,
-		tuned,
-		{Name: "none", Lock: "none", Role: bench.Floor, Doc: "what the harness costs by itself"},
-		{Name: "bare", Role: bench.Floor, Store: store, Server: server, Doc: "SET and DEL, and no care"},
+		{Name: "fenced", Role: bench.Lock, Doc: "waiters stand in line and are told"},
+		{Name: "set-px-lua", Role: bench.Lock, Doc: "SET NX PX and a script that compares"},
+		{Name: "redsync", Role: bench.Lock, Doc: "a library of others, as it comes", Peer: true},
+		{Name: "redsync-tuned", Lock: "redsync", Role: bench.Lock, Doc: "the same, asking more often", Peer: true, Params: map[string]string{"retry": "1ms"}},
+		{Name: "none", Role: bench.Floor, Doc: "what the harness costs by itself"},
+		{Name: "bare", Role: bench.Floor, Doc: "SET and DEL, and no care"},
+		{Name: "broken", Role: bench.Control, Doc: "gives the lock to whoever asks at the wrong moment"},
+		{Name: "fenced-again", Lock: "fenced", Role: bench.Again, Doc: "fenced a second time"},
+		{Name: "fenced-delayed", Lock: "fenced", Role: bench.Delayed, Doc: "fenced behind a slow network", Params: map[string]string{"delay": "5ms"}},
+		{Name: "fenced-stalled", Lock: "fenced", Role: bench.Stalled, Doc: "fenced, asked by a generator that stands still", Params: map[string]string{"stall": "200ms"}},
+	}
+	for i := range all {
+		s := &all[i]
+		if s.Lock == "" && s.Name != "bare" {
+			s.Lock = s.Name
+		}
+		if s.Name != "none" {
+			s.Store, s.Server = "redis", "redis 8.4.0"
+		}
+		if s.Role != bench.Floor {
+			s.Durability = "in memory: a crash of the server loses it"
+		}
 	}
 	if o.NoControls {
-		return all
+		return all[:6]
 	}
-	return append(all,
-		lock("broken", bench.Control, "gives the lock to whoever asks at the wrong moment"),
-		as("fenced-again", "fenced", bench.Again, "fenced a second time", nil),
-		as("fenced-delayed", "fenced", bench.Delayed, "fenced behind a slow network", map[string]string{"delay": "5ms"}),
-		as("fenced-stalled", "fenced", bench.Stalled, "fenced, asked by a generator that stands still", map[string]string{"stall": "200ms"}),
-	)
+	return all
 }
 
 func points(o Options) []bench.Point {
-	point := func(section string, clients, keys int, hold time.Duration) bench.Point {
-		return bench.Point{
-			ID:      fmt.Sprintf("%s-%dc-%dk-%dms", section, clients, keys, hold.Milliseconds()),
-			Section: section, Workload: "contend", Clients: clients, Processes: 2, Keys: keys, HoldNS: int64(hold),
+	var all []bench.Point
+	for _, p := range []struct {
+		section       string
+		clients, keys int
+		hold          time.Duration
+	}{{"uncontended", 16, 16, 0}, {"contended", 4, 1, time.Millisecond}, {"contended", 16, 1, time.Millisecond}, {"contended", 64, 1, time.Millisecond}} {
+		all = append(all, bench.Point{
+			ID:      fmt.Sprintf("%s-%dc-%dk-%dms", p.section, p.clients, p.keys, p.hold.Milliseconds()),
+			Section: p.section, Workload: "contend", Clients: p.clients, Processes: 2, Keys: p.keys, HoldNS: int64(p.hold),
 			TTLNS: int64(10 * time.Second), Arrivals: bench.Closed, Fault: "none", DurationNS: int64(500 * time.Millisecond),
-		}
-	}
-	if o.OnlyContend4 {
-		return []bench.Point{point("contended", 4, 1, time.Millisecond)}
-	}
-	all := []bench.Point{
-		point("uncontended", 16, 16, 0),
-		point("contended", 4, 1, time.Millisecond),
-		point("contended", 16, 1, time.Millisecond),
-		point("contended", 64, 1, time.Millisecond),
+		})
 	}
 	if o.Fault {
 		last := &all[len(all)-1]
 		last.Section, last.ID, last.Fault = "faults", "faults-64c-1k-1ms-kill-server", "kill-server"
 	}
-	if len(o.Points) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(p bench.Point) bool { return !slices.Contains(o.Points, p.ID) })
+	return slices.DeleteFunc(all, func(p bench.Point) bool {
+		return len(o.Points) > 0 && !slices.Contains(o.Points, p.ID) || o.OnlyContend4 && p.Clients != 4
+	})
 }
 
 // measured is what a suite measures where: locks everywhere, the others where they tell something.
