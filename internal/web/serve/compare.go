@@ -74,14 +74,7 @@ func (t *comparedTable) settle(noun string) {
 	if differs == 0 {
 		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return order(b.Differs) - order(a.Differs) })
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return before(a.Differs, b.Differs) })
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {

@@ -20,15 +20,9 @@ import (
 // page is what every page has.
 type page struct {
 	Title   string
-	Crumbs  []crumb
-	Refresh bool // something goes on: look again in a second
+	Folder  string // the page above this one
+	Refresh bool   // something goes on: look again in a second
 	Content any
-}
-
-// crumb is a page above this one.
-type crumb struct {
-	Text string
-	Href template.URL
 }
 
 func parsePages() (map[string]*template.Template, error) {
@@ -50,7 +44,6 @@ func funcs() template.FuncMap {
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
-		"query":   func(v view) template.URL { return template.URL(v.Query()) }, // it was encoded by net/url
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
 		"up":      func(height float64) float64 { return 48 - height }, // the strip is measured from above
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },

@@ -27,9 +27,6 @@ type Server struct {
 
 	folders   remembered[folder]
 	overviews remembered[*overview]
-	trials    remembered[[]mark]
-	nearby    neighbourhood
-	room      int           // operations that are kept there
 	scans     chan struct{} // at most so many histories are read at once
 }
 
@@ -48,7 +45,7 @@ func New(dir string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
-		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
+		overviews: newRemembered[*overview](32), scans: make(chan struct{}, mostScans)}
 	if s.pages, err = parsePages(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("prepare the pages: %w", err)

@@ -1,10 +1,15 @@
 package serve
 
 import (
+	"fmt"
+	"slices"
+
 	"lockbench/checker"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/html"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 // state is what became of something: a symbol, a word and a colour, each of which says it alone.
@@ -51,12 +56,8 @@ func scored(score checker.Score) state {
 
 // gravest returns the states of a cell's verdicts, each once, the gravest first.
 func gravest(rows []run.Observation) (states []state) {
-	seen := map[checker.Score]bool{}
-	for _, o := range rows {
-		seen[o.Score] = true
-	}
 	for _, s := range scores {
-		if seen[s.score] {
+		if slices.ContainsFunc(rows, func(o run.Observation) bool { return o.Score == s.score }) {
 			states = append(states, s.state)
 		}
 	}
@@ -66,19 +67,22 @@ func gravest(rows []run.Observation) (states []state) {
 	return states
 }
 
-// tallied returns the gravest state of what a run found.
-func tallied(t run.Tally) state {
-	switch {
-	case t.Broken > 0:
-		return broken
-	case t.Missed > 0:
-		return missed
-	case t.Undecided > 0:
-		return undecided
-	case t.Kept > 0 || t.Caught > 0:
-		return kept
+// tallied returns the gravest state of what a run found, and how often each was found.
+func tallied(t run.Tally) (worst state, counts string) {
+	worst = measured
+	for _, part := range []struct {
+		n     int
+		state state
+	}{{t.Kept, kept}, {t.Caught, caught}, {t.Undecided, undecided}, {t.Missed, missed}, {t.Broken, broken}} {
+		if part.n == 0 {
+			continue
+		}
+		counts += fmt.Sprintf(", %s %s", format.Count(part.n), part.state.Word)
+		if worst = part.state; worst == caught {
+			worst = kept
+		}
 	}
-	return measured
+	return worst, counts
 }
 
 // rowState returns the state of a lock at one point of a bench.
@@ -92,17 +96,10 @@ func rowState(row bench.Row) state {
 	return broken
 }
 
-// decided returns the state of an advice.
-func decided(outcome string) state {
-	switch outcome {
-	case "lock":
-		return state{Class: "score-kept", Symbol: "✓", Word: "advised"}
-	case "no-lock-needed":
-		return state{Class: "score-kept", Symbol: "✓", Word: "no lock needed"}
-	case "tie":
-		return state{Class: "score-undecided", Symbol: "=", Word: "a tie"}
-	case "nothing-fits":
-		return state{Class: "score-broken", Symbol: "✗", Word: "nothing fits"}
-	}
-	return undecided
+// outcomes are the states of an advice.
+var outcomes = map[selection.Outcome]state{
+	selection.OneLock:      {Class: "score-kept", Symbol: "✓", Word: "advised"},
+	selection.NoLockNeeded: {Class: "score-kept", Symbol: "✓", Word: "no lock needed"},
+	selection.ATie:         {Class: "score-undecided", Symbol: "=", Word: "a tie"},
+	selection.NothingFits:  {Class: "score-broken", Symbol: "✗", Word: "nothing fits"},
 }

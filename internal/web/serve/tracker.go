@@ -58,24 +58,20 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, nil
 }
 
-// tracker follows who holds what. What it tells is what the application lived: from a grant to the release, the loss, or the
-// end of its client.
+// tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
 type tracker struct {
-	open     map[holdID]*tenure
-	byKey    map[string][]*tenure
+	open     map[holdID]*run.Hold
+	byKey    map[string][]*run.Hold
 	both     map[string]*overlap // by key: the time that goes on in which two hold it
 	at       time.Duration
-	ended    func(t *tenure)
-	overlaps func(o *overlap)
+	ended    func(*run.Hold)
+	overlaps func(*overlap)
 }
 
 type holdID struct {
 	client int32
 	hold   int64
 }
-
-// tenure is one hold, from its grant on.
-type tenure struct{ run.Hold }
 
 // overlap is a time in which one key was held by two, or more: from when the second was granted it to when one was left.
 type overlap struct {
@@ -88,7 +84,7 @@ type overlap struct {
 // mostParts is how many holds of one overlap are kept: without a lock it goes on for as long as the run.
 const mostParts = 500
 
-func (o *overlap) add(t *tenure, to time.Duration) {
+func (o *overlap) add(t *run.Hold, to time.Duration) {
 	c := t.Acquire.Client
 	if !slices.Contains(o.Clients, c) && len(o.Clients) < mostClients {
 		o.Clients = append(o.Clients, c)
@@ -116,8 +112,8 @@ func (o *overlap) Who() string {
 	return text
 }
 
-func newTracker(ended func(*tenure), overlaps func(*overlap)) *tracker {
-	return &tracker{open: map[holdID]*tenure{}, byKey: map[string][]*tenure{}, both: map[string]*overlap{}, ended: ended, overlaps: overlaps}
+func newTracker(ended func(*run.Hold), overlaps func(*overlap)) *tracker {
+	return &tracker{open: map[holdID]*run.Hold{}, byKey: map[string][]*run.Hold{}, both: map[string]*overlap{}, ended: ended, overlaps: overlaps}
 }
 
 func (k *tracker) event(e histories.Event) {
@@ -128,19 +124,19 @@ func (k *tracker) event(e histories.Event) {
 		k.begin(op)
 	case !e.Return && op.Kind == histories.Release && op.Depth <= 1, e.Return && op.Kind == histories.Lost:
 		if t := k.open[holdID{op.Client, op.Hold}]; t != nil {
-			k.end(t, k.at)
+			k.end(t)
 		}
 	case !e.Return && op.Kind == histories.Inject && op.EndsClient():
 		for id, t := range k.open {
 			if id.client == op.Client {
-				k.end(t, k.at)
+				k.end(t)
 			}
 		}
 	}
 }
 
 func (k *tracker) begin(op *histories.Op) {
-	t := &tenure{run.Hold{Acquire: *op}}
+	t := &run.Hold{Acquire: *op}
 	k.open[holdID{op.Client, op.Hold}] = t
 	k.byKey[op.Key] = append(k.byKey[op.Key], t)
 	if k.both[op.Key] == nil && shared(k.byKey[op.Key]) {
@@ -148,33 +144,33 @@ func (k *tracker) begin(op *histories.Op) {
 	}
 }
 
-// shared tells whether holds are of more than one.
-func shared(holds []*tenure) bool {
-	return slices.ContainsFunc(holds, func(t *tenure) bool {
+// shared reports whether holds are of more than one client, or of more than one life of a client.
+func shared(holds []*run.Hold) bool {
+	return slices.ContainsFunc(holds, func(t *run.Hold) bool {
 		return t.Acquire.Client != holds[0].Acquire.Client || t.Acquire.Life != holds[0].Acquire.Life
 	})
 }
 
-func (k *tracker) end(t *tenure, at time.Duration) {
-	t.End, t.Ended = at, true
-	k.close(t, at)
+func (k *tracker) end(t *run.Hold) {
+	t.End, t.Ended = k.at, true
+	k.close(t)
 }
 
-// close takes a hold out, and tells of the time in which others held its key too when that is over.
-func (k *tracker) close(t *tenure, at time.Duration) {
+// close removes a hold, and reports the time in which others held its key too when that is over.
+func (k *tracker) close(t *run.Hold) {
 	key := t.Acquire.Key
 	delete(k.open, holdID{t.Acquire.Client, t.Acquire.Hold})
-	left := slices.DeleteFunc(k.byKey[key], func(other *tenure) bool { return other == t })
+	left := slices.DeleteFunc(k.byKey[key], func(other *run.Hold) bool { return other == t })
 	if k.byKey[key] = left; len(left) == 0 {
 		delete(k.byKey, key)
 	}
 	if o := k.both[key]; o != nil {
-		o.add(t, at)
+		o.add(t, k.at)
 		if len(left) == 0 || !shared(left) {
 			for _, other := range left {
-				o.add(other, at)
+				o.add(other, k.at)
 			}
-			o.To = at
+			o.To = k.at
 			delete(k.both, key)
 			if o.To > o.From {
 				k.overlaps(o)
@@ -184,11 +180,11 @@ func (k *tracker) close(t *tenure, at time.Duration) {
 	k.ended(t)
 }
 
-// finish tells of what was still held when the reading ended.
+// finish closes what was still held when the reading ended.
 func (k *tracker) finish() {
 	for len(k.open) > 0 {
 		for _, t := range k.open {
-			k.close(t, k.at)
+			k.close(t)
 		}
 	}
 }

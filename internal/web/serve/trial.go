@@ -19,22 +19,20 @@ const (
 
 // marks are the verdicts on a trial: what was claimed of it and what was found, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
-	file := path.Join(name, dir, verdictName)
-	info, err := s.root.Stat(file)
-	if err != nil {
-		return s.benchMarks(name, dir)
-	}
-	if known, ok := s.trials.get(file, stampOf(info)); ok {
-		return known
-	}
 	var v checker.Verdict
-	if err := s.read(file, &v); err != nil {
+	err := s.read(path.Join(name, dir, verdictName), &v)
+	switch {
+	case missing(err):
+		return s.benchMarks(name, dir)
+	case err != nil:
 		return []mark{{unreadable, reason(err, s.dir)}}
 	}
-	h, _ := s.header(path.Join(name, dir, historyName))
-	found := marksOf(&v, h)
-	s.trials.put(file, stampOf(info), found)
-	return found
+	r, closeAll, err := s.openHistory(path.Join(name, dir, historyName))
+	if err != nil {
+		return marksOf(&v, histories.Header{})
+	}
+	defer closeAll()
+	return marksOf(&v, r.Header)
 }
 
 // marksOf leaves out what nobody claimed and nothing violated.
@@ -61,15 +59,8 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 		found = append(found, mark{unreadable, "monitor and oracle disagree: a fault of lockbench"})
 	}
 	order := []state{broken, missed, undecided, unreadable}
-	slices.SortStableFunc(found, func(a, b mark) int {
-		rank := func(m mark) int {
-			if i := slices.Index(order, m.State); i >= 0 {
-				return i
-			}
-			return len(order)
-		}
-		return rank(a) - rank(b)
-	})
+	rank := func(m mark) int { return slices.Index(append(order, m.State), m.State) }
+	slices.SortStableFunc(found, func(a, b mark) int { return rank(a) - rank(b) })
 	return found
 }
 
@@ -85,21 +76,8 @@ func (s *Server) benchMarks(name, dir string) []mark {
 	return []mark{{measured, "a floor: there is nothing to judge"}}
 }
 
-// header reads the first line of a history.
-func (s *Server) header(file string) (histories.Header, error) {
-	r, closeAll, err := s.openHistory(file)
-	if err != nil {
-		return histories.Header{}, err
-	}
-	defer closeAll()
-	return r.Header, nil
-}
-
 func (s *Server) openHistory(file string) (*histories.Reader, func(), error) {
-	if _, _, err := s.place(file); err != nil {
-		return nil, nil, err
-	}
-	f, err := s.root.Open(file)
+	f, _, err := s.open(file)
 	if err != nil {
 		return nil, nil, err
 	}
