@@ -108,7 +108,6 @@ func openLock(name string, env impls.Env) (impls.Lock, error) {
 	return l.Open(env)
 }
 
-// aboutLock returns what the table says of a lock.
 func aboutLock(o worker.Open) (worker.About, error) {
 	l, err := lockNamed(o.Lock)
 	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}

@@ -13,14 +13,12 @@ import (
 	"lockbench/reports/format"
 )
 
-// listed is one name of the vocabulary.
 type listed struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-// table is what can be listed; each calls back for each name.
 type table struct {
 	name string
 	each func(func(name, doc string))
@@ -78,7 +76,6 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 	return tw.Flush()
 }
 
-// printScenarios prints what each warns of, and what happens.
 func printScenarios(w io.Writer) {
 	for _, s := range scenarios.All() {
 		var doc format.Lines

@@ -23,7 +23,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// flags holds what advise was asked to do.
 type flags struct {
 	needs    string
 	evidence []string
@@ -71,7 +70,6 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 	return cmd
 }
 
-// advising is an advice under way.
 type advising struct {
 	*flags
 	cmd            *cobra.Command
@@ -118,7 +116,6 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
 }
 
-// learn reads the needs, or asks for them.
 func (f *flags) learn(cmd *cobra.Command) (selection.Needs, error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
 	if f.needs == "" {
@@ -139,7 +136,6 @@ func (f *flags) learn(cmd *cobra.Command) (selection.Needs, error) {
 	return n, nil
 }
 
-// without are the needs that are still assumed when those of a group are known.
 func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
@@ -179,7 +175,6 @@ func (a *advising) run(ctx context.Context) error {
 	return found.Err()
 }
 
-// decide works the recommendation out from what there is by now.
 func (a *advising) decide() (*selection.Report, error) {
 	e, err := decision.ReadEvidence(a.dir, a.options, a.from...)
 	if err != nil {
@@ -188,7 +183,6 @@ func (a *advising) decide() (*selection.Report, error) {
 	return decision.Decide(a.needs, a.options, decision.Trim(a.needs, a.options, e)), nil
 }
 
-// write leaves the report in its three forms.
 func (a *advising) write(r *selection.Report) error {
 	forms, err := selection.Forms(r)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"lockbench/internal/measure"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 )
@@ -76,12 +77,13 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 		return nil
 	}
 	fmt.Fprintf(a.stderr, "trying: %s\n", doc)
+	dir := filepath.Join(a.dir, "run")
 	if a.tried == nil {
 		var err error
-		if a.tried, err = cli.New(a.cmd, "advice", filepath.Join(a.dir, "run"), a.servers, fits, notes); err != nil {
+		if a.tried, err = cli.New(a.cmd, "advice", dir, a.servers, fits, notes); err != nil {
 			return err
 		}
-		a.from = append(a.from, a.tried.Dir())
+		a.from = append(a.from, dir)
 	}
 	var scenarios []run.Scenario
 	for _, c := range fits {
@@ -91,13 +93,13 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	}
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
-		fmt.Fprintln(a.stderr, "note: a trial was given up, so that something stays unknown:", console.Scrub(failed.Error()))
+		fmt.Fprintln(a.stderr, "note: a trial was given up, so that something stays unknown:", format.Scrub(failed.Error()))
 	}
 	if err != nil {
 		return err
 	}
 	if results.Tally.Disagreements > 0 {
-		return &console.Exit{Code: console.ExitInternal, Err: fmt.Errorf("monitor and oracle disagree on a history in %s", a.tried.Dir()),
+		return &console.Exit{Code: console.ExitInternal, Err: fmt.Errorf("monitor and oracle disagree on a history in %s", dir),
 			Hint: "this is a fault of lockbench: please report it with the history"}
 	}
 	return nil

@@ -21,10 +21,10 @@ import (
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/stores"
 	benchreport "lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
-// flags holds what bench was asked to do.
 type flags struct {
 	suite, resume, out string
 	shape              shape
@@ -71,7 +71,6 @@ A bench that was cut short goes on with --resume DIR, and loses no trial that ha
 	return cmd
 }
 
-// benching is a bench about to start.
 type benching struct {
 	*flags
 	bench          *measure.Bench
@@ -119,7 +118,6 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	return begin(cmd, f, plan, dir)
 }
 
-// begin returns a bench of a plan, about to start in its folder.
 func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
@@ -198,7 +196,6 @@ func sameBench(earlier, now *benchreport.Plan) error {
 	return nil
 }
 
-// run measures, reports, and returns the exit code as an error.
 func (b *benching) run(ctx context.Context) error {
 	for _, note := range b.bench.Notes {
 		fmt.Fprintln(b.stderr, "note:", note)
@@ -232,7 +229,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	b.show.Close()
 	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if err != nil && ctx.Err() == nil {
-		plan.Warnings = append(plan.Warnings, "it ended early: "+console.Scrub(err.Error()))
+		plan.Warnings = append(plan.Warnings, "it ended early: "+format.Scrub(err.Error()))
 	}
 	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")

@@ -20,7 +20,6 @@ import (
 // latestBench is where two locks are looked for if no folder is named.
 var latestBench = filepath.Join("runs", "latest-bench")
 
-// compareFlags are what compare was asked to do.
 type compareFlags struct {
 	in, format string
 	metrics    []string
@@ -74,7 +73,6 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 	return cmd
 }
 
-// chosen are the metrics to compare.
 func (f compareFlags) chosen() ([]bench.Metric, error) {
 	if f.all {
 		return bench.Metrics(), nil
@@ -150,7 +148,6 @@ func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error
 	return c, nil
 }
 
-// readBench reads a bench folder.
 func readBench(dir string) (*bench.Results, error) {
 	r, err := bench.Read(dir)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// gateFlags are what gate was asked to do.
 type gateFlags struct {
 	run, baseline, junit string
 	bench                flags // of the suite that is run, where no run is named
@@ -127,7 +126,6 @@ func (f *gateFlags) writeJUnit(run *benchreport.Results, gated []benchreport.Gat
 	return os.WriteFile(f.junit, text.Bytes(), 0o644)
 }
 
-// printGated prints what became of each threshold, and returns the exit code's error.
 func printGated(w io.Writer, gated []benchreport.Gated) error {
 	count := map[benchreport.Outcome]int{}
 	found := console.Codes{}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
 	"lockbench/internal/suggest"
+	"lockbench/reports/format"
 )
 
 // The exit codes. Users and their scripts rely on them.
@@ -89,20 +89,13 @@ func Report(stderr io.Writer, err error) int {
 		e = &Exit{ExitUsage, err, "see lockbench --help"}
 	}
 	if e.Err != nil {
-		fmt.Fprintf(stderr, "lockbench: %s\n", Scrub(e.Err.Error()))
+		fmt.Fprintf(stderr, "lockbench: %s\n", format.Scrub(e.Err.Error()))
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", Scrub(e.Hint))
+		fmt.Fprintf(stderr, "hint: %s\n", format.Scrub(e.Hint))
 	}
 	return e.Code
 }
-
-// credentials finds what stands before the @ of a URL, and rather too much than too little.
-var credentials = regexp.MustCompile(`://[^\n]*@`)
-
-// Scrub is the last line of defence: a URL with a password that was given in the wrong place, say as the
-// name of a lock, comes back in the error that says so.
-func Scrub(text string) string { return credentials.ReplaceAllString(text, "://***@") }
 
 // NoArguments refuses arguments of a verb that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {

@@ -18,7 +18,6 @@ import (
 	"lockbench/reports/run"
 )
 
-// cells returns what was chosen to be tried.
 func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if len(f.scenarios) > 0 {
 		return f.scenarioCells()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lockbench/histories"
+	"lockbench/impls/worker"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
@@ -20,19 +21,11 @@ type claims struct {
 	Schema  string            `json:"$schema"`
 	Version int               `json:"lockbench_claims"`
 	Lock    string            `json:"lock"`
-	Claims  []claim           `json:"claims"`
+	Claims  []worker.Expect   `json:"claims"`
 	Params  map[string]string `json:"params"` // handed to the worker
 }
 
-type claim struct {
-	Property string `json:"property"`
-	Fault    string `json:"fault"`    // "none" where it is left out
-	Workload string `json:"workload"` // what shows the property where it is left out
-	Verdict  string `json:"verdict"`
-	Because  string `json:"because"`
-}
-
-// claimsReader tells what is wrong in a file of claims.
+// claimsReader finds what is wrong in a file of claims.
 type claimsReader struct {
 	file string
 	text *strictjson.Text
@@ -83,7 +76,7 @@ func (r claimsReader) check(c *claims) error {
 	case len(c.Claims) == 0:
 		return r.wrong("claims", "nothing is claimed")
 	}
-	seen := map[claim]bool{}
+	seen := map[worker.Expect]bool{}
 	for i := range c.Claims {
 		if err := r.checkOne(&c.Claims[i], fmt.Sprintf("claims[%d]", i)); err != nil {
 			return err
@@ -98,22 +91,15 @@ func (r claimsReader) check(c *claims) error {
 	return nil
 }
 
-func (r claimsReader) checkOne(c *claim, path string) error {
+func (r claimsReader) checkOne(c *worker.Expect, path string) error {
 	if c.Fault == "" {
 		c.Fault = faults.None().Name
 	}
 	if c.Workload == "" {
 		c.Workload = showing(c.Property, c.Fault)
 	}
-	for _, f := range []struct {
-		field, text string
-		known       []string
-	}{
-		{"property", c.Property, choice.Properties.Names()},
-		{"fault", c.Fault, choice.Faults.Names()},
-		{"workload", c.Workload, choice.Workloads.Names()},
-		{"verdict", c.Verdict, []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}},
-	} {
+	verdicts := []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}
+	for _, f := range append(names(*c), named{"verdict", c.Verdict, verdicts}) {
 		at := path + "." + f.field
 		switch {
 		case slices.Contains(f.known, f.text):
@@ -127,6 +113,20 @@ func (r claimsReader) checkOne(c *claim, path string) error {
 		return r.wrong(path, `the claim has no "because": a sentence for who reads the report`)
 	}
 	return nil
+}
+
+// named is a name in a claim, with those that there are.
+type named struct {
+	field, text string
+	known       []string
+}
+
+func names(c worker.Expect) []named {
+	return []named{
+		{"property", c.Property, choice.Properties.Names()},
+		{"fault", c.Fault, choice.Faults.Names()},
+		{"workload", c.Workload, choice.Workloads.Names()},
+	}
 }
 
 // showing is the workload that shows a property: the tables have special ones for those that others do not

@@ -13,7 +13,6 @@ import (
 	"lockbench/reports/run"
 )
 
-// work is one trial to be done.
 type work struct {
 	cell trial.Cell
 	n    int // which of the cell's
@@ -39,7 +38,6 @@ func (r *Runner) drive(ctx context.Context) error {
 	return d.failed
 }
 
-// driver drives trials, some at once.
 type driver struct {
 	*Runner
 	show *progress
@@ -64,7 +62,6 @@ func (r *Runner) split(all []work) (measured, waiting []work) {
 	return measured, waiting
 }
 
-// drive does trials, so many at once.
 func (d *driver) drive(ctx context.Context, all []work, atOnce int) {
 	slots := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
@@ -81,7 +78,6 @@ func (d *driver) drive(ctx context.Context, all []work, atOnce int) {
 	running.Wait()
 }
 
-// took notes what became of a trial.
 func (d *driver) took(ctx context.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

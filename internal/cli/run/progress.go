@@ -66,7 +66,6 @@ func (p *progress) label(s *shownTrial) string {
 	return fmt.Sprintf("[%*d/%d] %-30s", len(fmt.Sprint(p.total)), s.number, p.total, s.name)
 }
 
-// end shows what became of it.
 func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	p.mu.Lock()
 	p.running = slices.DeleteFunc(p.running, func(o *shownTrial) bool { return o == s })

@@ -21,7 +21,6 @@ import (
 	"lockbench/workloads"
 )
 
-// flags holds what run was asked to do.
 type flags struct {
 	name                     string // of the run
 	locks, workloads, faults []string
@@ -124,7 +123,6 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 
 const hintRun = "see lockbench run --help"
 
-// check finds out what is wrong with the flags that are no names, and settles what follows from them.
 func (f *flags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	if f.params.Keys > 1 && !changed("distribution") {

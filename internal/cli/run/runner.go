@@ -15,6 +15,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -41,9 +42,6 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	r.sayServers()
 	return r, nil
 }
-
-// Dir returns the folder.
-func (r *Runner) Dir() string { return r.dir }
 
 // Try tries more cells, so many trials of each and so many at once. Scenarios are the parts of the report that they belong
 // to. The results are those of all cells so far. failed says why a trial was given up.
@@ -108,7 +106,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 		if errors.Is(failed, trial.ErrVoid) {
 			what = "a trial was given up: "
 		}
-		m.Warnings = append(m.Warnings, what+console.Scrub(failed.Error()))
+		m.Warnings = append(m.Warnings, what+format.Scrub(failed.Error()))
 	}
 	if err := r.writeManifest(); err != nil {
 		return failed, err

@@ -79,7 +79,6 @@ func (r *Runner) preflight(ctx context.Context) error {
 	return nil
 }
 
-// sayServers tells where the locks will run, before anything is measured there.
 func (r *Runner) sayServers() {
 	switch {
 	case r.servers.How == servers.External:
@@ -98,7 +97,6 @@ func (r *Runner) sayServers() {
 	}
 }
 
-// stores are what the locks of the run talk to.
 func (r *Runner) stores() []string {
 	var names []string
 	for _, c := range r.cells {

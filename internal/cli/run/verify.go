@@ -73,7 +73,14 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if own.Name != said.Lock {
 		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
 	}
-	own.Expect = said.expectations()
+	own.Expect = nil
+	for _, c := range said.Claims {
+		claimed, err := c.Expectation()
+		if err != nil {
+			return nil, err
+		}
+		own.Expect = append(own.Expect, claimed)
+	}
 	f.name = "chosen"
 	r := &Runner{flags: f}
 	plan, err := said.cells(own)
@@ -85,17 +92,6 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 		return nil, console.Environment(fmt.Errorf("not everything that is claimed can be tried here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
 	}
 	return r, r.begin(cmd)
-}
-
-// expectations are the claims, as the table has them of its locks.
-func (c claims) expectations() []impls.Expectation {
-	var out []impls.Expectation
-	for _, one := range c.Claims {
-		var verdict histories.Expectation
-		_ = verdict.UnmarshalText([]byte(one.Verdict)) // it was checked when the claims were read
-		out = append(out, impls.Expectation{Property: one.Property, Workload: one.Workload, Fault: one.Fault, Verdict: verdict, Because: one.Because})
-	}
-	return out
 }
 
 // cells are the workloads and faults that are claimed, each pair once.

@@ -30,7 +30,6 @@ type choice struct {
 // Choice is one of the two.
 func (p comparePage) Choice(chosen string) choice { return choice{p.Of, chosen} }
 
-// group is what can be compared with one another.
 type group struct {
 	Name    string
 	Folders []string
@@ -118,7 +117,6 @@ func groups(all []folder) []group {
 	return slices.DeleteFunc(of, func(g group) bool { return len(g.Folders) == 0 })
 }
 
-// fillCompared compares what was chosen, if it can be.
 func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	kinds := []kind{}
 	for _, name := range []string{p.A, p.B} {
@@ -141,7 +139,6 @@ func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	return errors.New("two pieces of advice have nothing in common that could be set side by side: open both")
 }
 
-// compareRuns compares what was found of each property of each cell.
 func (s *Server) compareRuns(p *comparePage) error {
 	type full struct {
 		cellKey
@@ -190,7 +187,6 @@ func (s *Server) compareRuns(p *comparePage) error {
 	return nil
 }
 
-// seen is a finding in a cell.
 func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}

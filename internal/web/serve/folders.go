@@ -33,7 +33,6 @@ var manifests = []struct {
 	file string
 }{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
-// folder is a folder as it stands in the list.
 type folder struct {
 	Name     string
 	Kind     kind
@@ -298,7 +297,6 @@ func (s *Server) results(name string) (*run.Results, error) {
 	return r, s.read(path.Join(name, run.ResultsName), r)
 }
 
-// readBench reads a bench: a lock at a point is a cell.
 func (s *Server) readBench(name string, rec *record) error {
 	if _, _, err := s.place(path.Join(name, bench.PlanName)); err != nil {
 		return err

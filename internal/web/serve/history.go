@@ -125,7 +125,6 @@ func span2(w *checker.Witness, until time.Duration) (from, to time.Duration) {
 	return w.From, w.To
 }
 
-// jumps gathers what is worth a look.
 func (p *historyPage) jumps(v view, verdict *checker.Verdict, faults []checker.Band) {
 	add := func(all *[]jump, more *int, st state, text string, from, to time.Duration) {
 		if len(*all) == mostJumps {
@@ -189,7 +188,6 @@ func (p *historyPage) strip(v view) {
 	}
 }
 
-// draw chooses the lanes and draws the window.
 func (p *historyPage) draw(faults []checker.Band) {
 	w := p.Window
 	p.Clients = p.lanes()

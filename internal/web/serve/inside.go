@@ -32,7 +32,6 @@ func (s *Server) place(name string) (string, fs.FileInfo, error) {
 	return filepath.Join(s.dir, filepath.FromSlash(name)), info, nil
 }
 
-// open opens a regular file within the folder.
 func (s *Server) open(name string) (*os.File, fs.FileInfo, error) {
 	_, info, err := s.place(name)
 	if err != nil {
@@ -42,7 +41,6 @@ func (s *Server) open(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// read reads a JSON file whole.
 func (s *Server) read(name string, into any) error {
 	f, info, err := s.open(name)
 	if err != nil {
@@ -156,7 +154,6 @@ type memory[T any] struct {
 	value T
 }
 
-// stamp tells one content of a file from another.
 type stamp struct {
 	size int64
 	at   time.Time

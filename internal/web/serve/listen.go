@@ -75,7 +75,6 @@ const (
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-// mostRequests is how many are answered at once.
 const mostRequests = 64
 
 // guard lets only reads through, by a name of this server, and a limited number at once.

@@ -38,7 +38,6 @@ type overview struct {
 	Warnings []string
 }
 
-// bucket is what happened in a slice of the time.
 type bucket struct {
 	Ops, Overlaps int
 }

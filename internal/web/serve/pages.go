@@ -89,7 +89,6 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
 
-// others returns the folders that one can be compared with.
 func (s *Server) others(f folder) (names []string) {
 	all, _, err := s.all()
 	if err != nil || f.Kind == adviceKind {

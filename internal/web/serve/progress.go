@@ -17,7 +17,6 @@ import (
 // the time in which servers come up or a long history is judged.
 const quiet = time.Minute
 
-// progress is how far a run or a bench has come.
 type progress struct {
 	Planned, Finished, Void int // trials
 	Sign                    time.Time
@@ -45,13 +44,11 @@ type trialLink struct {
 	at        time.Time // when it was finished
 }
 
-// newTrial is a trial that was judged lately, and how.
 type newTrial struct {
 	trialLink
 	Findings []mark
 }
 
-// mark is one verdict on a trial.
 type mark struct {
 	State state
 	Text  string
@@ -84,7 +81,6 @@ func (p *progress) Cut(word string) (n int) {
 
 var trialNumber = regexp.MustCompile(`^[0-9]{3,}$`)
 
-// progress looks at the folders of a plan's cells.
 func (s *Server) progress(name string, rec *record) *progress {
 	p := &progress{Sign: rec.started}
 	if info, err := s.root.Stat(path.Join(name, rec.manifest)); err == nil {
@@ -104,7 +100,6 @@ func (p *progress) sign(at time.Time) {
 	}
 }
 
-// cell counts the trials of one cell.
 func (p *progress) cell(c cell) {
 	goesOn := false
 	for _, t := range c.Trials {
@@ -134,7 +129,6 @@ func (p *progress) cell(c cell) {
 	p.Cells = append(p.Cells, c)
 }
 
-// trialsOf lists the trials of a cell with what became of each.
 func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 	entries, _ := fs.ReadDir(s.root.FS(), path.Join(name, dir)) // none before the first trial
 	for _, e := range entries {

@@ -17,7 +17,6 @@ import (
 	"lockbench/reports/html"
 )
 
-// page is what every page has.
 type page struct {
 	Title   string
 	Folder  string // the page above this one
@@ -100,7 +99,6 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 	w.Write(harmless(text)) // an error is that nobody reads it any more
 }
 
-// failure is a page that says what is wrong.
 type failure struct{ Sentence, Hint string }
 
 func (s *Server) fail(w http.ResponseWriter, status int, sentence, hint string) {
@@ -130,7 +128,6 @@ func harmless(text []byte) []byte {
 	}, credentials.ReplaceAll(text, []byte("://***@")))
 }
 
-// static serves the style and the script.
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	switch r.PathValue("file") {
 	case "serve.css":

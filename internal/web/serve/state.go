@@ -44,7 +44,6 @@ var scores = []struct {
 	state state
 }{{checker.Broken, broken}, {checker.Missed, missed}, {checker.LeftUndecided, undecided}, {checker.Caught, caught}, {checker.Kept, kept}}
 
-// scored returns the state of a score.
 func scored(score checker.Score) state {
 	for _, s := range scores {
 		if s.score == score {
@@ -85,7 +84,6 @@ func tallied(t run.Tally) (worst state, counts string) {
 	return worst, counts
 }
 
-// rowState returns the state of a lock at one point of a bench.
 func rowState(row bench.Row) state {
 	switch {
 	case row.Unsafe == nil:
@@ -96,7 +94,6 @@ func rowState(row bench.Row) state {
 	return broken
 }
 
-// outcomes are the states of an advice.
 var outcomes = map[selection.Outcome]state{
 	selection.OneLock:      {Class: "score-kept", Symbol: "✓", Word: "advised"},
 	selection.NoLockNeeded: {Class: "score-kept", Symbol: "✓", Word: "no lock needed"},

@@ -16,7 +16,6 @@ import (
 // most that a history may have before a mark: replay keeps so much in memory.
 const mostUnmarked = 2_000_000
 
-// errEnough ends a replay in which nothing is looked for any more.
 var errEnough = errors.New("enough was read")
 
 // replay reads a history and visits its events in order. What is malformed ends it, and is a warning: what stands before it is

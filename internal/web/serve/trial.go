@@ -64,7 +64,6 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 	return found
 }
 
-// benchMarks are those of a trial that has no history of its own: a floor of a bench.
 func (s *Server) benchMarks(name, dir string) []mark {
 	var t bench.Trial
 	if err := s.read(path.Join(name, dir, bench.TrialName), &t); err != nil {

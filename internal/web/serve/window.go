@@ -175,7 +175,6 @@ func (w *window) overlap(o *overlap) {
 	}
 }
 
-// settle brings what was found into the order in which it is shown.
 func (w *window) settle() {
 	slices.SortStableFunc(w.Ops, func(a, b histories.Op) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
