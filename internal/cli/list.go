@@ -24,12 +24,6 @@ type table struct {
 	each func(func(name, doc string))
 }
 
-func (t table) listed() []listed {
-	var out []listed
-	t.each(func(name, doc string) { out = append(out, listed{t.name, name, doc}) })
-	return out
-}
-
 func tables() []table {
 	return []table{{"locks", choice.Locks.Each}, {"workloads", choice.Workloads.Each}, {"faults", choice.Faults.Each}, {"properties", choice.Properties.Each},
 		{"scenarios", choice.Scenarios.Each}, {"suites", choice.Suites.Each}}
@@ -57,7 +51,7 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 	if asJSON {
 		all := []listed{}
 		for _, t := range tables {
-			all = append(all, t.listed()...)
+			t.each(func(name, doc string) { all = append(all, listed{t.name, name, doc}) })
 		}
 		return console.JSON(w, all)
 	}

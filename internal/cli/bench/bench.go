@@ -104,25 +104,27 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
-	dir := f.resume
-	if earlier != nil {
-		err = sameBench(earlier, &plan.Plan)
-		plan.Command, plan.Started = earlier.Command, earlier.Started
-	} else {
-		dir, err = console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+	if earlier == nil {
+		dir, err := console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+		if err != nil {
+			return nil, err
+		}
+		return begin(cmd, f, plan, notes, dir)
 	}
-	if err != nil {
+	if err := sameBench(earlier, &plan.Plan); err != nil {
 		return nil, err
 	}
-	return begin(cmd, f, plan, dir)
+	b, err := begin(cmd, f, plan, notes, f.resume)
+	plan.Command, plan.Started = earlier.Command, earlier.Started
+	return b, err
 }
 
-func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
+func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, console.Environment(err, "clients in processes of their own need to find this program")
 	}
+	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
 	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newProgress(b.stderr)
 	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
@@ -135,8 +137,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []
 	if _, err := console.Folder(dir, "", ""); err != nil {
 		return err
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
-	b, err := begin(cmd, &flags{servers: on}, plan, dir)
+	b, err := begin(cmd, &flags{servers: on}, plan, notes, dir)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lockbench/impls"
 	"lockbench/internal/cli/choice"
@@ -18,6 +19,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -25,6 +27,7 @@ type flags struct {
 	name                     string // of the run
 	locks, workloads, faults []string
 	scenarios                []string
+	scenarioDocs             []run.Scenario // of those chosen, for the report
 	worker, deployment       string
 	trials, jobs             int
 	noControls               bool
@@ -77,9 +80,6 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
-	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
-	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
 	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
@@ -92,8 +92,16 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
 	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
-	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
+	f.defineShared(fl, "command of a lock of your own, in place of --locks")
+}
+
+// defineShared defines the flags that run and verify have in common.
+func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
+	fl.StringVar(&f.worker, "worker", "", worker)
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
+	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
+	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
