@@ -54,7 +54,7 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	}
 	o := &overview{Width: time.Millisecond}
 	clients, keys := map[int32]bool{}, map[string]bool{}
-	k := newTracker(func(*run.Hold) {}, o.overlap)
+	k := newTracker(func(run.Hold) {}, o.overlap)
 	o.Header, o.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
 		k.event(e)
 		o.event(e, clients, keys)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lockbench/checker/projection"
 	"lockbench/histories"
 	"lockbench/reports/run"
 )
@@ -87,12 +88,9 @@ func (w *window) finish(k *tracker) {
 
 // none reports whether nothing is held any more that was granted by then.
 func (k *tracker) none(by time.Duration) bool {
-	for _, t := range k.open {
-		if t.Acquire.Return <= by {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
+		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
+	})
 }
 
 func (w *window) event(e histories.Event) {
@@ -130,7 +128,7 @@ func (w *window) share(client int32) *clientShare {
 }
 
 // hold keeps what was held in the window, once for each and once with what lies close together as one.
-func (w *window) hold(t *run.Hold) {
+func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
 		end = histories.Forever
@@ -143,7 +141,7 @@ func (w *window) hold(t *run.Hold) {
 	c.Grants++
 	c.Held += min(end, w.To) - max(a.Return, w.From)
 	if len(w.Holds) <= mostOps {
-		w.Holds = append(w.Holds, *t)
+		w.Holds = append(w.Holds, t)
 	}
 	all := w.merged[a.Client]
 	near := (w.To - w.From) / resolution
@@ -153,7 +151,7 @@ func (w *window) hold(t *run.Hold) {
 		return
 	}
 	if w.bars++; w.bars <= mostBars {
-		w.merged[a.Client] = append(all, *t)
+		w.merged[a.Client] = append(all, t)
 	}
 }
 
