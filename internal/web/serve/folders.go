@@ -85,8 +85,7 @@ func (s *Server) all() (folders []folder, more int, err error) {
 				more++
 				continue
 			}
-			k, _ := s.kindOf(name)
-			folders = append(folders, s.folder(name, k))
+			folders = append(folders, s.folder(name))
 		}
 	}
 	for i := range folders {
@@ -111,49 +110,58 @@ func before(a, b bool) int {
 
 // within returns a folder if it is one of ours, and those in it if it is none or an advice, which has its evidence beside it.
 func (s *Server) within(name string) (names []string) {
-	k, known := s.kindOf(name)
-	if known {
+	k := s.kindOf(name)
+	if k != "" {
 		names = append(names, name)
 	}
-	if known && k != adviceKind {
+	if k != "" && k != adviceKind {
 		return names
 	}
 	below, _ := fs.ReadDir(s.root.FS(), name) // one that cannot be read has none
 	for _, e := range below {
-		if _, known := s.kindOf(path.Join(name, e.Name())); e.IsDir() && known {
-			names = append(names, path.Join(name, e.Name()))
+		if inner := path.Join(name, e.Name()); e.IsDir() && s.kindOf(inner) != "" {
+			names = append(names, inner)
 		}
 	}
 	return names
 }
 
-func (s *Server) kindOf(name string) (found kind, known bool) {
+// kindOf returns "" for what is no folder of ours.
+func (s *Server) kindOf(name string) (found kind) {
+	if !folderName(name) {
+		return ""
+	}
 	for _, m := range manifests {
 		if _, err := s.root.Lstat(path.Join(name, m.file)); err == nil {
-			found, known = m.kind, true
+			found = m.kind
 		}
 	}
-	return found, known
+	return found
 }
 
-// folder sums a folder up. One that has ended is read once.
-func (s *Server) folder(name string, k kind) folder {
-	now, stamped := s.stampOfAll(name)
-	if f, ok := s.folders.get(name, now); ok && stamped && f.Kind == k {
+// folder sums a folder up. One that has ended is read once, until one of the files changes that the summary is made of.
+func (s *Server) folder(name string) folder {
+	var stamps string
+	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
+		if info, err := s.root.Stat(path.Join(name, file)); err == nil {
+			stamps += stamp(path.Join(name, file), info)
+		}
+	}
+	if f, ok := s.folders.Get(stamps); ok {
 		return f
 	}
-	f, _ := s.look(name, k)
-	if f.Ended && stamped {
-		s.folders.put(name, now, f)
+	f, _ := s.look(name)
+	if f.Ended && stamps != "" {
+		s.folders.Add(stamps, f)
 	}
 	return f
 }
 
 // look reads a folder: its summary, and the cells of a run or a bench.
-func (s *Server) look(name string, k kind) (folder, *record) {
-	f := folder{Name: name, Kind: k}
+func (s *Server) look(name string) (folder, *record) {
+	f := folder{Name: name, Kind: s.kindOf(name)}
 	rec, err := &record{}, error(nil)
-	switch k {
+	switch f.Kind {
 	case runKind:
 		err = s.readRun(name, rec)
 	case benchKind:
@@ -161,7 +169,7 @@ func (s *Server) look(name string, k kind) (folder, *record) {
 	case adviceKind:
 		err = s.sumAdvice(&f)
 	}
-	if err == nil && k != adviceKind {
+	if err == nil && f.Kind != adviceKind {
 		err = s.sum(&f, rec)
 	}
 	if err != nil {
@@ -184,21 +192,6 @@ func (s *Server) began(whole string) (at time.Time) {
 		at = info.ModTime()
 	}
 	return at
-}
-
-// stampOfAll changes with any of the files that a summary is made of.
-func (s *Server) stampOfAll(name string) (all stamp, ok bool) {
-	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
-		if info, err := s.root.Stat(path.Join(name, file)); err == nil {
-			one := stampOf(info)
-			all.size = all.size*31 + one.size
-			if one.at.After(all.at) {
-				all.at = one.at
-			}
-			ok = true
-		}
-	}
-	return all, ok
 }
 
 // reason is an error as a sentence, without where on this machine it happened.

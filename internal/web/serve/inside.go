@@ -12,9 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Everything is opened through the root: links within the folder are followed, and none leads out of it.
@@ -135,46 +132,18 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 // pathOf returns the folder and the path in it that a request names, or answers that there is no such thing.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
-	if !folderName(name) || rest == "." || strings.Contains(rest, `\`) {
+	switch {
+	case rest == "." || strings.Contains(rest, `\`):
 		s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
 		return "", "", false
-	}
-	if _, known := s.kindOf(name); !known {
+	case s.kindOf(name) == "":
 		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "")
 		return "", "", false
 	}
 	return name, rest, true
 }
 
-// remembered keeps what was made of files for as long as they are the same.
-type remembered[T any] struct{ *lru.Cache[string, memory[T]] }
-
-type memory[T any] struct {
-	stamp stamp
-	value T
+// stamp identifies one content of a file: what was made of it is kept by that.
+func stamp(name string, info fs.FileInfo) string {
+	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }
-
-type stamp struct {
-	size int64
-	at   time.Time
-}
-
-func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
-
-func newRemembered[T any](most int) remembered[T] {
-	cache, err := lru.New[string, memory[T]](most)
-	if err != nil {
-		panic(err) // most is not positive
-	}
-	return remembered[T]{cache}
-}
-
-func (r remembered[T]) get(name string, now stamp) (value T, ok bool) {
-	m, ok := r.Get(name)
-	if !ok || m.stamp != now {
-		return value, false
-	}
-	return m.value, true
-}
-
-func (r remembered[T]) put(name string, now stamp, value T) { r.Add(name, memory[T]{now, value}) }

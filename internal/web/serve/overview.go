@@ -48,8 +48,8 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	if err != nil {
 		return nil, err
 	}
-	now := stampOf(info)
-	if o, ok := s.overviews.get(file, now); ok {
+	now := stamp(file, info)
+	if o, ok := s.overviews.Get(now); ok {
 		return o, nil
 	}
 	o := &overview{Width: time.Millisecond}
@@ -67,7 +67,7 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	o.Clients = slices.Sorted(maps.Keys(clients))
 	o.Keys = slices.SortedFunc(maps.Keys(keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
-	s.overviews.put(file, now, o)
+	s.overviews.Add(now, o)
 	return o, nil
 }
 

@@ -48,8 +48,7 @@ type folderPage struct {
 
 // Here returns the name of a source's folder if it can be shown.
 func (p folderPage) Here(dir string) string {
-	name := path.Join(p.Name, dir)
-	if _, known := p.s.kindOf(name); folderName(name) && known {
+	if name := path.Join(p.Name, dir); p.s.kindOf(name) != "" {
 		return name
 	}
 	return ""
@@ -57,15 +56,11 @@ func (p folderPage) Here(dir string) string {
 
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	k, known := kind(""), false
-	if folderName(name) {
-		k, known = s.kindOf(name)
-	}
-	if !known {
+	if s.kindOf(name) == "" {
 		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "The list has all that there are.")
 		return
 	}
-	f, rec := s.look(name, k)
+	f, rec := s.look(name)
 	if f.Problem != "" {
 		s.fail(w, http.StatusUnprocessableEntity, "The folder "+name+" cannot be read: "+f.Problem+".",
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
