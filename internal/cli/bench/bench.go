@@ -205,7 +205,14 @@ func (b *benching) run(ctx context.Context) error {
 	if r == nil {
 		return failed
 	}
-	if err := b.print(r); err != nil {
+	var err error
+	if b.asJSON {
+		err = console.JSON(b.stdout, r)
+	} else {
+		fmt.Fprintln(b.stdout)
+		err = Print(b.stdout, b.bench.Dir, r)
+	}
+	if err != nil {
 		return err
 	}
 	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
@@ -243,14 +250,6 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 		return r, console.Environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
 	}
 	return r, nil
-}
-
-func (b *benching) print(r *benchreport.Results) error {
-	if b.asJSON {
-		return console.JSON(b.stdout, r)
-	}
-	fmt.Fprintln(b.stdout)
-	return Print(b.stdout, b.bench.Dir, r)
 }
 
 // Print prints what a bench comes to.

@@ -21,17 +21,9 @@ type comparePage struct {
 	Notes    []string
 }
 
-// choice is what there is to choose from, and what was chosen.
-type choice struct {
-	Of     []group
-	Chosen string
-}
-
-// Choice is one of the two.
-func (p comparePage) Choice(chosen string) choice { return choice{p.Of, chosen} }
-
 type group struct {
 	Name    string
+	kind    kind
 	Folders []string
 }
 
@@ -103,18 +95,18 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "compare", page{Title: "Side by side", Content: p})
 }
 
-func groups(all []folder) []group {
-	of := []group{{Name: "runs"}, {Name: "benches"}}
-	for _, f := range all {
-		switch {
-		case f.Problem != "":
-		case f.Kind == runKind:
-			of[0].Folders = append(of[0].Folders, f.Name)
-		case f.Kind == benchKind:
-			of[1].Folders = append(of[1].Folders, f.Name)
+func groups(all []folder) (of []group) {
+	for _, g := range []group{{Name: "runs", kind: runKind}, {Name: "benches", kind: benchKind}} {
+		for _, f := range all {
+			if f.Kind == g.kind && f.Problem == "" {
+				g.Folders = append(g.Folders, f.Name)
+			}
+		}
+		if len(g.Folders) > 0 {
+			of = append(of, g)
 		}
 	}
-	return slices.DeleteFunc(of, func(g group) bool { return len(g.Folders) == 0 })
+	return of
 }
 
 func (s *Server) fillCompared(p *comparePage, all []folder) error {
