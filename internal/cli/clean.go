@@ -93,15 +93,10 @@ func (c *cleaner) clean(ctx context.Context) error {
 
 func (c *cleaner) check(remote servers.Remote) error {
 	_, isRun := servers.RunBegan(c.run)
-	switch {
-	case c.olderThan < 0:
-		return console.Usage(fmt.Errorf("--older-than %v: want no negative time", c.olderThan), "see lockbench clean --help")
-	case c.run != "" && !remote.Named():
-		return console.Usage(errors.New("--run needs --redis, or servers of another store: a run is known by its keys"), choice.HintOwn)
-	case c.run != "" && !isRun:
-		return console.Usage(fmt.Errorf("--run %q is not the id of a run", c.run), "lockbench clean --dry-run lists them")
-	}
-	return nil
+	return console.Refuse("see lockbench clean --help",
+		console.Refusal{If: c.olderThan < 0, What: fmt.Sprintf("--older-than %v: want no negative time", c.olderThan)},
+		console.Refusal{If: c.run != "" && !remote.Named(), What: "--run needs --redis, or servers of another store: a run is known by its keys", Hint: choice.HintOwn},
+		console.Refusal{If: c.run != "" && !isRun, What: fmt.Sprintf("--run %q is not the id of a run", c.run), Hint: "lockbench clean --dry-run lists them"})
 }
 
 func (c *cleaner) target(ctx context.Context, t servers.Target) error {

@@ -91,11 +91,10 @@ type advising struct {
 
 // prepare finds out what is needed, and what is wrong with that before anything starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
-	switch {
-	case f.trials < 1 || f.trials > 1000:
-		return nil, console.Usage(errors.New("--trials: want 1 to 1000"), "see lockbench advise --help")
-	case f.pauses < 0 || f.pauses > time.Hour:
-		return nil, console.Usage(errors.New("--measure-pauses: want up to 1h"), "see lockbench advise --help")
+	if err := console.Refuse("see lockbench advise --help",
+		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
+		console.Refusal{If: f.pauses < 0 || f.pauses > time.Hour, What: "--measure-pauses: want up to 1h"}); err != nil {
+		return nil, err
 	}
 	if err := f.servers.Settle(cmd); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,22 @@ func (e *Exit) Unwrap() error { return e.Err }
 
 // Usage returns the error of a command that cannot be meant.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
+
+// Refusal is a reason to refuse a command line.
+type Refusal struct {
+	If         bool
+	What, Hint string
+}
+
+// Refuse returns the usage error of the first reason that applies; hint is for those that have none of their own.
+func Refuse(hint string, all ...Refusal) error {
+	for _, r := range all {
+		if r.If {
+			return Usage(errors.New(r.What), cmp.Or(r.Hint, hint))
+		}
+	}
+	return nil
+}
 
 // Environment returns the error of something that is missing or fails on this machine.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }

@@ -5,7 +5,6 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,21 +81,15 @@ type exploration struct {
 
 func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	seeded := cmd.Flags().Changed("seed")
-	what, hint := "", "see lockbench explore --help"
-	switch {
-	case f.jobs < 0 || f.jobs > 64:
-		what = "--jobs: want 1 to 64, or 0 for one per core"
-	case f.stories < 0 || f.stories > 16:
-		what = "--stories: want 1 to 16"
-	case f.seeds > 10_000_000:
-		what = fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)
-	case f.time < time.Second:
-		what = fmt.Sprintf("--for %v: want at least 1s", f.time)
-	case cmd.Flags().Changed("for") && (f.seeds > 0 || seeded):
-		what, hint = "--for is for where neither --seeds nor --seed says how much", "leave out one of them"
-	}
-	if what != "" {
-		return nil, console.Usage(errors.New(what), hint)
+	err := console.Refuse("see lockbench explore --help",
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for one per core"},
+		console.Refusal{If: f.stories < 0 || f.stories > 16, What: "--stories: want 1 to 16"},
+		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
+		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
+		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for is for where neither --seeds nor --seed says how much",
+			Hint: "leave out one of them"})
+	if err != nil {
+		return nil, err
 	}
 	if seeded && f.seeds == 0 {
 		f.seeds = 1

@@ -67,14 +67,13 @@ docs/case.schema.json has the shape of the file.`,
 }
 
 func (f replayFlags) check(cmd *cobra.Command) error {
-	const hint = "see lockbench replay --help"
-	switch {
-	case f.servers != "" && f.servers != servers.Local:
+	if f.servers != "" && f.servers != servers.Local {
 		return console.Unknown("kind of servers", f.servers, []string{servers.Local})
-	case f.attempts < 1 || f.attempts > 1000:
-		return console.Usage(errors.New("--attempts: want 1 to 1000"), hint)
-	case f.scale < 0.1 || f.scale > 100:
-		return console.Usage(errors.New("--scale: want 0.1 to 100"), hint)
+	}
+	if err := console.Refuse("see lockbench replay --help",
+		console.Refusal{If: f.attempts < 1 || f.attempts > 1000, What: "--attempts: want 1 to 1000"},
+		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"}); err != nil {
+		return err
 	}
 	for _, name := range []string{"attempts", "scale", "out"} {
 		if f.servers == "" && cmd.Flags().Changed(name) {

@@ -4,7 +4,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -160,24 +159,16 @@ func (f *flags) check(cmd *cobra.Command) error {
 
 // checkChoice finds out what is wrong with how the cells were chosen.
 func (f *flags) checkChoice(cmd *cobra.Command) error {
-	what, hint := "", hintRun
-	switch {
-	case f.trials < 1 || f.trials > 10_000:
-		what = "--trials: want 1 to 10000"
-	case f.jobs < 0 || f.jobs > 64:
-		what = "--jobs: want 1 to 64, or 0 to have it chosen"
-	case f.jobs > 1 && f.servers.Named():
-		what, hint = "--jobs: on servers of your own trials run one after the other, since they have the same keys", "leave out --jobs"
-	case len(f.scenarios) > 0 && len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
-		what, hint = "--scenarios brings its own locks, workloads and faults", "leave out the others, or name locks and faults instead"
-	case f.worker != "" && len(f.locks) > 0:
-		what, hint = "--worker takes the place of --locks", "leave out one of the two"
-	case f.worker == "" && cmd.Flags().Changed("deployment"):
-		what = "--deployment is of the lock of --worker; each other has its own"
-	default:
-		return nil
-	}
-	return console.Usage(errors.New(what), hint)
+	chosen := len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0
+	return console.Refuse(hintRun,
+		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 to have it chosen"},
+		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
+			What: "--jobs: on servers of your own trials run one after the other, since they have the same keys"},
+		console.Refusal{If: len(f.scenarios) > 0 && chosen, What: "--scenarios brings its own locks, workloads and faults",
+			Hint: "leave out the others, or name locks and faults instead"},
+		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
+		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is of the lock of --worker; each other has its own"})
 }
 
 // run drives every cell, reports, and returns the exit code as an error.
