@@ -19,7 +19,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// checkFlags are what check was asked to do.
 type checkFlags struct {
 	all, asJSON    bool
 	oracle, export string
@@ -60,7 +59,6 @@ docs/history-format.md says how to write a history by hand, and how Jepsen's are
 	return cmd
 }
 
-// checked is what is said of one file.
 type checked struct {
 	File    string           `json:"file"`
 	Header  histories.Header `json:"header"`
@@ -68,7 +66,6 @@ type checked struct {
 	Verdict *checker.Verdict `json:"verdict"`
 }
 
-// scored is a finding held to what was expected of it.
 type scored struct {
 	Property string                `json:"property"`
 	Expected histories.Expectation `json:"expected"`
@@ -102,7 +99,6 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 	return found.Err()
 }
 
-// unreadable returns the error of a history that cannot be read.
 func unreadable(err error) error {
 	hint := "docs/history-format.md describes the file"
 	if errors.Is(err, fs.ErrNotExist) {

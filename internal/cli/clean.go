@@ -77,7 +77,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 		}
 	}
 	if c.run == "" {
-		errs = append(errs, c.folders(), c.containers(ctx))
+		errs = append(errs, c.here(ctx))
 	}
 	if ctx.Err() != nil {
 		return &console.Exit{Code: console.ExitInterrupted}
@@ -93,18 +93,12 @@ func (c *cleaner) clean(ctx context.Context) error {
 
 func (c *cleaner) check(remote servers.Remote) error {
 	_, isRun := servers.RunBegan(c.run)
-	switch {
-	case c.olderThan < 0:
-		return console.Usage(fmt.Errorf("--older-than %v: want no negative time", c.olderThan), "see lockbench clean --help")
-	case c.run != "" && !remote.Named():
-		return console.Usage(errors.New("--run needs --redis, or servers of another store: a run is known by its keys"), choice.HintOwn)
-	case c.run != "" && !isRun:
-		return console.Usage(fmt.Errorf("--run %q is not the id of a run", c.run), "lockbench clean --dry-run lists them")
-	}
-	return nil
+	return console.Refuse("see lockbench clean --help",
+		console.Refusal{If: c.olderThan < 0, What: fmt.Sprintf("--older-than %v: want no negative time", c.olderThan)},
+		console.Refusal{If: c.run != "" && !remote.Named(), What: "--run needs --redis, or servers of another store: a run is known by its keys", Hint: choice.HintOwn},
+		console.Refusal{If: c.run != "" && !isRun, What: fmt.Sprintf("--run %q is not the id of a run", c.run), Hint: "lockbench clean --dry-run lists them"})
 }
 
-// target cleans the servers of one address.
 func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	runs, err := t.Runs(ctx)
 	if err != nil {
@@ -123,27 +117,16 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// folders cleans this machine.
-func (c *cleaner) folders() error {
-	all, err := children.Leftovers()
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, l := range all {
+// here cleans this machine of what belongs to processes that are gone.
+func (c *cleaner) here(ctx context.Context) error {
+	folders, err := children.Leftovers()
+	errs := []error{err}
+	for _, l := range folders {
 		errs = append(errs, c.remove(fmt.Sprintf("%s  of process %d, which is gone", l.Dir, l.Owner), l.Since, l.Remove))
 	}
-	return errors.Join(errs...)
-}
-
-// containers removes those whose process is gone.
-func (c *cleaner) containers(ctx context.Context) error {
-	all, err := servers.Containers(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, l := range all {
+	containers, err := servers.Containers(ctx)
+	errs = append(errs, err)
+	for _, l := range containers {
 		if children.Gone(l.Owner) {
 			what := fmt.Sprintf("container %.12s  of process %d, which is gone", l.ID, l.Owner)
 			errs = append(errs, c.remove(what, l.Since, func() error { return l.Remove(ctx) }))

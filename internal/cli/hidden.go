@@ -23,47 +23,32 @@ import (
 // Some verbs are a process that lockbench starts: it reads from standard input what it is to do.
 
 func workerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "worker",
-		Short: "Be one process of clients, for another lockbench: JSON lines on standard input and output",
-		Long: `worker runs a lock of the table as a program that speaks the worker protocol, so that something can happen
-to its process. lockbench run starts it where a fault needs one; docs/worker-protocol.md describes the lines.`,
-		Args: console.NoArguments,
-		RunE: serving("a worker is started by lockbench", "see docs/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
+	cmd := process("worker", "Be one process of clients, for another lockbench: JSON lines on standard input and output", "a worker is started by lockbench",
+		"see docs/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
 			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
-		}),
-	}
+		})
+	cmd.Long = `worker runs a lock of the table as a program that speaks the worker protocol, so that something can happen
+to its process. lockbench run starts it where a fault needs one; docs/worker-protocol.md describes the lines.`
+	cmd.Hidden = false
+	return cmd
 }
 
 func shopCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "shop",
-		Short:  "Be one process of a shop, for another lockbench",
-		Long:   "shop is an order service over HTTP, as the workload flash-sale has several of. lockbench run starts it; docs/flash-sale.md describes what it does.",
-		Hidden: true,
-		Args:   console.NoArguments,
-		RunE: serving("a shop is started by lockbench", "try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error {
-			return shop.Serve(in, out, openLock)
-		}),
-	}
+	return process("shop", "Be one process of a shop, an order service over HTTP, for another lockbench: see docs/flash-sale.md", "a shop is started by lockbench",
+		"try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error { return shop.Serve(in, out, openLock) })
 }
 
 func explorerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "explorer",
-		Short:  "Be one process of an exploration",
-		Hidden: true,
-		Args:   console.NoArguments,
-		RunE: serving("an explorer is started by lockbench explore", "try lockbench explore", func(in io.Reader, out io.Writer) error {
+	return process("explorer", "Be one process of an exploration", "an explorer is started by lockbench explore", "try lockbench explore",
+		func(in io.Reader, out io.Writer) error {
 			debug.SetGCPercent(400) // it makes little, and drops all of it soon
 			return explore.Serve(in, out, func() { os.Exit(0) })
-		}),
-	}
+		})
 }
 
-// serving returns what runs a process that serves, unless a person sits at its standard input.
-func serving(what, hint string, serve func(io.Reader, io.Writer) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error {
+// process returns a hidden verb that serves another lockbench, unless a person sits at its standard input.
+func process(name, short, what, hint string, serve func(io.Reader, io.Writer) error) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Hidden: true, Args: console.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error {
 		if console.IsTerminal(cmd.InOrStdin()) {
 			return console.Usage(errors.New(what+", which writes to its standard input"), hint)
 		}
@@ -72,7 +57,7 @@ func serving(what, hint string, serve func(io.Reader, io.Writer) error) func(*co
 			return console.Environment(err, "what it was told is on its standard input")
 		}
 		return nil
-	}
+	}}
 }
 
 // storeCommand is a server that is a Go module, in a process of its own.
@@ -108,7 +93,6 @@ func openLock(name string, env impls.Env) (impls.Lock, error) {
 	return l.Open(env)
 }
 
-// aboutLock returns what the table says of a lock.
 func aboutLock(o worker.Open) (worker.About, error) {
 	l, err := lockNamed(o.Lock)
 	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}

@@ -13,23 +13,15 @@ import (
 	"lockbench/reports/format"
 )
 
-// listed is one name of the vocabulary.
 type listed struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-// table is what can be listed; each calls back for each name.
 type table struct {
 	name string
 	each func(func(name, doc string))
-}
-
-func (t table) listed() []listed {
-	var out []listed
-	t.each(func(name, doc string) { out = append(out, listed{t.name, name, doc}) })
-	return out
 }
 
 func tables() []table {
@@ -59,7 +51,7 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 	if asJSON {
 		all := []listed{}
 		for _, t := range tables {
-			all = append(all, t.listed()...)
+			t.each(func(name, doc string) { all = append(all, listed{t.name, name, doc}) })
 		}
 		return console.JSON(w, all)
 	}
@@ -78,7 +70,6 @@ func printTables(w io.Writer, tables []table, asJSON bool) error {
 	return tw.Flush()
 }
 
-// printScenarios prints what each warns of, and what happens.
 func printScenarios(w io.Writer) {
 	for _, s := range scenarios.All() {
 		var doc format.Lines

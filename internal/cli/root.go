@@ -16,6 +16,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/cli/explore"
 	"lockbench/internal/cli/run"
+	"lockbench/reports/format"
 )
 
 // Run runs the command and returns its exit code.
@@ -32,7 +33,7 @@ func execute(ctx context.Context, root *cobra.Command) (code int) {
 	stderr := root.ErrOrStderr()
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(stderr, "lockbench: internal error: %s\n%s", console.Scrub(fmt.Sprint(p)), debug.Stack())
+			fmt.Fprintf(stderr, "lockbench: internal error: %s\n%s", format.Scrub(fmt.Sprint(p)), debug.Stack())
 			code = console.ExitInternal
 		}
 	}()
@@ -44,22 +45,7 @@ func rootCommand() *cobra.Command {
 		Use:   "lockbench",
 		Short: "Drive distributed locks, record what happens, judge the record, report.",
 		Long: `lockbench drives distributed locks with concurrent clients, records every operation, judges the
-record, and reports: which locks keep what they promise, and what they cost.
-
-  lockbench run          the whole quick comparison
-  lockbench bench        how fast and how fair they are, and at what cost
-  lockbench check FILE   judge a recorded history again, or one written by hand
-  lockbench report DIR   make the page of a run again
-  lockbench list         the locks, workloads, faults, properties, scenarios and suites there are
-  lockbench verify       hold a lock of your own to what it claims
-  lockbench explore      search for what breaks a lock, in virtual time, and tell it as a story
-  lockbench replay FILE  run a case that was found again, in simulation and on real servers
-  lockbench compare A B  two locks of one bench, or two benches, row by row
-  lockbench advise       say which lock to choose, if any, and what speaks for and against it
-  lockbench verify-report FILE   work such advice out again, down to the histories
-  lockbench gate         hold a bench to limits, for build servers
-  lockbench serve        show the folders of runs and benches in a browser
-  lockbench clean        remove what killed runs left behind`,
+record, and reports: which locks keep what they promise, and what they cost. lockbench run does the whole quick comparison.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownVerb,
@@ -75,14 +61,15 @@ record, and reports: which locks keep what they promise, and what they cost.
 	return root
 }
 
-// knownVerb refuses what is no verb.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	var verbs []string
 	for _, c := range cmd.Commands() {
-		verbs = append(verbs, c.Name())
+		if !c.Hidden {
+			verbs = append(verbs, c.Name())
+		}
 	}
 	return console.Unknown("command", args[0], verbs)
 }

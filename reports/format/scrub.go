@@ -7,7 +7,7 @@ import (
 
 // credentials finds what stands before the @ of a URL. A password may have a space in it, if somebody did not encode it;
 // but what follows host:port is other words, often a lock's name with the @ of its deployment.
-var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d][^\s/]*[ \t][^\n]*|\S*)@`)
+var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 
 // named finds a password in the parameters of a URL or of a connection.
 var named = regexp.MustCompile(`(?i)\b(password|passwd|pwd)=[^\s&"']+`)

@@ -56,7 +56,6 @@ were not judged again (--data-only does not ask for them).`,
 	return cmd
 }
 
-// verifying is a report that is worked out again.
 type verifying struct {
 	w      io.Writer
 	file   string
@@ -65,7 +64,6 @@ type verifying struct {
 	found  console.Codes
 }
 
-// readReport reads a report from any of its forms.
 func readReport(file string) (*verifying, error) {
 	v := &verifying{file: file, found: console.Codes{}}
 	var err error
@@ -86,7 +84,6 @@ func readReport(file string) (*verifying, error) {
 	return v, err
 }
 
-// all works everything out again.
 func (v *verifying) all(dataOnly bool) error {
 	r := v.report
 	again := decision.Decide(r.Needs, r.Options, r.Evidence)
@@ -111,7 +108,6 @@ func (v *verifying) all(dataOnly bool) error {
 	return v.found.Err()
 }
 
-// say tells of one thing that was looked at.
 func (v *verifying) say(what string, differs []string) {
 	const most = 10
 	if len(differs) == 0 {
@@ -128,7 +124,6 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-// generic is a value as JSON has it.
 func generic(value any) (out any) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -224,7 +219,6 @@ func firstLine(a, b []byte) int {
 	return n + 1
 }
 
-// evidence reads the folders again that are there.
 func (v *verifying) evidence() {
 	base := filepath.Dir(v.file)
 	var dirs []string
@@ -242,14 +236,13 @@ func (v *verifying) evidence() {
 	}
 	e, err := decision.ReadEvidence(base, v.report.Options, dirs...)
 	if err != nil {
-		v.say("what was read from the folders", []string{console.Scrub(err.Error())})
+		v.say("what was read from the folders", []string{format.Scrub(err.Error())})
 		return
 	}
 	again := decision.Decide(v.report.Needs, v.report.Options, decision.Trim(v.report.Needs, v.report.Options, e))
 	v.say("what was read from the folders", differing("", generic(v.report.Evidence), generic(again.Evidence)))
 }
 
-// histories judges and measures again what is there.
 func (v *verifying) histories() {
 	observed := len(v.report.Findings) + len(v.report.Figures) + len(v.report.Stood) + len(v.report.Times)
 	if observed == 0 {
@@ -281,7 +274,6 @@ func (v *verifying) histories() {
 	}
 }
 
-// trace tells of findings and figures one by one.
 func (v *verifying) trace(ids []string) error {
 	for _, id := range ids {
 		if !v.describe(id) {
@@ -333,7 +325,6 @@ func (v *verifying) print(id, source, dir, what string, about ...any) bool {
 	return true
 }
 
-// traced prints what histories say now.
 func (v *verifying) traced(c advisor.Checked) {
 	for _, f := range c.Files {
 		fmt.Fprintf(v.w, "  %s\n", f)

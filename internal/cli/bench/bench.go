@@ -21,10 +21,10 @@ import (
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/stores"
 	benchreport "lockbench/reports/bench"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
-// flags holds what bench was asked to do.
 type flags struct {
 	suite, resume, out string
 	shape              shape
@@ -71,7 +71,6 @@ A bench that was cut short goes on with --resume DIR, and loses no trial that ha
 	return cmd
 }
 
-// benching is a bench about to start.
 type benching struct {
 	*flags
 	bench          *measure.Bench
@@ -105,26 +104,27 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
-	dir := f.resume
-	if earlier != nil {
-		err = sameBench(earlier, &plan.Plan)
-		plan.Command, plan.Started = earlier.Command, earlier.Started
-	} else {
-		dir, err = console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+	if earlier == nil {
+		dir, err := console.Folder(f.out, "bench-"+suite.Name, "latest-bench")
+		if err != nil {
+			return nil, err
+		}
+		return begin(cmd, f, plan, notes, dir)
 	}
-	if err != nil {
+	if err := sameBench(earlier, &plan.Plan); err != nil {
 		return nil, err
 	}
-	return begin(cmd, f, plan, dir)
+	b, err := begin(cmd, f, plan, notes, f.resume)
+	plan.Command, plan.Started = earlier.Command, earlier.Started
+	return b, err
 }
 
-// begin returns a bench of a plan, about to start in its folder.
-func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
+func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, console.Environment(err, "clients in processes of their own need to find this program")
 	}
+	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
 	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newProgress(b.stderr)
 	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
@@ -137,8 +137,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []
 	if _, err := console.Folder(dir, "", ""); err != nil {
 		return err
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
-	b, err := begin(cmd, &flags{servers: on}, plan, dir)
+	b, err := begin(cmd, &flags{servers: on}, plan, notes, dir)
 	if err != nil {
 		return err
 	}
@@ -198,7 +197,6 @@ func sameBench(earlier, now *benchreport.Plan) error {
 	return nil
 }
 
-// run measures, reports, and returns the exit code as an error.
 func (b *benching) run(ctx context.Context) error {
 	for _, note := range b.bench.Notes {
 		fmt.Fprintln(b.stderr, "note:", note)
@@ -207,7 +205,14 @@ func (b *benching) run(ctx context.Context) error {
 	if r == nil {
 		return failed
 	}
-	if err := b.print(r); err != nil {
+	var err error
+	if b.asJSON {
+		err = console.JSON(b.stdout, r)
+	} else {
+		fmt.Fprintln(b.stdout)
+		err = Print(b.stdout, b.bench.Dir, r)
+	}
+	if err != nil {
 		return err
 	}
 	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
@@ -232,7 +237,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	b.show.Close()
 	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if err != nil && ctx.Err() == nil {
-		plan.Warnings = append(plan.Warnings, "it ended early: "+console.Scrub(err.Error()))
+		plan.Warnings = append(plan.Warnings, "it ended early: "+format.Scrub(err.Error()))
 	}
 	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")
@@ -245,14 +250,6 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 		return r, console.Environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
 	}
 	return r, nil
-}
-
-func (b *benching) print(r *benchreport.Results) error {
-	if b.asJSON {
-		return console.JSON(b.stdout, r)
-	}
-	fmt.Fprintln(b.stdout)
-	return Print(b.stdout, b.bench.Dir, r)
 }
 
 // Print prints what a bench comes to.

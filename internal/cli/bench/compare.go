@@ -20,14 +20,23 @@ import (
 // latestBench is where two locks are looked for if no folder is named.
 var latestBench = filepath.Join("runs", "latest-bench")
 
-// compareFlags are what compare was asked to do.
 type compareFlags struct {
 	in, format string
 	metrics    []string
 	all        bool
 }
 
-func compareFormats() []string { return []string{"text", "markdown", "json", "benchfmt"} }
+// form is how a comparison is printed.
+type form struct {
+	name  string
+	write func(*bench.Comparisons, io.Writer, []bench.Metric) error
+}
+
+var forms = choice.Table[form]{What: "format", Describe: func(f form) (string, string) { return f.name, "" }, All: func() []form {
+	asJSON := func(c *bench.Comparisons, w io.Writer, _ []bench.Metric) error { return console.JSON(w, c) }
+	return []form{{"text", (*bench.Comparisons).WriteText}, {"markdown", (*bench.Comparisons).WriteMarkdown}, {"json", asJSON},
+		{"benchfmt", (*bench.Comparisons).WriteBenchfmt}}
+}}
 
 // CompareCommand returns the verb compare.
 func CompareCommand() *cobra.Command {
@@ -47,18 +56,22 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 -col /lock two locks.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			metrics, err := f.chosen()
+			metrics, err := metrics.Choose(f.metrics...)
+			if f.all {
+				metrics, err = bench.Metrics(), nil
+			}
 			if err != nil {
 				return err
 			}
-			if err := choice.OneOf("format", f.format, compareFormats()); err != nil {
+			form, err := forms.One(f.format)
+			if err != nil {
 				return err
 			}
 			c, err := f.compare(args, metrics)
 			if err != nil {
 				return err
 			}
-			if err := f.print(cmd.OutOrStdout(), c, metrics); err != nil {
+			if err := form.write(c, cmd.OutOrStdout(), metrics); err != nil {
 				return err
 			}
 			return withheld(cmd.ErrOrStderr(), c)
@@ -68,18 +81,10 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 	usual := metrics
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "the metrics to compare")
-	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(compareFormats(), ", "))
+	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(forms.Names(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and of two benches floors and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
 	return cmd
-}
-
-// chosen are the metrics to compare.
-func (f compareFlags) chosen() ([]bench.Metric, error) {
-	if f.all {
-		return bench.Metrics(), nil
-	}
-	return metrics.Choose(f.metrics...)
 }
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
@@ -150,25 +155,12 @@ func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error
 	return c, nil
 }
 
-// readBench reads a bench folder.
 func readBench(dir string) (*bench.Results, error) {
 	r, err := bench.Read(dir)
 	if err != nil {
 		return nil, console.Usage(err, "a bench folder is what lockbench bench left, with a "+bench.PlanName+" in it")
 	}
 	return r, nil
-}
-
-func (f compareFlags) print(w io.Writer, c *bench.Comparisons, metrics []bench.Metric) error {
-	switch f.format {
-	case "json":
-		return console.JSON(w, c)
-	case "benchfmt":
-		return c.WriteBenchfmt(w, metrics)
-	case "markdown":
-		return c.WriteMarkdown(w, metrics)
-	}
-	return c.WriteText(w, metrics)
 }
 
 // withheld says why no figures were shown: nothing can be concluded from them.

@@ -14,7 +14,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// gateFlags are what gate was asked to do.
 type gateFlags struct {
 	run, baseline, junit string
 	bench                flags // of the suite that is run, where no run is named
@@ -56,7 +55,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if f.run == "" && f.bench.suite == "" {
 		return console.Usage(errors.New("gate needs a run to judge, or a suite to measure"), "lockbench gate --run runs/latest-bench, or --suite FILE")
 	}
-	thresholds := func(run *benchreport.Results) []benchreport.Threshold { return run.Plan.Thresholds }
+	var thresholds []benchreport.Threshold
 	if f.bench.suite != "" { // read before anything is measured
 		suite, err := readSuite(f.bench.suite)
 		if err != nil {
@@ -65,7 +64,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		if len(suite.Thresholds) == 0 {
 			return noThresholds(f.bench.suite)
 		}
-		thresholds = func(*benchreport.Results) []benchreport.Threshold { return suite.Thresholds }
+		thresholds = suite.Thresholds
 	}
 	var baseline *benchreport.Results
 	var err error
@@ -83,10 +82,13 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if len(thresholds(run)) == 0 {
+	if f.bench.suite == "" {
+		thresholds = run.Plan.Thresholds
+	}
+	if len(thresholds) == 0 {
 		return noThresholds(f.run)
 	}
-	gated, err := benchreport.Gate(run, baseline, thresholds(run))
+	gated, err := benchreport.Gate(run, baseline, thresholds)
 	if err != nil {
 		return console.Usage(err, "lockbench compare --help names the metrics")
 	}
@@ -127,19 +129,10 @@ func (f *gateFlags) writeJUnit(run *benchreport.Results, gated []benchreport.Gat
 	return os.WriteFile(f.junit, text.Bytes(), 0o644)
 }
 
-// printGated prints what became of each threshold, and returns the exit code's error.
 func printGated(w io.Writer, gated []benchreport.Gated) error {
 	count := map[benchreport.Outcome]int{}
-	found := console.Codes{}
 	for _, g := range gated {
 		count[g.Outcome]++
-		switch g.Outcome {
-		case benchreport.Breach:
-			found[console.ExitBreach] = true
-		case benchreport.Pass:
-		default:
-			found[console.ExitUndecided] = true
-		}
 		fmt.Fprintf(w, "%s: %s\n", g.Outcome, format.Clean(g.Threshold.Name()))
 		for _, p := range g.Points {
 			fmt.Fprintf(w, "  %s: %s\n", p.Outcome, format.Clean(p.Text))
@@ -147,5 +140,6 @@ func printGated(w io.Writer, gated []benchreport.Gated) error {
 	}
 	fmt.Fprintf(w, "\n%s: %d pass, %d breached, %d too noisy to tell, %d not measured\n", format.Plural(len(gated), "threshold"),
 		count[benchreport.Pass], count[benchreport.Breach], count[benchreport.Noisy], count[benchreport.Unknown])
-	return found.Err()
+	breached, passed := count[benchreport.Breach], count[benchreport.Pass]
+	return console.Codes{console.ExitBreach: breached > 0, console.ExitUndecided: breached+passed < len(gated)}.Err()
 }

@@ -9,6 +9,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/format"
 )
 
 // progress shows how far a bench is: a line that changes on a terminal, a line for each block elsewhere.
@@ -37,15 +38,11 @@ func (p *progress) line() string {
 	return fmt.Sprintf("block %d of %d  %s at %s  %d grants  %s left", n.Block, n.Blocks, n.Subject, n.Point, n.Granted.Load(), about(n.Left-time.Since(p.since)))
 }
 
-// about is a time that nobody needs to the second.
 func about(d time.Duration) string {
-	switch {
-	case d < 0:
+	if d < 0 {
 		return "almost nothing"
-	case d < time.Minute:
-		return fmt.Sprintf("about %d s", 1+int(d.Seconds()))
 	}
-	return fmt.Sprintf("about %d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	return "about " + format.Lasting(d)
 }
 
 func (p *progress) begin(n measure.Progress) {

@@ -57,7 +57,6 @@ func (s *shape) define(fl *pflag.FlagSet) {
 	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness, and of the order (0: drawn)")
 }
 
-// given reports whether any flag makes up a suite.
 func (s *shape) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
 }
@@ -118,7 +117,6 @@ func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, er
 	return suite, nil
 }
 
-// known returns the names that a suite may have in it.
 func known() suites.Known {
 	k := suites.Known{Locks: choice.Locks.Names(), Faults: choice.Faults.Names()}
 	for _, w := range workloads.All() {
@@ -139,7 +137,6 @@ func known() suites.Known {
 	return k
 }
 
-// readSuite reads a shipped suite, or a file.
 func readSuite(name string) (*suites.Suite, error) {
 	file := name + ".yaml"
 	text, ok := suites.Source(name)

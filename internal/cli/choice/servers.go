@@ -129,7 +129,6 @@ func (o *Own) Remote() (servers.Remote, error) {
 	return all, nil
 }
 
-// given returns the flags that were given.
 func (o *Own) given() []string {
 	var given []string
 	for _, f := range o.flags {

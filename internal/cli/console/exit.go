@@ -3,16 +3,17 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/checker"
 	"lockbench/internal/suggest"
+	"lockbench/reports/format"
 )
 
 // The exit codes. Users and their scripts rely on them.
@@ -48,6 +49,22 @@ func (e *Exit) Unwrap() error { return e.Err }
 
 // Usage returns the error of a command that cannot be meant.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
+
+// Refusal is a reason to refuse a command line.
+type Refusal struct {
+	If         bool
+	What, Hint string
+}
+
+// Refuse returns the usage error of the first reason that applies; hint is for those that have none of their own.
+func Refuse(hint string, all ...Refusal) error {
+	for _, r := range all {
+		if r.If {
+			return Usage(errors.New(r.What), cmp.Or(r.Hint, hint))
+		}
+	}
+	return nil
+}
 
 // Environment returns the error of something that is missing or fails on this machine.
 func Environment(err error, hint string) error { return &Exit{ExitEnvironment, err, hint} }
@@ -89,20 +106,13 @@ func Report(stderr io.Writer, err error) int {
 		e = &Exit{ExitUsage, err, "see lockbench --help"}
 	}
 	if e.Err != nil {
-		fmt.Fprintf(stderr, "lockbench: %s\n", Scrub(e.Err.Error()))
+		fmt.Fprintf(stderr, "lockbench: %s\n", format.Scrub(e.Err.Error()))
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", Scrub(e.Hint))
+		fmt.Fprintf(stderr, "hint: %s\n", format.Scrub(e.Hint))
 	}
 	return e.Code
 }
-
-// credentials finds what stands before the @ of a URL, and rather too much than too little.
-var credentials = regexp.MustCompile(`://[^\n]*@`)
-
-// Scrub is the last line of defence: a URL with a password that was given in the wrong place, say as the
-// name of a lock, comes back in the error that says so.
-func Scrub(text string) string { return credentials.ReplaceAllString(text, "://***@") }
 
 // NoArguments refuses arguments of a verb that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {

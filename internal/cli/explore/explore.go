@@ -5,7 +5,6 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +21,6 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// flags holds what explore was asked to do.
 type flags struct {
 	locks, faults []string
 	seeds, seed   uint64
@@ -39,7 +37,7 @@ func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "explore",
-		Short: "Search for what breaks a lock, in virtual time, and tell it as a story",
+		Short: "Search for what breaks a lock, in virtual time, and minimise it to a counterexample",
 		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, and tries plans of
 faults by the thousand: one for each seed. What violates a property is minimised, shown as a list of events with
 a timeline, and kept as a file that lockbench replay runs again, in simulation or on real servers.
@@ -47,7 +45,7 @@ a timeline, and kept as a file that lockbench replay runs again, in simulation o
 What is found is found in simulation. It depends on the seeds alone: the same seed gives the same, on as many cores
 as there are. With no flags it takes about half a minute.
 
-A lock is explored on its usual deployment, and on the others that it is at home on; lock@deployment names one.`,
+By default each supported deployment of a lock is explored; lock@deployment names one.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			x, err := f.plan(cmd)
@@ -64,16 +62,15 @@ A lock is explored on its usual deployment, and on the others that it is at home
 	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as there is time for)")
 	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, if --seeds does not say how much")
 	fl.Uint64Var(&f.seed, "seed", 0, "try this seed alone; with --seeds, the first of them")
-	fl.IntVar(&f.stories, "stories", 0, "stories to tell of each lock at most (1; 4 of up to four locks)")
+	fl.IntVar(&f.stories, "stories", 0, "counterexamples to minimise of each lock at most (1; 4 of up to four locks)")
 	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
-	fl.StringVar(&f.out, "out", "", "folder for the stories (runs/<time>-explore)")
-	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each story")
-	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each story, as a file of the corpus")
+	fl.StringVar(&f.out, "out", "", "folder for the counterexamples (runs/<time>-explore)")
+	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each counterexample")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each counterexample, as a file of the corpus")
 	fl.BoolVar(&f.asJSON, "json", false, "print what was found as JSON; it is the same for the same seeds")
 	return cmd
 }
 
-// exploration is about to start.
 type exploration struct {
 	*flags
 	stdout, stderr io.Writer
@@ -84,21 +81,15 @@ type exploration struct {
 
 func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	seeded := cmd.Flags().Changed("seed")
-	what, hint := "", "see lockbench explore --help"
-	switch {
-	case f.jobs < 0 || f.jobs > 64:
-		what = "--jobs: want 1 to 64, or 0 for one per core"
-	case f.stories < 0 || f.stories > 16:
-		what = "--stories: want 1 to 16"
-	case f.seeds > 10_000_000:
-		what = fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)
-	case f.time < time.Second:
-		what = fmt.Sprintf("--for %v: want at least 1s", f.time)
-	case cmd.Flags().Changed("for") && (f.seeds > 0 || seeded):
-		what, hint = "--for is for where neither --seeds nor --seed says how much", "leave out one of them"
-	}
-	if what != "" {
-		return nil, console.Usage(errors.New(what), hint)
+	err := console.Refuse("see lockbench explore --help",
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for one per core"},
+		console.Refusal{If: f.stories < 0 || f.stories > 16, What: "--stories: want 1 to 16"},
+		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
+		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
+		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for is for where neither --seeds nor --seed says how much",
+			Hint: "leave out one of them"})
+	if err != nil {
+		return nil, err
 	}
 	if seeded && f.seeds == 0 {
 		f.seeds = 1
@@ -125,7 +116,6 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	return x, nil
 }
 
-// subjects are the locks that were named, or all that can be explored.
 func (x *exploration) subjects() ([]explore.Subject, error) {
 	names := x.locks
 	if len(names) == 0 {
@@ -185,16 +175,17 @@ func (x *exploration) run(ctx context.Context) error {
 	return x.report(ctx, result)
 }
 
-// report writes the folder and prints.
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {
-	err := x.keep(result)
+	var told strings.Builder
+	printExplored(&told, result, x.dir)
+	err := x.keep(result, told.String())
 	if err != nil {
 		return console.Environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
 		err = json.NewEncoder(x.stdout).Encode(result)
 	} else {
-		err = printExplored(x.stdout, result, x.dir)
+		_, err = io.WriteString(x.stdout, told.String())
 	}
 	if err != nil {
 		return console.Environment(err, "standard output cannot be written to")
@@ -205,7 +196,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitBroken] = found[console.ExitBroken] || p.Broken > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not told
+		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not shown
 	}
 	return found.Err()
 }

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -58,8 +57,8 @@ func (p *progress) take(n explore.Progress) {
 	}
 }
 
-// keep writes the folder: a case and a picture for each story, and all that was found.
-func (x *exploration) keep(result *explore.Result) error {
+// keep writes the folder: a case and a picture for each counterexample, and all that was found.
+func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
 			if err := x.keepCounterexample(fileName(x.dir, l, i), &l.Counterexamples[i]); err != nil {
@@ -67,19 +66,15 @@ func (x *exploration) keep(result *explore.Result) error {
 			}
 		}
 	}
-	var told strings.Builder
-	if err := printExplored(&told, result, x.dir); err != nil {
-		return err
-	}
 	text, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
 		return err
 	}
 	return cmp.Or(os.WriteFile(filepath.Join(x.dir, "explored.json"), append(text, '\n'), 0o644),
-		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told.String()), 0o644))
+		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns what the nth story of a lock is kept as, without the ending.
+// fileName returns what the nth counterexample of a lock is kept as, without the ending.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -88,7 +83,7 @@ func fileName(dir string, l *explore.LockResult, n int) string {
 	return filepath.Join(dir, name)
 }
 
-// keepCounterexample writes a story as a case and a picture; and as a test and a history, if that was asked for.
+// keepCounterexample writes a counterexample as a case and a picture; and as a test and a history, if that was asked for.
 func (x *exploration) keepCounterexample(path string, s *explore.Counterexample) error {
 	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
@@ -119,9 +114,8 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	return nil
 }
 
-// printExplored prints what was found: the stories first, then the counts.
-func printExplored(w io.Writer, result *explore.Result, dir string) error {
-	out := bufio.NewWriter(w)
+// printExplored prints what was found: the counterexamples first, then the counts.
+func printExplored(out io.Writer, result *explore.Result, dir string) {
 	for _, l := range result.Locks {
 		for i, s := range l.Counterexamples {
 			printCounterexample(out, s, fileName(dir, l, i)+".json")
@@ -131,7 +125,6 @@ func printExplored(w io.Writer, result *explore.Result, dir string) error {
 	printStrategies(out, result)
 	printMet(out, result)
 	printTotals(out, result)
-	return out.Flush()
 }
 
 func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
@@ -246,12 +239,12 @@ func printMet(w io.Writer, result *explore.Result) {
 	table(w, tabwriter.AlignRight, rows)
 }
 
-// printTotals is what it all weighs, and what could not be told.
+// printTotals is what it all weighs, and what has no verdict.
 func printTotals(w io.Writer, result *explore.Result) {
-	seeds, stories, broken := 0, 0, 0
+	seeds, found, broken := 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
-		seeds, stories, virtual, clients = seeds+l.Seeds, stories+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
+		seeds, found, virtual, clients = seeds+l.Seeds, found+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
 		for _, p := range l.Properties {
 			broken += p.Broken
 		}
@@ -262,11 +255,11 @@ func printTotals(w io.Writer, result *explore.Result) {
 			fmt.Fprintf(w, "MONITOR AND ORACLE DIFFER: %s: %s\n", subjectName(l), d)
 		}
 		for _, seed := range l.Nondeterministic {
-			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; nothing is told of it\n", subjectName(l), seed)
+			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; it is not shown\n", subjectName(l), seed)
 		}
 	}
-	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s told, all of them seen in simulation", format.Plural(seeds, "seed"),
-		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(stories, "violation"))
+	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s shown, all of them seen in simulation", format.Plural(seeds, "seed"),
+		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"))
 	if broken == 0 {
 		fmt.Fprint(w, "; no claim was broken")
 	}

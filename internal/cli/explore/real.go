@@ -79,10 +79,10 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 			said.GaveUp = "it was interrupted"
 			return said, nil
 		case errors.Is(err, trial.ErrVoid):
-			said.GaveUp = console.Scrub(err.Error())
+			said.GaveUp = format.Scrub(err.Error())
 			return said, nil
 		case err != nil:
-			said.GaveUp = console.Scrub(err.Error())
+			said.GaveUp = format.Scrub(err.Error())
 			return said, console.Environment(err, hintServers)
 		}
 		said.take(stderr, out, kept.Property)
@@ -99,7 +99,7 @@ func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	s.Server = out.Server
 	if out.Missed != "" {
 		s.Missed++
-		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", console.Scrub(out.Missed))
+		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", format.Scrub(out.Missed))
 	}
 	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
 	i := slices.IndexFunc(out.Verdict.Findings, func(f checker.Finding) bool { return f.Property == property && f.Observed == checker.Violated })

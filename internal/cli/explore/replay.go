@@ -22,7 +22,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// replayFlags are what replay was asked to do.
 type replayFlags struct {
 	servers, out          string
 	attempts              int
@@ -67,16 +66,14 @@ docs/case.schema.json has the shape of the file.`,
 	return cmd
 }
 
-// check finds out what is wrong with the flags.
 func (f replayFlags) check(cmd *cobra.Command) error {
-	const hint = "see lockbench replay --help"
-	switch {
-	case f.servers != "" && f.servers != servers.Local:
+	if f.servers != "" && f.servers != servers.Local {
 		return console.Unknown("kind of servers", f.servers, []string{servers.Local})
-	case f.attempts < 1 || f.attempts > 1000:
-		return console.Usage(errors.New("--attempts: want 1 to 1000"), hint)
-	case f.scale < 0.1 || f.scale > 100:
-		return console.Usage(errors.New("--scale: want 0.1 to 100"), hint)
+	}
+	if err := console.Refuse("see lockbench replay --help",
+		console.Refusal{If: f.attempts < 1 || f.attempts > 1000, What: "--attempts: want 1 to 1000"},
+		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"}); err != nil {
+		return err
 	}
 	for _, name := range []string{"attempts", "scale", "out"} {
 		if f.servers == "" && cmd.Flags().Changed(name) {
@@ -86,7 +83,6 @@ func (f replayFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// replayed is what is said of a case.
 type replayed struct {
 	File       string     `json:"file"`
 	Lock       string     `json:"lock"`
@@ -167,7 +163,6 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	return found.Err()
 }
 
-// codes are the exit codes that apply to what was seen.
 func (r replayed) codes() console.Codes {
 	c := console.Codes{console.ExitBroken: !r.Simulation.Shows, console.ExitInternal: r.Simulation.disagree}
 	if s := r.Servers; s != nil {
@@ -177,13 +172,11 @@ func (r replayed) codes() console.Codes {
 	return c
 }
 
-// simulate is what came of a run, against what its file says.
 func simulate(run *explore.Run, kept explore.File) simulated {
 	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
 		AsFound: run.Digest == kept.Digest, Story: run.Example(kept.Property).Events(), Void: run.Void}
 }
 
-// badCase is the error of a file that cannot be used.
 func badCase(err error) error {
 	hint := "docs/case.schema.json has the shape of a case"
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +230,6 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// print tells what happened in virtual time.
 func (r replayed) print(w io.Writer, kept explore.File) {
 	fmt.Fprintf(w, "%s: %s on %s, workload %s, about %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
 	if kept.Found != "" {
@@ -271,7 +263,6 @@ func (s simulated) outcome(property, digest string) string {
 	return fmt.Sprintf("shows again: %s violated, and the digest is %s where it was %s: another build found it, or something in it is left to chance", property, s.Digest, digest)
 }
 
-// width is how wide a picture may be.
 func width(w io.Writer) int {
 	const usual = 100
 	if f, ok := w.(*os.File); ok {

@@ -18,7 +18,6 @@ import (
 	"lockbench/reports/run"
 )
 
-// cells returns what was chosen to be tried.
 func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if len(f.scenarios) > 0 {
 		return f.scenarioCells()
@@ -44,20 +43,28 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	elsewhere, err := f.elsewhere()
-	if err != nil {
-		return nil, err
-	}
 	var plan []trial.Cell
-	for _, p := range append([]placed{{locks: locks}}, elsewhere...) {
-		of := trial.Plan(p.locks, loads, breaks)
+	add := func(locks []impls.Impl, on string) {
+		of := trial.Plan(locks, loads, breaks)
 		if len(f.locks) == 0 || len(f.workloads) == 0 {
 			of = trial.Usual(of)
 		}
 		if len(f.workloads)+len(f.faults) == 0 {
-			of = append(of, trial.Kills(p.locks)...)
+			of = append(of, trial.Kills(locks)...)
 		}
-		plan = append(plan, trial.On(p.on, of)...)
+		plan = append(plan, trial.On(on, of)...)
+	}
+	add(locks, "") // each on its usual deployment
+	for _, name := range slices.DeleteFunc(slices.Clone(f.locks), func(name string) bool { return !isPlaced(name) }) {
+		name, on, _ := strings.Cut(name, "@")
+		lock, err := choice.Locks.One(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := trial.Deployed(lock, on); err != nil {
+			return nil, console.Usage(err, "without @ a lock is tried on its usual deployment")
+		}
+		add([]impls.Impl{lock}, on)
 	}
 	if len(plan) == 0 {
 		return nil, console.Usage(errors.New("nothing to do: none of the workloads and faults applies to any of the locks"),
@@ -105,68 +112,24 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 	return append(locks, own), err
 }
 
-// placed is locks and what they are deployed on; "": each on its usual one.
-type placed struct {
-	locks []impls.Impl
-	on    string
-}
-
 // isPlaced reports whether a name is of a lock on a deployment: lock@deployment. A URL in the wrong place is not: what
 // stands before its @ may be a password, and is only known for one while it is whole.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
-// elsewhere returns the locks that were named with a deployment.
-func (f *flags) elsewhere() ([]placed, error) {
-	var all []placed
-	for _, name := range f.locks {
-		if !isPlaced(name) {
-			continue
-		}
-		name, on, _ := strings.Cut(name, "@")
-		lock, err := choice.Locks.One(name)
-		if err != nil {
+func (f *flags) scenarioCells() (cells []trial.Cell, err error) {
+	chosen := scenarios.All()
+	if !slices.Contains(f.scenarios, "all") {
+		if chosen, err = choice.Scenarios.Choose(f.scenarios...); err != nil {
 			return nil, err
 		}
-		if err := trial.Deployed(lock, on); err != nil {
-			return nil, console.Usage(err, "without @ a lock is tried on its usual deployment")
-		}
-		all = append(all, placed{[]impls.Impl{lock}, on})
 	}
-	return all, nil
-}
-
-func (f *flags) scenarioCells() ([]trial.Cell, error) {
-	chosen, err := chosenScenarios(f.scenarios)
-	if err != nil {
-		return nil, err
-	}
-	var cells []trial.Cell
 	for _, s := range chosen {
 		of, err := s.Cells()
 		if err != nil {
 			return nil, err
 		}
 		cells = append(cells, of...)
+		f.scenarioDocs = append(f.scenarioDocs, run.Scenario{Name: s.Name, Warning: s.Warning, Doc: s.Doc})
 	}
 	return cells, nil
-}
-
-func chosenScenarios(names []string) ([]scenarios.Scenario, error) {
-	if slices.Contains(names, "all") {
-		return scenarios.All(), nil
-	}
-	return choice.Scenarios.Choose(names...)
-}
-
-// scenarioDocs returns what a report says of scenarios.
-func scenarioDocs(names []string) []run.Scenario {
-	if len(names) == 0 {
-		return nil
-	}
-	chosen, _ := chosenScenarios(names) // cells has checked them
-	var docs []run.Scenario
-	for _, s := range chosen {
-		docs = append(docs, run.Scenario{Name: s.Name, Warning: s.Warning, Doc: s.Doc})
-	}
-	return docs
 }

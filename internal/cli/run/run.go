@@ -4,13 +4,13 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lockbench/impls"
 	"lockbench/internal/cli/choice"
@@ -18,14 +18,15 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/reports/run"
 	"lockbench/workloads"
 )
 
-// flags holds what run was asked to do.
 type flags struct {
 	name                     string // of the run
 	locks, workloads, faults []string
 	scenarios                []string
+	scenarioDocs             []run.Scenario // of those chosen, for the report
 	worker, deployment       string
 	trials, jobs             int
 	noControls               bool
@@ -78,9 +79,6 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
-	fl.StringVar(&f.worker, "worker", "", "command of a lock of your own, in place of --locks")
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
-	fl.IntVar(&f.trials, "trials", 1, "trials of each cell")
 	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
@@ -93,8 +91,16 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
 	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
 	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
-	fl.Uint64Var(&p.Seed, "seed", p.Seed, "seed of all randomness")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
+	f.defineShared(fl, "command of a lock of your own, in place of --locks")
+}
+
+// defineShared defines the flags that run and verify have in common.
+func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
+	fl.StringVar(&f.worker, "worker", "", worker)
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
+	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
+	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
@@ -124,7 +130,6 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 
 const hintRun = "see lockbench run --help"
 
-// check finds out what is wrong with the flags that are no names, and settles what follows from them.
 func (f *flags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	if f.params.Keys > 1 && !changed("distribution") {
@@ -154,24 +159,16 @@ func (f *flags) check(cmd *cobra.Command) error {
 
 // checkChoice finds out what is wrong with how the cells were chosen.
 func (f *flags) checkChoice(cmd *cobra.Command) error {
-	what, hint := "", hintRun
-	switch {
-	case f.trials < 1 || f.trials > 10_000:
-		what = "--trials: want 1 to 10000"
-	case f.jobs < 0 || f.jobs > 64:
-		what = "--jobs: want 1 to 64, or 0 to have it chosen"
-	case f.jobs > 1 && f.servers.Named():
-		what, hint = "--jobs: on servers of your own trials run one after the other, since they have the same keys", "leave out --jobs"
-	case len(f.scenarios) > 0 && len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
-		what, hint = "--scenarios brings its own locks, workloads and faults", "leave out the others, or name locks and faults instead"
-	case f.worker != "" && len(f.locks) > 0:
-		what, hint = "--worker takes the place of --locks", "leave out one of the two"
-	case f.worker == "" && cmd.Flags().Changed("deployment"):
-		what = "--deployment is of the lock of --worker; each other has its own"
-	default:
-		return nil
-	}
-	return console.Usage(errors.New(what), hint)
+	chosen := len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0
+	return console.Refuse(hintRun,
+		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 to have it chosen"},
+		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
+			What: "--jobs: on servers of your own trials run one after the other, since they have the same keys"},
+		console.Refusal{If: len(f.scenarios) > 0 && chosen, What: "--scenarios brings its own locks, workloads and faults",
+			Hint: "leave out the others, or name locks and faults instead"},
+		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
+		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is of the lock of --worker; each other has its own"})
 }
 
 // run drives every cell, reports, and returns the exit code as an error.

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
+	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/workloads"
 )
@@ -41,9 +45,6 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 	r.sayServers()
 	return r, nil
 }
-
-// Dir returns the folder.
-func (r *Runner) Dir() string { return r.dir }
 
 // Try tries more cells, so many trials of each and so many at once. Scenarios are the parts of the report that they belong
 // to. The results are those of all cells so far. failed says why a trial was given up.
@@ -82,7 +83,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 		LockParams: r.lockParams, Worker: own, Self: own[0], Asked: r.shop, Trials: r.trials}
 	r.manifest = run.Manifest{Name: r.name, Started: time.Now().UTC(), Command: console.Reproduce(cmd), Seed: r.params.Seed,
 		Servers: stores.Resolve(r.servers.How, servers.Redis), Environment: run.Collect(), Parameters: parameters(r.params),
-		Notes: append(r.notes, r.conditions()...), Scenarios: scenarioDocs(r.scenarios)}
+		Notes: append(r.notes, r.conditions()...), Scenarios: r.scenarioDocs}
 	return nil
 }
 
@@ -108,7 +109,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 		if errors.Is(failed, trial.ErrVoid) {
 			what = "a trial was given up: "
 		}
-		m.Warnings = append(m.Warnings, what+console.Scrub(failed.Error()))
+		m.Warnings = append(m.Warnings, what+format.Scrub(failed.Error()))
 	}
 	if err := r.writeManifest(); err != nil {
 		return failed, err
@@ -177,4 +178,93 @@ func parameters(p workloads.Params) []run.Parameter {
 		{Name: "keys", Value: fmt.Sprintf("%d, %s", p.Keys, p.Spread), Text: "different locks, and how clients choose among them"},
 		{Name: "seed", Value: fmt.Sprint(p.Seed), Text: "of all randomness but the machine's own timing"},
 	}
+}
+
+// checkServers finds out, before anything is measured or written, whether there are servers for the locks.
+func (r *Runner) checkServers(ctx context.Context) error {
+	if r.servers.How != servers.External { // there what was named is what is wanted
+		if err := choice.Required(r.missing); err != nil {
+			return err
+		}
+	}
+	if len(r.stores()) == 0 && len(r.notes) > 0 { // only a control would be left
+		err := errors.New(strings.Join(r.notes, "; "))
+		switch {
+		case r.servers.How == servers.External:
+			return console.Usage(err, choice.HintOwn)
+		case len(r.missing) > 0:
+			return console.Environment(err, "a store that is not here: "+stores.Provide(r.missing[0]))
+		}
+		return console.Usage(err, "lockbench run --help says where locks can run")
+	}
+	if r.servers.How == servers.External {
+		r.notes = append(r.notes, "the counters of servers of your own have in them whatever else those serve")
+	}
+	return r.preflight(ctx)
+}
+
+// preflight finds out, before anything is measured or written, whether servers of each store come up at all.
+func (r *Runner) preflight(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return console.Environment(err, "some servers are this program itself")
+	}
+	seen := map[string]bool{}
+	errs := make([]error, len(r.cells))
+	var all sync.WaitGroup
+	for i, c := range r.cells {
+		spec := servers.Spec{How: r.servers.How, Store: c.Lock.Store, Deployment: c.On(), Remote: r.servers.Remote, Self: self}
+		if seen[spec.Store] || spec.Store == "" {
+			continue
+		}
+		seen[spec.Store] = true
+		if spec.Store == servers.Redis && len(r.servers.Remote.Of(servers.Redis)) == choice.Five {
+			spec.Deployment = servers.Five
+		}
+		all.Go(func() {
+			g, err := stores.Start(ctx, spec)
+			if err == nil {
+				err = g.Stop()
+			}
+			errs[i] = err
+		})
+	}
+	all.Wait()
+	switch err := errors.Join(errs...); {
+	case err != nil && ctx.Err() != nil:
+		return &console.Exit{Code: console.ExitInterrupted}
+	case err != nil && r.servers.How == servers.External:
+		return console.Environment(err, choice.HintOwn)
+	case err != nil:
+		return console.Environment(err, "--servers embedded needs no server; see lockbench run --help")
+	}
+	return nil
+}
+
+func (r *Runner) sayServers() {
+	switch {
+	case r.servers.How == servers.External:
+		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
+			choice.Shown(r.servers.Remote), servers.KeyPrefix(r.setting.Run))
+	case len(r.stores()) > 0:
+		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(r.stores(), ", "))
+	}
+	switch {
+	case r.manifest.Servers != servers.Embedded || !slices.Contains(r.stores(), servers.Redis):
+	case r.servers.How == servers.Auto:
+		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
+		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
+	default:
+		fmt.Fprintln(r.stderr, "servers: the embedded emulator of Redis; its latencies compare with nothing")
+	}
+}
+
+func (r *Runner) stores() []string {
+	var names []string
+	for _, c := range r.cells {
+		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	return names
 }

@@ -74,7 +74,11 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []claim{{"fencing", "process-pause", "counter", "holds", "why"}, {"owner-release", "none", "misuse", "breaks", "why"}, {"reentrancy", "none", "counter", "open", "why"}}
+	want := []worker.Expect{
+		{Property: "fencing", Fault: "process-pause", Workload: "counter", Verdict: "holds", Because: "why"},
+		{Property: "owner-release", Fault: "none", Workload: "misuse", Verdict: "breaks", Because: "why"},
+		{Property: "reentrancy", Fault: "none", Workload: "counter", Verdict: "open", Because: "why"},
+	}
 	for i := range want {
 		if c.Claims[i] != want[i] {
 			t.Errorf("%+v, want %+v", c.Claims[i], want[i])

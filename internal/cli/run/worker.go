@@ -56,22 +56,11 @@ func checkReady(r worker.Ready) error {
 		return errors.New("a lock of lockbench has that name already")
 	}
 	for _, e := range r.Expect {
-		for _, n := range []struct {
-			what, name string
-			known      []string
-		}{
-			{"property", e.Property, choice.Properties.Names()},
-			{"fault", cmp.Or(e.Fault, faults.None().Name), choice.Faults.Names()},
-			{"workload", cmp.Or(e.Workload, "counter"), choice.Workloads.Names()},
-		} {
-			if slices.Contains(n.known, n.name) {
-				continue
+		e.Fault, e.Workload = cmp.Or(e.Fault, faults.None().Name), cmp.Or(e.Workload, "counter")
+		for _, n := range names(e) {
+			if !slices.Contains(n.known, n.text) {
+				return fmt.Errorf("its first line expects something of the %s %q, which is unknown%s", n.field, n.text, suggest.Meant(n.text, n.known))
 			}
-			err := fmt.Errorf("its first line expects something of the %s %q, which is unknown", n.what, n.name)
-			if near, ok := suggest.Nearest(n.name, n.known); ok {
-				err = fmt.Errorf("%w: did you mean %s?", err, near)
-			}
-			return err
 		}
 	}
 	return nil

@@ -21,18 +21,9 @@ type comparePage struct {
 	Notes    []string
 }
 
-// choice is what there is to choose from, and what was chosen.
-type choice struct {
-	Of     []group
-	Chosen string
-}
-
-// Choice is one of the two.
-func (p comparePage) Choice(chosen string) choice { return choice{p.Of, chosen} }
-
-// group is what can be compared with one another.
 type group struct {
 	Name    string
+	kind    kind
 	Folders []string
 }
 
@@ -74,14 +65,7 @@ func (t *comparedTable) settle(noun string) {
 	if differs == 0 {
 		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return order(b.Differs) - order(a.Differs) })
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return before(a.Differs, b.Differs) })
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
@@ -111,21 +95,20 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "compare", page{Title: "Side by side", Content: p})
 }
 
-func groups(all []folder) []group {
-	of := []group{{Name: "runs"}, {Name: "benches"}}
-	for _, f := range all {
-		switch {
-		case f.Problem != "":
-		case f.Kind == runKind:
-			of[0].Folders = append(of[0].Folders, f.Name)
-		case f.Kind == benchKind:
-			of[1].Folders = append(of[1].Folders, f.Name)
+func groups(all []folder) (of []group) {
+	for _, g := range []group{{Name: "runs", kind: runKind}, {Name: "benches", kind: benchKind}} {
+		for _, f := range all {
+			if f.Kind == g.kind && f.Problem == "" {
+				g.Folders = append(g.Folders, f.Name)
+			}
+		}
+		if len(g.Folders) > 0 {
+			of = append(of, g)
 		}
 	}
-	return slices.DeleteFunc(of, func(g group) bool { return len(g.Folders) == 0 })
+	return of
 }
 
-// fillCompared compares what was chosen, if it can be.
 func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	kinds := []kind{}
 	for _, name := range []string{p.A, p.B} {
@@ -148,7 +131,6 @@ func (s *Server) fillCompared(p *comparePage, all []folder) error {
 	return errors.New("two pieces of advice have nothing in common that could be set side by side: open both")
 }
 
-// compareRuns compares what was found of each property of each cell.
 func (s *Server) compareRuns(p *comparePage) error {
 	type full struct {
 		cellKey
@@ -197,7 +179,6 @@ func (s *Server) compareRuns(p *comparePage) error {
 	return nil
 }
 
-// seen is a finding in a cell.
 func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,19 +27,12 @@ const (
 	adviceKind kind = "advice"
 )
 
-// adviceName is the file that makes a folder one of an advice.
-const adviceName = selection.DataName
-
 // manifests are the files that make a folder one of ours.
 var manifests = []struct {
 	kind kind
 	file string
-}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, adviceName}}
+}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
-// source is a folder of evidence.
-type source struct{ ID, Kind, Dir string }
-
-// folder is a folder as it stands in the list.
 type folder struct {
 	Name     string
 	Kind     kind
@@ -49,9 +44,9 @@ type folder struct {
 	Problem  string // why it cannot be read, in a sentence
 	Latest   bool
 	Ended    bool
-	Progress *progress // of one that has not ended
-	Sentence string    // of an advice
-	Sources  []source  // of an advice
+	Progress *progress          // of one that has not ended
+	Sentence string             // of an advice
+	Sources  []selection.Source // of an advice
 }
 
 // passes reports whether all words of a filter are in what is shown of a folder.
@@ -64,7 +59,7 @@ func (f folder) passes(filter string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(filter)), func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// Running tells whether it is worth looking again in a second.
+// Running reports whether it is worth looking again in a second.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
 // all reads the folders there are, newest first and those that cannot be read last; more is how many were left out.
@@ -90,73 +85,100 @@ func (s *Server) all() (folders []folder, more int, err error) {
 				more++
 				continue
 			}
-			k, _ := s.kindOf(name)
-			folders = append(folders, s.folder(name, k))
+			folders = append(folders, s.folder(name))
 		}
 	}
 	for i := range folders {
 		folders[i].Latest = latest[folders[i].Name]
 	}
 	slices.SortStableFunc(folders, func(a, b folder) int {
-		if unreadable := a.Problem != ""; unreadable != (b.Problem != "") {
-			return map[bool]int{false: -1, true: 1}[unreadable]
-		}
-		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(before(a.Problem == "", b.Problem == ""), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
 	})
 	return folders, more, nil
 }
 
-// within are a folder, if it is one of ours, and those in it where it is none or an advice: that has its evidence beside it.
+// before orders what is so before what is not.
+func before(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// within returns a folder if it is one of ours, and those in it if it is none or an advice, which has its evidence beside it.
 func (s *Server) within(name string) (names []string) {
-	k, known := s.kindOf(name)
-	if known {
+	k := s.kindOf(name)
+	if k != "" {
 		names = append(names, name)
 	}
-	if known && k != adviceKind {
+	if k != "" && k != adviceKind {
 		return names
 	}
-	below, err := fs.ReadDir(s.root.FS(), name)
-	if err != nil {
-		return names
-	}
+	below, _ := fs.ReadDir(s.root.FS(), name) // one that cannot be read has none
 	for _, e := range below {
-		if _, known := s.kindOf(path.Join(name, e.Name())); e.IsDir() && known {
-			names = append(names, path.Join(name, e.Name()))
+		if inner := path.Join(name, e.Name()); e.IsDir() && s.kindOf(inner) != "" {
+			names = append(names, inner)
 		}
 	}
 	return names
 }
 
-// kindOf tells what a folder is of.
-func (s *Server) kindOf(name string) (kind, bool) {
-	found, known := kind(""), false
+// kindOf returns "" for what is no folder of ours.
+func (s *Server) kindOf(name string) (found kind) {
+	if !folderName(name) {
+		return ""
+	}
 	for _, m := range manifests {
 		if _, err := s.root.Lstat(path.Join(name, m.file)); err == nil {
-			found, known = m.kind, true
+			found = m.kind
 		}
 	}
-	return found, known
+	return found
 }
 
-// folder sums a folder up. One that has ended is read once.
-func (s *Server) folder(name string, k kind) folder {
-	now, stamped := s.stampOfAll(name)
-	if f, ok := s.folders.get(name, now); ok && stamped && f.Kind == k {
+// folder sums a folder up. One that has ended is read once, until one of the files changes that the summary is made of.
+func (s *Server) folder(name string) folder {
+	var stamps string
+	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
+		if info, err := s.root.Stat(path.Join(name, file)); err == nil {
+			stamps += stamp(path.Join(name, file), info)
+		}
+	}
+	if f, ok := s.folders.Get(stamps); ok {
 		return f
 	}
-	f := folder{Name: name, Kind: k}
-	err := map[kind]func(*folder) error{runKind: s.sumRun, benchKind: s.sumBench, adviceKind: s.sumAdvice}[k](&f)
+	f, _ := s.look(name)
+	if f.Ended && stamps != "" {
+		s.folders.Add(stamps, f)
+	}
+	return f
+}
+
+// look reads a folder: its summary, and the cells of a run or a bench.
+func (s *Server) look(name string) (folder, *record) {
+	f := folder{Name: name, Kind: s.kindOf(name)}
+	rec, err := &record{}, error(nil)
+	switch f.Kind {
+	case runKind:
+		err = s.readRun(name, rec)
+	case benchKind:
+		err = s.readBench(name, rec)
+	case adviceKind:
+		err = s.sumAdvice(&f)
+	}
+	if err == nil && f.Kind != adviceKind {
+		err = s.sum(&f, rec)
+	}
 	if err != nil {
-		f.Problem, f.States = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable}
-		f.Ended = true
+		f.Problem, f.States, f.Ended = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable}, true
 	}
 	if f.Started.IsZero() {
 		f.Started = s.began(name)
 	}
-	if f.Ended && stamped {
-		s.folders.put(name, now, f)
-	}
-	return f
+	return f, rec
 }
 
 // began is when a folder was made that does not say so: as its name says, or when it was last changed.
@@ -172,130 +194,142 @@ func (s *Server) began(whole string) (at time.Time) {
 	return at
 }
 
-// stampOfAll changes with any of the files that a summary is made of.
-func (s *Server) stampOfAll(name string) (all stamp, ok bool) {
-	for _, file := range []string{run.ManifestName, bench.PlanName, adviceName, run.ResultsName} {
-		if info, err := s.root.Stat(path.Join(name, file)); err == nil {
-			one := stampOf(info)
-			all.size = all.size*31 + one.size
-			if one.at.After(all.at) {
-				all.at = one.at
-			}
-			ok = true
-		}
-	}
-	return all, ok
-}
-
 // reason is an error as a sentence, without where on this machine it happened.
 func reason(err error, dir string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
 }
 
-func (s *Server) manifest(name string) (run.Manifest, error) {
-	if _, _, err := s.place(path.Join(name, run.ManifestName)); err != nil {
-		return run.Manifest{}, err
-	}
-	return run.ReadManifest(s.folderPath(name))
+// record is a run or a bench as its files have it.
+type record struct {
+	what           string
+	manifest       string // its file
+	started, ended time.Time
+	interrupted    bool // by hand
+	servers        []string
+	cells          []cell // of the plan, with what was found of each
+
+	// of the results
+	err    error // why there are none
+	state  state
+	counts string
 }
 
-func (s *Server) sumRun(f *folder) error {
-	m, err := s.manifest(f.Name)
-	if err != nil {
-		return err
-	}
-	f.What, f.Started, f.Ended = m.Name, m.Started, !m.Ended.IsZero()
-	f.Servers = present(m.Environment.Server)
-	var results struct {
-		Tally run.Tally `json:"tally"`
-	}
-	err = s.read(path.Join(f.Name, run.ResultsName), &results)
-	if t := results.Tally; err == nil {
-		f.States = []state{tallied(t)}
-		f.Counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + tallyWords(t)
-	}
-	return f.end(err, m.Interrupted, func() *progress { return s.runProgress(f.Name, m) })
-}
-
-func tallyWords(t run.Tally) (text string) {
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{t.Kept, "kept"}, {t.Broken, "broken"}, {t.Undecided, "undecided"}, {t.Caught, "caught"}, {t.Missed, "missed"}} {
-		if part.n > 0 {
-			text += fmt.Sprintf(", %s %s", format.Count(part.n), part.word)
-		}
-	}
-	return text
-}
-
-// end puts what became of the whole beside what was found: err says why there are no results. What goes on comes first:
-// nothing is final then.
-func (f *folder) end(err error, interruptedByHand bool, look func() *progress) error {
+// sum fills in what is shown of a run or a bench. While it goes on, that comes first: nothing is final then.
+func (s *Server) sum(f *folder, rec *record) error {
+	f.What, f.Started, f.Ended = rec.what, rec.started, !rec.ended.IsZero()
+	f.Servers = slices.DeleteFunc(rec.servers, func(server string) bool { return server == "" })
+	slices.Sort(f.Servers)
+	f.Servers = slices.Compact(f.Servers)
 	switch {
-	case err != nil && !missing(err):
-		return err
-	case err != nil && f.Ended:
+	case rec.err == nil:
+		f.States, f.Counts = []state{rec.state}, rec.counts
+	case !missing(rec.err):
+		return rec.err
+	case f.Ended:
 		f.States, f.Counts = []state{unreported}, "no results: lockbench report makes them"
 	}
 	switch {
 	case !f.Ended:
-		f.Progress = look()
+		f.Progress = s.progress(f.Name, rec)
 		f.Counts = f.Progress.Counts()
 		now := stopped
 		if f.Progress.Alive {
 			now = running
 		}
 		f.States = append([]state{now}, f.States...)
-	case interruptedByHand:
+	case rec.interrupted:
 		f.States = append(f.States, interrupted)
 	}
 	return nil
 }
 
-func (s *Server) plan(name string) (*bench.Plan, error) {
-	if _, _, err := s.place(path.Join(name, bench.PlanName)); err != nil {
-		return nil, err
-	}
-	return bench.ReadPlan(s.folderPath(name))
-}
+var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-func (s *Server) sumBench(f *folder) error {
-	p, err := s.plan(f.Name)
+// readRun reads a run. How many trials each cell is to have stands in the line that started it.
+func (s *Server) readRun(name string, rec *record) error {
+	if _, _, err := s.place(path.Join(name, run.ManifestName)); err != nil {
+		return err
+	}
+	m, err := run.ReadManifest(s.folderPath(name))
 	if err != nil {
 		return err
 	}
-	f.What, f.Started, f.Ended = p.Name, p.Started, !p.Ended.IsZero()
+	*rec = record{what: m.Name, manifest: run.ManifestName, started: m.Started, ended: m.Ended, interrupted: m.Interrupted, servers: []string{m.Environment.Server}}
+	results, err := s.results(name)
+	rec.err = err
+	found, gaps := map[cellKey][]run.Observation{}, map[string]string{}
+	for _, o := range results.Cells {
+		found[keyOf(o)] = append(found[keyOf(o)], o)
+	}
+	for _, g := range results.Gaps {
+		gaps[g.Dir] = g.Reason
+	}
+	each := 1
+	if found := trialsFlag.FindStringSubmatch(m.Command); found != nil {
+		each, _ = strconv.Atoi(found[1])
+	}
+	for _, c := range m.Plan {
+		rec.cells = append(rec.cells, cell{Name: c.Dir, Dir: c.Dir, Planned: each, Gap: gaps[c.Dir],
+			States: gravest(found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}])})
+	}
+	t := results.Tally
+	rec.state, rec.counts = tallied(t)
+	rec.counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + rec.counts
+	return nil
+}
+
+type cellKey struct{ lock, deployment, workload, fault, scenario string }
+
+func keyOf(o run.Observation) cellKey {
+	return cellKey{o.Lock, o.Deployment, o.Workload, o.Fault, o.Scenario}
+}
+
+// results reads results.json of a run.
+func (s *Server) results(name string) (*run.Results, error) {
+	r := &run.Results{}
+	return r, s.read(path.Join(name, run.ResultsName), r)
+}
+
+func (s *Server) readBench(name string, rec *record) error {
+	if _, _, err := s.place(path.Join(name, bench.PlanName)); err != nil {
+		return err
+	}
+	p, err := bench.ReadPlan(s.folderPath(name))
+	if err != nil {
+		return err
+	}
+	*rec = record{what: p.Name, manifest: bench.PlanName, started: p.Started, ended: p.Ended, interrupted: p.Interrupted, state: measured}
 	for _, subject := range p.Subjects {
-		f.Servers = append(f.Servers, present(subject.Server)...)
+		rec.servers = append(rec.servers, subject.Server)
 	}
-	slices.Sort(f.Servers)
-	f.Servers = slices.Compact(f.Servers)
-	var results struct {
-		Withheld []string    `json:"withheld"`
-		Rows     []bench.Row `json:"rows"`
+	var results bench.Results
+	rec.err = s.read(path.Join(name, bench.ResultsName), &results)
+	if len(results.Withheld) > 0 {
+		rec.state = withheld
 	}
-	err = s.read(path.Join(f.Name, bench.ResultsName), &results)
-	if err == nil {
-		trials, worst := 0, measured
-		if len(results.Withheld) > 0 {
-			worst = withheld
+	rows, trials := map[string]bench.Row{}, 0
+	for _, row := range results.Rows {
+		rows[path.Join(row.Point, row.Subject)] = row
+		trials += row.Trials
+		if rowState(row) == broken {
+			rec.state = broken
 		}
-		for _, row := range results.Rows {
-			trials += row.Trials
-			if rowState(row) == broken {
-				worst = broken
-			}
-		}
-		f.States = []state{worst}
-		f.Counts = fmt.Sprintf("%s at %s, %s", format.Plural(len(p.Subjects), "subject"), format.Plural(len(p.Points), "point"), format.Plural(trials, "trial"))
 	}
-	return f.end(err, p.Interrupted, func() *progress { return s.benchProgress(f.Name, p) })
+	for _, pair := range p.Pairs {
+		subject, point := p.Subjects[pair.Subject].Name, p.Points[pair.Point].ID
+		c := cell{Name: subject + " at " + point, Dir: path.Join(point, subject), Planned: p.Trials}
+		if row, ok := rows[c.Dir]; ok {
+			c.States, c.Gap = []state{rowState(row)}, row.Limited
+		}
+		rec.cells = append(rec.cells, c)
+	}
+	rec.counts = fmt.Sprintf("%s at %s, %s", format.Plural(len(p.Subjects), "subject"), format.Plural(len(p.Points), "point"), format.Plural(trials, "trial"))
+	return nil
 }
 
 func (s *Server) sumAdvice(f *folder) error {
 	var text json.RawMessage
-	if err := s.read(path.Join(f.Name, adviceName), &text); err != nil {
+	if err := s.read(path.Join(f.Name, selection.DataName), &text); err != nil {
 		return err
 	}
 	r, err := selection.ReadData(text)
@@ -303,20 +337,11 @@ func (s *Server) sumAdvice(f *folder) error {
 		return err
 	}
 	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Headline()
-	if info, err := s.root.Stat(path.Join(f.Name, adviceName)); err == nil {
+	if info, err := s.root.Stat(path.Join(f.Name, selection.DataName)); err == nil {
 		f.Started = info.ModTime()
 	}
-	f.States = []state{decided(string(r.Decision.Outcome))}
+	f.States = []state{cmp.Or(outcomes[r.Decision.Outcome], undecided)}
 	f.Counts = fmt.Sprintf("%s, %s left", format.Plural(len(r.Options), "option"), format.Plural(len(r.Decision.Survivors), "option"))
-	for _, from := range r.Sources {
-		f.Sources = append(f.Sources, source{from.ID, from.Kind, from.Dir})
-	}
+	f.Sources = r.Sources
 	return nil
-}
-
-func present(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return []string{text}
 }

@@ -201,7 +201,7 @@ func writeAll(t testing.TB) string {
 	a := selection.Report{Version: selection.Version, Decision: selection.Decision{Outcome: selection.OneLock, Recommended: []string{"fenced"}},
 		Evidence: selection.Evidence{Sources: []selection.Source{{ID: "R1", Kind: "run", Dir: "run"}, {ID: "B1", Kind: "bench", Dir: "../20261117-bench-a"}, {ID: "B2", Kind: "bench", Dir: "../../elsewhere"}}}}
 	writeRun(t, filepath.Join(dir, "20261115-advice", "run"), theTime().Add(-120*time.Hour), "broken")
-	if err := run.WriteJSON(filepath.Join(dir, "20261115-advice", adviceName), a); err != nil {
+	if err := run.WriteJSON(filepath.Join(dir, "20261115-advice", selection.DataName), a); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "20261115-advice", "advice.html"), "<!doctype html><title>advice</title>")

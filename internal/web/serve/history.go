@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -56,13 +55,8 @@ type slice struct {
 const mostJumps = 24
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
-	name, dir := r.PathValue("name"), path.Clean(r.PathValue("path"))
-	if !folderName(name) || dir == "." || strings.Contains(dir, `\`) {
-		s.fail(w, http.StatusNotFound, "There is no such history.", "")
-		return
-	}
-	if _, known := s.kindOf(name); !known {
-		s.fail(w, http.StatusNotFound, "There is no such folder of a run or a bench.", "")
+	name, dir, ok := s.pathOf(w, r, "history")
+	if !ok {
 		return
 	}
 	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, historyName)}
@@ -87,11 +81,15 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	p.Warnings = slices.Concat(over.Warnings, p.Window.Warnings)
 	slices.Sort(p.Warnings)
 	p.Warnings = slices.Compact(p.Warnings)
-	p.jumps(v, verdict)
+	faults := over.Faults
+	if len(verdict.Faults) > 0 {
+		faults = verdict.Faults
+	}
+	p.Verdicts = marksOf(verdict, over.Header)
+	p.jumps(v, verdict, faults)
 	p.strip(v)
-	p.draw(verdict)
-	s.show(w, r, "history", page{Title: "History of " + dir, Content: p,
-		Crumbs: []crumb{{name, link("folder", name)}}})
+	p.draw(faults)
+	s.show(w, r, "history", page{Title: "History of " + dir, Folder: name, Content: p})
 }
 
 func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
@@ -103,12 +101,10 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 
 // standard is what is shown at first: the first violation, or the beginning with some dozens of operations.
 func standard(base view, over *overview, verdict *checker.Verdict) (from, to time.Duration) {
-	if verdict != nil {
-		for _, f := range verdict.Findings {
-			if f.Observed == checker.Violated && f.Witness != nil {
-				v := base.around(span2(f.Witness, base.until))
-				return v.From, v.To
-			}
+	for _, f := range verdict.Findings {
+		if f.Observed == checker.Violated && f.Witness != nil {
+			v := base.around(span2(f.Witness, base.until))
+			return v.From, v.To
 		}
 	}
 	if len(over.Overlaps) > 0 {
@@ -123,15 +119,13 @@ func standard(base view, over *overview, verdict *checker.Verdict) (from, to tim
 
 // span2 is the time that a witness takes, with its operations.
 func span2(w *checker.Witness, until time.Duration) (from, to time.Duration) {
-	from, to = w.From, w.To
-	if to < from || to > until {
-		to = until
+	if w.To < w.From || w.To > until {
+		return w.From, until
 	}
-	return from, to
+	return w.From, w.To
 }
 
-// jumps gathers what is worth a look.
-func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
+func (p *historyPage) jumps(v view, verdict *checker.Verdict, faults []checker.Band) {
 	add := func(all *[]jump, more *int, st state, text string, from, to time.Duration) {
 		if len(*all) == mostJumps {
 			*more++
@@ -139,21 +133,14 @@ func (p *historyPage) jumps(v view, verdict *checker.Verdict) {
 		}
 		*all = append(*all, jump{State: st, Text: text, To: v.around(from, to), Here: from <= v.To && to >= v.From})
 	}
-	faults := p.Over.Faults
-	if verdict != nil {
-		p.Verdicts = marksOf(verdict, p.Over.Header)
-		for _, f := range verdict.Findings {
-			if f.Observed == checker.Violated && f.Witness != nil {
-				st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
-				if st == measured {
-					st = violated
-				}
-				from, to := span2(f.Witness, v.until)
-				add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
+	for _, f := range verdict.Findings {
+		if f.Observed == checker.Violated && f.Witness != nil {
+			st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
+			if st == measured {
+				st = violated
 			}
-		}
-		if len(verdict.Faults) > 0 {
-			faults = verdict.Faults
+			from, to := span2(f.Witness, v.until)
+			add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
 		}
 	}
 	for i, o := range p.Over.Overlaps {
@@ -201,18 +188,14 @@ func (p *historyPage) strip(v view) {
 	}
 }
 
-// draw chooses the lanes and draws the window.
-func (p *historyPage) draw(verdict *checker.Verdict) {
+func (p *historyPage) draw(faults []checker.Band) {
 	w := p.Window
 	p.Clients = p.lanes()
-	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: p.Over.Faults, Holds: w.Holds,
+	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: faults, Holds: w.Holds,
 		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
 		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
 			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
-	if verdict != nil && len(verdict.Faults) > 0 {
-		drawn.Faults = verdict.Faults
-	}
-	for _, f := range drawn.Faults {
+	for _, f := range faults {
 		if f.From <= w.To && (f.To == histories.StillOpen || f.To >= w.From) {
 			drawn.Desc += " A fault: " + f.Name + "."
 		}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"lockbench/histories"
 )
@@ -61,49 +58,6 @@ func TestWindow(t *testing.T) {
 			if !h.Ended {
 				t.Errorf("%s: a hold that ends after the window is taken for one without an end", c.name)
 			}
-		}
-	}
-}
-
-// TestNear: what is shown from memory is what would be read from the file.
-func TestNear(t *testing.T) {
-	ops := overlapping("k0")
-	for i, op := range sound(5, 4000) {
-		op.Due, op.Call, op.Return, op.Hold = op.Due+69*msec, op.Call+69*msec, op.Return+69*msec, op.Hold+10
-		if i%7 == 3 && op.Kind == histories.Release { // two are inside, now and then
-			op.Call, op.Return = op.Call+msec, op.Return+msec
-		}
-		ops = append(ops, op)
-	}
-	warm := serverWith(t, ops)
-	warm.room = 2000
-	if _, err := warm.windowOf(t.Context(), trialFile, view{From: 4000 * msec, To: 4020 * msec, until: 9000 * msec}); err != nil {
-		t.Fatal(err)
-	}
-	if warm.nearby.kept == nil {
-		t.Fatal("nothing was kept")
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	kept := warm.nearby.kept
-	if kept.from == 0 || len(kept.before.open) == 0 {
-		t.Fatalf("it begins at %v with %d holds: nothing is carried over", kept.from, len(kept.before.open))
-	}
-	for range 60 {
-		from := kept.from + time.Duration(rng.Int64N(int64(kept.to-kept.from)))
-		v := view{From: from, To: from + time.Duration(1+rng.Int64N(int64(300*msec))), until: 9000 * msec}
-		if warm.nearby.get(trialFile, kept.stamp, v) == nil {
-			v.To = kept.to
-		}
-		got, err := warm.windowOf(t.Context(), trialFile, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := warm.readWindow(t.Context(), trialFile, v, &keeper{full: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(fmt.Sprintf("%+v", want.Ops), fmt.Sprintf("%+v", got.Ops)) + cmp.Diff(want.Holds, got.Holds) + cmp.Diff(want.Overlaps, got.Overlaps) + cmp.Diff(want.Clients, got.Clients); diff != "" {
-			t.Fatalf("%v to %v: %s", v.From, v.To, diff)
 		}
 	}
 }

@@ -3,12 +3,14 @@ package serve
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"time"
 
 	"lockbench/checker"
 	"lockbench/histories"
+	"lockbench/reports/run"
 )
 
 // How much an overview keeps.
@@ -36,7 +38,6 @@ type overview struct {
 	Warnings []string
 }
 
-// bucket is what happened in a slice of the time.
 type bucket struct {
 	Ops, Overlaps int
 }
@@ -47,13 +48,13 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	if err != nil {
 		return nil, err
 	}
-	now := stampOf(info)
-	if o, ok := s.overviews.get(file, now); ok {
+	now := stamp(file, info)
+	if o, ok := s.overviews.Get(now); ok {
 		return o, nil
 	}
 	o := &overview{Width: time.Millisecond}
 	clients, keys := map[int32]bool{}, map[string]bool{}
-	k := newTracker(func(*tenure) {}, o.overlap)
+	k := newTracker(func(run.Hold) {}, o.overlap)
 	o.Header, o.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
 		k.event(e)
 		o.event(e, clients, keys)
@@ -63,16 +64,10 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 		return nil, err
 	}
 	k.finish()
-	for c := range clients {
-		o.Clients = append(o.Clients, c)
-	}
-	for key := range keys {
-		o.Keys = append(o.Keys, key)
-	}
-	slices.Sort(o.Clients)
-	slices.SortFunc(o.Keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
+	o.Clients = slices.Sorted(maps.Keys(clients))
+	o.Keys = slices.SortedFunc(maps.Keys(keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
-	s.overviews.put(file, now, o)
+	s.overviews.Add(now, o)
 	return o, nil
 }
 
@@ -134,11 +129,11 @@ func (o *overview) overlap(v *overlap) {
 	}
 }
 
-// verdictOf is the verdict beside a history, nil where there is none.
+// verdictOf returns the verdict beside a history; one without findings if it cannot be read.
 func (s *Server) verdictOf(dir string) *checker.Verdict {
 	v := &checker.Verdict{}
 	if err := s.read(path.Join(dir, verdictName), v); err != nil {
-		return nil
+		return &checker.Verdict{}
 	}
 	return v
 }

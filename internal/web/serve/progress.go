@@ -7,33 +7,31 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
-	"lockbench/reports/run"
 )
 
 // quiet is after how long without a sign of life a run is taken for killed: one that goes on writes twice a second, but for
 // the time in which servers come up or a long history is judged.
 const quiet = time.Minute
 
-// progress is how far a run or a bench has come.
 type progress struct {
 	Planned, Finished, Void int // trials
 	Sign                    time.Time
 	Silence                 time.Duration // since the last sign of life
 	Alive                   bool
 	Cells                   []cell
-	Newest                  []newTrial
+	Newest                  []newTrial // of what has not ended
 }
 
 // cell is one cell of the plan: of a bench a lock at a point.
 type cell struct {
 	Name, Dir               string
 	Planned, Finished, Void int
-	States                  []state // the gravest first
+	Stage                   state
+	States                  []state // of what was found, the gravest first
 	Gap                     string  // why something is missing
 	Trials                  []trialLink
 }
@@ -46,14 +44,11 @@ type trialLink struct {
 	at        time.Time // when it was finished
 }
 
-// newTrial is a trial that was judged lately, and how.
 type newTrial struct {
 	trialLink
-	Cell     string
 	Findings []mark
 }
 
-// mark is one verdict on a trial.
 type mark struct {
 	State state
 	Text  string
@@ -77,40 +72,26 @@ func (p *progress) Counts() string {
 // Cut counts the cells in a state.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
-		if c.States[0].Word == word {
+		if c.Stage.Word == word {
 			n++
 		}
 	}
 	return n
 }
 
-var (
-	trialNumber = regexp.MustCompile(`^[0-9]{3,}$`)
-	trialsFlag  = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
-)
+var trialNumber = regexp.MustCompile(`^[0-9]{3,}$`)
 
-// runProgress looks at the folders of a run's plan. How many trials each cell is to have stands in the line that started it.
-func (s *Server) runProgress(name string, m run.Manifest) *progress {
-	each := 1
-	if found := trialsFlag.FindStringSubmatch(m.Command); found != nil {
-		each, _ = strconv.Atoi(found[1])
+func (s *Server) progress(name string, rec *record) *progress {
+	p := &progress{Sign: rec.started}
+	if info, err := s.root.Stat(path.Join(name, rec.manifest)); err == nil {
+		p.sign(info.ModTime())
 	}
-	p := &progress{Sign: m.Started}
-	p.signOf(s, path.Join(name, run.ManifestName))
-	for _, c := range m.Plan {
-		p.cell(s, name, cell{Name: c.Dir, Dir: c.Dir, Planned: each})
+	for _, c := range rec.cells {
+		c.Trials = s.trialsOf(name, c.Dir)
+		p.cell(c)
 	}
-	return p.finish(s, name, !m.Ended.IsZero())
-}
-
-func (s *Server) benchProgress(name string, plan *bench.Plan) *progress {
-	p := &progress{Sign: plan.Started}
-	p.signOf(s, path.Join(name, bench.PlanName))
-	for _, pair := range plan.Pairs {
-		subject, point := plan.Subjects[pair.Subject].Name, plan.Points[pair.Point].ID
-		p.cell(s, name, cell{Name: subject + " at " + point, Dir: path.Join(point, subject), Planned: plan.Trials})
-	}
-	return p.finish(s, name, !plan.Ended.IsZero())
+	p.finish(s, name, !rec.ended.IsZero())
+	return p
 }
 
 func (p *progress) sign(at time.Time) {
@@ -119,16 +100,8 @@ func (p *progress) sign(at time.Time) {
 	}
 }
 
-func (p *progress) signOf(s *Server, file string) {
-	if info, err := s.root.Stat(file); err == nil {
-		p.sign(info.ModTime())
-	}
-}
-
-// cell looks at the trials of one cell.
-func (p *progress) cell(s *Server, name string, c cell) {
-	c.Trials = s.trialsOf(name, c.Dir)
-	state, goesOn := waiting, false
+func (p *progress) cell(c cell) {
+	goesOn := false
 	for _, t := range c.Trials {
 		p.sign(t.at)
 		switch t.State {
@@ -142,25 +115,22 @@ func (p *progress) cell(s *Server, name string, c cell) {
 	}
 	switch {
 	case goesOn:
-		state = running
+		c.Stage = running
 	case c.Finished > 0 && c.Finished >= c.Planned:
-		state = done
+		c.Stage = done
 	case c.Finished > 0:
-		state = begun
+		c.Stage = begun
+	default:
+		c.Stage = waiting
 	}
-	c.States = append(c.States, state)
 	p.Planned += max(c.Planned, c.Finished)
 	p.Finished += c.Finished
 	p.Void += c.Void
 	p.Cells = append(p.Cells, c)
 }
 
-// trialsOf lists the trials of a cell with what became of each.
 func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
-	entries, err := fs.ReadDir(s.root.FS(), path.Join(name, dir))
-	if err != nil {
-		return nil
-	}
+	entries, _ := fs.ReadDir(s.root.FS(), path.Join(name, dir)) // none before the first trial
 	for _, e := range entries {
 		if !e.IsDir() || !trialNumber.MatchString(e.Name()) {
 			continue
@@ -193,17 +163,18 @@ func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 }
 
 // finish finds out whether it goes on, and which verdicts are the newest of what has not ended.
-func (p *progress) finish(s *Server, name string, ended bool) *progress {
+func (p *progress) finish(s *Server, name string, ended bool) {
 	p.Silence = s.now().Sub(p.Sign)
 	p.Alive = !ended && p.Silence < quiet
-	for _, c := range p.Cells {
-		if !p.Alive && c.States[0] == running {
-			c.States[0] = interrupted
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		if !p.Alive && c.Stage == running {
+			c.Stage = interrupted
 		}
 		for i, t := range c.Trials {
 			switch {
 			case t.State == measured && !ended:
-				p.Newest = append(p.Newest, newTrial{trialLink: t, Cell: c.Name})
+				p.Newest = append(p.Newest, newTrial{trialLink: t})
 			case t.State == running && !p.Alive:
 				c.Trials[i].State = notJudged
 			}
@@ -214,5 +185,4 @@ func (p *progress) finish(s *Server, name string, ended bool) *progress {
 	for i := range p.Newest {
 		p.Newest[i].Findings = s.marks(name, p.Newest[i].Dir)
 	}
-	return p
 }

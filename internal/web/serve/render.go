@@ -17,18 +17,11 @@ import (
 	"lockbench/reports/html"
 )
 
-// page is what every page has.
 type page struct {
 	Title   string
-	Crumbs  []crumb
-	Refresh bool // something goes on: look again in a second
+	Folder  string // the page above this one
+	Refresh bool   // something goes on: look again in a second
 	Content any
-}
-
-// crumb is a page above this one.
-type crumb struct {
-	Text string
-	Href template.URL
 }
 
 func parsePages() (map[string]*template.Template, error) {
@@ -50,7 +43,6 @@ func funcs() template.FuncMap {
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },
-		"query":   func(v view) template.URL { return template.URL(v.Query()) }, // it was encoded by net/url
 		"share":   func(part, of int) int { return 100 * part / max(of, 1) },
 		"up":      func(height float64) float64 { return 48 - height }, // the strip is measured from above
 		"took":    func(op histories.Op) string { return span(op.Return - op.Call) },
@@ -107,7 +99,6 @@ func (s *Server) render(w http.ResponseWriter, status int, name, what string, p 
 	w.Write(harmless(text)) // an error is that nobody reads it any more
 }
 
-// failure is a page that says what is wrong.
 type failure struct{ Sentence, Hint string }
 
 func (s *Server) fail(w http.ResponseWriter, status int, sentence, hint string) {
@@ -137,7 +128,6 @@ func harmless(text []byte) []byte {
 	}, credentials.ReplaceAll(text, []byte("://***@")))
 }
 
-// static serves the style and the script.
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	switch r.PathValue("file") {
 	case "serve.css":

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 //go:embed templates
@@ -25,11 +27,8 @@ type Server struct {
 	now   func() time.Time
 	pages map[string]*template.Template
 
-	folders   remembered[folder]
-	overviews remembered[*overview]
-	trials    remembered[[]mark]
-	nearby    neighbourhood
-	room      int           // operations that are kept there
+	folders   *lru.Cache[string, folder] // by their stamps, as overviews are
+	overviews *lru.Cache[string, *overview]
 	scans     chan struct{} // at most so many histories are read at once
 }
 
@@ -47,8 +46,9 @@ func New(dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, root: root, now: time.Now, folders: newRemembered[folder](mostFolders),
-		overviews: newRemembered[*overview](32), trials: newRemembered[[]mark](4000), scans: make(chan struct{}, mostScans), room: mostNear}
+	s := &Server{dir: dir, root: root, now: time.Now, scans: make(chan struct{}, mostScans)}
+	s.folders, _ = lru.New[string, folder](mostFolders) // it fails only for a size below 1
+	s.overviews, _ = lru.New[string, *overview](32)
 	if s.pages, err = parsePages(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("prepare the pages: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"lockbench/checker/projection"
 	"lockbench/histories"
 	"lockbench/reports/run"
 )
@@ -16,7 +17,6 @@ import (
 // most that a history may have before a mark: replay keeps so much in memory.
 const mostUnmarked = 2_000_000
 
-// errEnough ends a replay in which nothing is looked for any more.
 var errEnough = errors.New("enough was read")
 
 // replay reads a history and visits its events in order. What is malformed ends it, and is a warning: what stands before it is
@@ -58,24 +58,14 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 	return r.Header, warnings, nil
 }
 
-// tracker follows who holds what. What it tells is what the application lived: from a grant to the release, the loss, or the
-// end of its client.
+// tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
 type tracker struct {
-	open     map[holdID]*tenure
-	byKey    map[string][]*tenure
-	both     map[string]*overlap // by key: the time that goes on in which two hold it
+	*projection.Projection
 	at       time.Duration
-	ended    func(t *tenure)
-	overlaps func(o *overlap)
+	both     map[*projection.Key]*overlap // the time that goes on in which two hold a key
+	ended    func(run.Hold)
+	overlaps func(*overlap)
 }
-
-type holdID struct {
-	client int32
-	hold   int64
-}
-
-// tenure is one hold, from its grant on.
-type tenure struct{ run.Hold }
 
 // overlap is a time in which one key was held by two, or more: from when the second was granted it to when one was left.
 type overlap struct {
@@ -88,14 +78,14 @@ type overlap struct {
 // mostParts is how many holds of one overlap are kept: without a lock it goes on for as long as the run.
 const mostParts = 500
 
-func (o *overlap) add(t *tenure, to time.Duration) {
+func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	c := t.Acquire.Client
 	if !slices.Contains(o.Clients, c) && len(o.Clients) < mostClients {
 		o.Clients = append(o.Clients, c)
 		slices.Sort(o.Clients)
 	}
 	if len(o.Parts) < mostParts {
-		o.Parts = append(o.Parts, run.Part{Client: c, From: max(o.From, t.Acquire.Return), To: to})
+		o.Parts = append(o.Parts, run.Part{Client: c, From: max(o.From, t.Granted), To: to})
 	}
 }
 
@@ -116,79 +106,57 @@ func (o *overlap) Who() string {
 	return text
 }
 
-func newTracker(ended func(*tenure), overlaps func(*overlap)) *tracker {
-	return &tracker{open: map[holdID]*tenure{}, byKey: map[string][]*tenure{}, both: map[string]*overlap{}, ended: ended, overlaps: overlaps}
+func newTracker(ended func(run.Hold), overlaps func(*overlap)) *tracker {
+	k := &tracker{both: map[*projection.Key]*overlap{}, ended: ended, overlaps: overlaps}
+	k.Projection = projection.New(0, k.change)
+	return k
 }
 
 func (k *tracker) event(e histories.Event) {
-	op := e.Op
 	k.at = e.Time()
+	switch op := e.Op; {
+	case op.Kind == histories.Inject && op.EndsClient() && !e.Return:
+		k.Gone(op)
+	case op.Kind != histories.Inject && op.Key != "":
+		k.Event(k.Key(op.Key), e)
+	}
+}
+
+func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.Change) {
 	switch {
-	case e.Return && op.Kind == histories.Acquire && op.Outcome == histories.OK && op.Depth <= 1:
-		k.begin(op)
-	case !e.Return && op.Kind == histories.Release && op.Depth <= 1, e.Return && op.Kind == histories.Lost:
-		if t := k.open[holdID{op.Client, op.Hold}]; t != nil {
-			k.end(t, k.at)
-		}
-	case !e.Return && op.Kind == histories.Inject && op.EndsClient():
-		for id, t := range k.open {
-			if id.client == op.Client {
-				k.end(t, k.at)
+	case h.End < h.Granted: // its client was gone before the answer came
+	case c == projection.Began && len(key.Live) > 1 && k.both[key] == nil:
+		k.both[key] = &overlap{Key: key.Name, From: h.Granted}
+	case c == projection.Ended:
+		if o := k.both[key]; o != nil {
+			o.add(h, h.End)
+			if len(key.Live) < 2 {
+				k.close(key, o)
 			}
 		}
+		k.ended(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
+	case c == projection.Closed && h.End == histories.Forever:
+		k.ended(run.Hold{Acquire: h.Acquire})
 	}
 }
 
-func (k *tracker) begin(op *histories.Op) {
-	t := &tenure{run.Hold{Acquire: *op}}
-	k.open[holdID{op.Client, op.Hold}] = t
-	k.byKey[op.Key] = append(k.byKey[op.Key], t)
-	if k.both[op.Key] == nil && shared(k.byKey[op.Key]) {
-		k.both[op.Key] = &overlap{Key: op.Key, From: op.Return}
+// close ends an overlap, and reports it unless it had no length.
+func (k *tracker) close(key *projection.Key, o *overlap) {
+	for _, h := range key.Live {
+		o.add(h, k.at)
+	}
+	delete(k.both, key)
+	if o.To = k.at; o.To > o.From {
+		k.overlaps(o)
 	}
 }
 
-// shared tells whether holds are of more than one.
-func shared(holds []*tenure) bool {
-	return slices.ContainsFunc(holds, func(t *tenure) bool {
-		return t.Acquire.Client != holds[0].Acquire.Client || t.Acquire.Life != holds[0].Acquire.Life
-	})
-}
-
-func (k *tracker) end(t *tenure, at time.Duration) {
-	t.End, t.Ended = at, true
-	k.close(t, at)
-}
-
-// close takes a hold out, and tells of the time in which others held its key too when that is over.
-func (k *tracker) close(t *tenure, at time.Duration) {
-	key := t.Acquire.Key
-	delete(k.open, holdID{t.Acquire.Client, t.Acquire.Hold})
-	left := slices.DeleteFunc(k.byKey[key], func(other *tenure) bool { return other == t })
-	if k.byKey[key] = left; len(left) == 0 {
-		delete(k.byKey, key)
-	}
-	if o := k.both[key]; o != nil {
-		o.add(t, at)
-		if len(left) == 0 || !shared(left) {
-			for _, other := range left {
-				o.add(other, at)
-			}
-			o.To = at
-			delete(k.both, key)
-			if o.To > o.From {
-				k.overlaps(o)
-			}
-		}
-	}
-	k.ended(t)
-}
-
-// finish tells of what was still held when the reading ended.
+// finish reports what was still held when the reading ended.
 func (k *tracker) finish() {
-	for len(k.open) > 0 {
-		for _, t := range k.open {
-			k.close(t, k.at)
+	for _, key := range k.Keys {
+		if o := k.both[key]; o != nil {
+			k.close(key, o)
 		}
 	}
+	k.Finish()
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"fmt"
-	"math/big"
 	"net/url"
 	"strconv"
 	"strings"
@@ -43,12 +42,18 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		v.fit()
 		return v, nil
 	}
-	var err error
-	if v.From, err = parseMS("from", q.Get("from"), 0); err != nil {
-		return v, err
-	}
-	if v.To, err = parseMS("to", q.Get("to"), v.until); err != nil {
-		return v, err
+	v.To = v.until
+	for i, into := range []*time.Duration{&v.From, &v.To} {
+		name := []string{"from", "to"}[i]
+		text := q.Get(name)
+		if text == "" {
+			continue
+		}
+		at, err := time.ParseDuration(text + "ms") // exact to the nanosecond: what a float would round is another window
+		if err != nil || strings.Trim(text, "0123456789.") != "" {
+			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
+		}
+		*into = min(at, histories.Forever)
 	}
 	if v.To <= v.From {
 		return v, fmt.Errorf("from %s to %s: the end must lie after the beginning", ms(v.From), ms(v.To))
@@ -59,27 +64,6 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 
 // harness is what its client number is called in a query.
 const harness = "harness"
-
-// parseMS reads a number of milliseconds exactly: what a float would round is another window.
-func parseMS(name, text string, otherwise time.Duration) (time.Duration, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	wrong := fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
-	if len(text) > 30 || strings.Trim(text, "0123456789.") != "" {
-		return 0, wrong
-	}
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return 0, wrong
-	}
-	r.Mul(r, big.NewRat(int64(time.Millisecond), 1))
-	n := new(big.Int).Quo(r.Num(), r.Denom())
-	if !n.IsInt64() || n.Int64() > int64(histories.Forever) {
-		return histories.Forever, nil
-	}
-	return time.Duration(n.Int64()), nil
-}
 
 func clip(s string) string {
 	if r := []rune(s); len(r) > 40 {
@@ -132,9 +116,6 @@ func (v view) Query() string {
 	}
 	return "?" + q.Encode()
 }
-
-// Whole tells that there is no more to see.
-func (v view) Whole() bool { return v.From == 0 && v.To == v.until }
 
 // at is the view moved to another time, to the microsecond where that makes no difference.
 func (v view) at(from, to time.Duration) view {

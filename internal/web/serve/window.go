@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lockbench/checker/projection"
 	"lockbench/histories"
 	"lockbench/reports/run"
 )
@@ -52,77 +53,28 @@ type openID struct {
 	call   time.Duration
 }
 
-// View is what is shown.
-func (w *window) View() view { return w.view }
-
-// Crowded tells that there are too many operations to draw each.
+// Crowded reports whether there are too many operations to draw each.
 func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 
-// windowOf reads the part of a history that a view shows: from what was kept about the last one, or from the file.
-func (s *Server) windowOf(ctx context.Context, file string, v view) (*window, error) {
-	over, err := s.overviewOf(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	_, info, err := s.place(file)
-	if err != nil {
-		return nil, err
-	}
-	if kept := s.nearby.get(file, stampOf(info), v); kept != nil {
-		w, k := newWindow(v), kept.before.clone()
-		k.ended, k.overlaps = w.hold, w.overlap
-		if kept.replay(func(e histories.Event) error { return w.see(k, e) }) {
-			w.finish(k)
-			return w, nil
-		}
-	}
-	return s.readWindow(ctx, file, v, over.keeperFor(file, stampOf(info), v, s.room))
-}
-
-// readWindow reads the window from the file, and goes on for as long as there is something to be kept.
-func (s *Server) readWindow(ctx context.Context, file string, v view, keep *keeper) (w *window, err error) {
-	w = newWindow(v)
+// windowOf reads the part of a history that a view shows, and as much after it as it takes to know the ends.
+func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
+	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
 	k := newTracker(w.hold, w.overlap)
-	done, past := false, 0
-	keep.toTheEnd = true
 	_, w.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
-		keep.event(e, k)
-		if !done {
-			done = w.see(k, e) != nil
+		k.event(e)
+		if e.Time() > w.To {
+			if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && k.none(w.To) {
+				return errEnough
+			}
 		}
-		if e.Time() > keep.to {
-			past++
-		}
-		if done && (keep.full || past > mostBeyond) {
-			keep.toTheEnd = false
-			return errEnough
-		}
+		w.event(e)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.finish(k)
-	if !keep.full && keep.before != nil {
-		s.nearby.put(&keep.near)
-	}
 	return w, nil
-}
-
-func newWindow(v view) *window {
-	return &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
-}
-
-// see takes an event in; an error says that all was seen that belongs to the window.
-func (w *window) see(k *tracker, e histories.Event) error {
-	k.event(e)
-	if e.Time() > w.To {
-		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && k.none(w.To) {
-			return errEnough
-		}
-	}
-	w.event(e)
-	return nil
 }
 
 // finish takes in what had no end when the reading ended.
@@ -134,14 +86,11 @@ func (w *window) finish(k *tracker) {
 	w.settle()
 }
 
-// none tells whether nothing is held any more that was granted by then.
+// none reports whether nothing is held any more that was granted by then.
 func (k *tracker) none(by time.Duration) bool {
-	for _, t := range k.open {
-		if t.Acquire.Return <= by {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
+		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
+	})
 }
 
 func (w *window) event(e histories.Event) {
@@ -179,7 +128,7 @@ func (w *window) share(client int32) *clientShare {
 }
 
 // hold keeps what was held in the window, once for each and once with what lies close together as one.
-func (w *window) hold(t *tenure) {
+func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
 		end = histories.Forever
@@ -192,7 +141,7 @@ func (w *window) hold(t *tenure) {
 	c.Grants++
 	c.Held += min(end, w.To) - max(a.Return, w.From)
 	if len(w.Holds) <= mostOps {
-		w.Holds = append(w.Holds, t.Hold)
+		w.Holds = append(w.Holds, t)
 	}
 	all := w.merged[a.Client]
 	near := (w.To - w.From) / resolution
@@ -202,7 +151,7 @@ func (w *window) hold(t *tenure) {
 		return
 	}
 	if w.bars++; w.bars <= mostBars {
-		w.merged[a.Client] = append(all, t.Hold)
+		w.merged[a.Client] = append(all, t)
 	}
 }
 
@@ -224,7 +173,6 @@ func (w *window) overlap(o *overlap) {
 	}
 }
 
-// settle brings what was found into the order in which it is shown.
 func (w *window) settle() {
 	slices.SortStableFunc(w.Ops, func(a, b histories.Op) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
