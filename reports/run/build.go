@@ -136,20 +136,24 @@ func (r *Results) write(dir string) error {
 			return err
 		}
 	}
-	files := map[string][]byte{"scenarios.md": r.scenarioDoc()}
+	files := map[string][]byte{}
 	for _, w := range p.Witnesses {
-		files[w.Viewer] = w.viewer
+		if w.Viewer != "" {
+			files[w.Viewer] = w.viewer
+		}
 	}
 	if files["index.html"], err = p.html(); err != nil {
 		return fmt.Errorf("index.html: %w", err)
 	}
-	if files["report.md"], err = p.markdown(); err != nil {
+	if files["report.md"], err = p.markdown("markdown", "report.md"); err != nil {
 		return fmt.Errorf("report.md: %w", err)
 	}
-	for name, text := range files {
-		if text == nil {
-			continue
+	if len(r.Run.Scenarios) > 0 { // the source of docs/scenarios.md
+		if files["scenarios.md"], err = p.markdown("scenarios", "scenarios.md"); err != nil {
+			return fmt.Errorf("scenarios.md: %w", err)
 		}
+	}
+	for name, text := range files {
 		if err := WriteFile(filepath.Join(dir, name), text); err != nil {
 			return err
 		}

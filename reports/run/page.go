@@ -32,7 +32,6 @@ type page struct {
 	Verdict    html.Verdict
 	Weight     string
 	Tiles      []html.Tile
-	Matrix     matrix
 	Groups     []group
 	Witnesses  []witness
 	Workloads  []workload
@@ -73,7 +72,7 @@ type workload struct {
 // newPage prepares the page and the Markdown; results is the file results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
-		Results: r, Verdict: r.verdict(), Weight: r.weight(), Tiles: r.tiles(), Matrix: r.matrix(), Groups: r.groups(), Workloads: r.workloads(),
+		Results: r, Verdict: r.verdict(), Weight: r.weight(), Tiles: r.tiles(), Groups: r.groups(), Workloads: r.workloads(),
 		Recoveries: r.recoveries(), Shops: r.saleRows(), Emulated: r.Run.Servers == Embedded,
 		Simulated: slices.ContainsFunc(r.Measurements, func(m Measurement) bool { return m.Simulated }),
 		AllFiles:  append(slices.Clone(r.Files), results), ResultsSum: results.SHA256,
@@ -89,35 +88,49 @@ func (p *page) html() ([]byte, error) {
 	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
 }
 
-// markdown renders report/report.md: the page without its drawings.
-func (p *page) markdown() ([]byte, error) {
+// markdown renders a template of Markdown: the page without its drawings, or the page of the scenarios.
+func (p *page) markdown(name, file string) ([]byte, error) {
 	funcs := texttemplate.FuncMap{
-		"md":    format.Escaped,
-		"code":  format.InCode,
-		"fence": func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
-		"all":   func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
+		"md":      format.Escaped,
+		"cell":    cellText,
+		"code":    format.InCode,
+		"docrows": docRows,
+		"fence":   func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
+		"all":     func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
+		"upper":   upper,
 	}
 	maps.Copy(funcs, texttemplate.FuncMap(html.Funcs()))
 	maps.Copy(funcs, texttemplate.FuncMap(p.funcs()))
-	t, err := texttemplate.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
+	t, err := texttemplate.New(name).Funcs(funcs).ParseFS(templates, "templates/"+file+".tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, "markdown", p)
+	err = t.ExecuteTemplate(&b, name, p)
 	return format.Tidy(b.Bytes()), err
 }
 
+// Properties are the columns of the table at a glance: those that applied anywhere.
+func (p *page) Properties() []string {
+	var names []string
+	for _, o := range p.Cells {
+		if o.Observed != checker.NotApplicable {
+			names = append(names, o.Property)
+		}
+	}
+	return unique(names)
+}
+
 func (r *Results) tiles() []html.Tile {
-	t := r.Tally
 	var tiles []html.Tile
 	for _, counted := range []struct {
 		n     int
 		score checker.Score
 		text  string
 	}{
-		{t.Kept, checker.Kept, "claims kept"}, {t.Broken, checker.Broken, "claims broken"}, {t.Undecided, checker.LeftUndecided, "claims undecided"},
-		{t.Caught, checker.Caught, "controls caught"}, {t.Missed, checker.Missed, "controls missed"},
+		{r.Tally.Kept, checker.Kept, "claims kept"}, {r.Tally.Broken, checker.Broken, "claims broken"},
+		{r.Tally.Undecided, checker.LeftUndecided, "claims undecided"}, {r.Tally.Caught, checker.Caught, "controls caught"},
+		{r.Tally.Missed, checker.Missed, "controls missed"},
 	} {
 		b := badgeOf(counted.score)
 		if counted.n == 0 {
