@@ -151,11 +151,6 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	m.Commands, m.CommandsWhy = &perGrant, ""
 }
 
-// utilisation returns the goodput as a part of the ceiling; ok is false if there is no ceiling.
-func (m *Measurement) utilisation() (part float64, ok bool) {
-	return m.Goodput.Median / m.Ceiling, m.Ceiling != 0
-}
-
 // counters is a trial's counters.json: what the servers counted before and after. Before and After are
 // empty where the servers count nothing.
 type counters struct {

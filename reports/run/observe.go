@@ -14,14 +14,6 @@ import (
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
 // verdicts, then what was claimed and never judged.
 func observe(c Cell, trials []*trialRead) []Observation {
-	var all []Observation
-	for _, property := range properties(trials) {
-		all = append(all, merge(c, property, trials))
-	}
-	return all
-}
-
-func properties(trials []*trialRead) []string {
 	var names []string
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
@@ -33,7 +25,11 @@ func properties(trials []*trialRead) []string {
 			names = append(names, claim.Property)
 		}
 	}
-	return unique(names)
+	var all []Observation
+	for _, property := range unique(names) {
+		all = append(all, merge(c, property, trials))
+	}
+	return all
 }
 
 // merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.

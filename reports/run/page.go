@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,17 +178,12 @@ func (r *Results) witnesses() ([]witness, error) {
 // witnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
 // numbers.
 func witnessID(o Observation) string {
-	var b strings.Builder
-	for _, c := range "witness-" + o.shownIn + "-" + o.Property {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
-			b.WriteRune(c)
-		default:
-			fmt.Fprintf(&b, "_%x", c)
-		}
-	}
-	return b.String()
+	return notInID.ReplaceAllStringFunc("witness-"+o.shownIn+"-"+o.Property, func(c string) string {
+		return fmt.Sprintf("_%x", []rune(c)[0])
+	})
 }
+
+var notInID = regexp.MustCompile(`[^a-zA-Z0-9-]`)
 
 func (r *Results) workloads() []workload {
 	var all []workload

@@ -42,9 +42,6 @@ type storeLock struct {
 	control                                                              bool // it is here for its defect
 	Label, Standing                                                      string
 	Floor, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
-
-	floor   int64 // ns; 0: it was not driven alone
-	goodput float64
 }
 
 const (
@@ -86,11 +83,11 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			}
 		}
 		row.choose()
-		highest = max(highest, row.Best.goodput)
+		highest = max(highest, row.Best.Goodput.value)
 		rows = append(rows, row)
 	}
 	for i := range rows {
-		rows[i].Bar = rows[i].Best.goodput / max(highest, 1e-9)
+		rows[i].Bar = rows[i].Best.Goodput.value / max(highest, 1e-9)
 	}
 	return rows, workload
 }
@@ -102,11 +99,11 @@ func (row *storeRow) choose() {
 		sound = row.Locks
 	}
 	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
-	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.goodput, b.goodput) })
-	alone := slices.DeleteFunc(slices.Clone(sound), func(l storeLock) bool { return l.floor == 0 })
+	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.Goodput.value, b.Goodput.value) })
+	alone := slices.DeleteFunc(slices.Clone(sound), func(l storeLock) bool { return l.Floor.value == 0 })
 	if len(alone) > 0 {
-		least := slices.MinFunc(alone, func(a, b storeLock) int { return cmp.Compare(a.floor, b.floor) })
-		row.Floor = cell{Text: format.Milliseconds(least.floor), Title: "of " + least.Label}
+		least := slices.MinFunc(alone, func(a, b storeLock) int { return cmp.Compare(a.Floor.value, b.Floor.value) })
+		row.Floor = cell{Text: least.Floor.Text, Title: "of " + least.Label}
 	}
 }
 
@@ -138,14 +135,12 @@ func (l *storeLock) take(m Measurement, workload string) {
 	case m.Fault != "none":
 	case m.Workload == floorWorkload:
 		l.Floor = rankCell(m.Uncontended, 0.5)
-		l.floor, _ = m.Uncontended.At(0.5)
 		l.Cycles = cell{Text: format.Significant(m.Goodput.Median)}
 		l.Each = f.CommandsCell
 	case m.Workload == workload:
 		l.Standing = m.Standing
 		l.Goodput, l.HandOff, l.Commands = f.GoodputCell, f.HandOffCell, f.CommandsCell
 		l.Contended = rankCell(m.Contended, 0.5)
-		l.goodput = m.Goodput.Median
 	}
 }
 
