@@ -54,21 +54,22 @@ func (r *Results) readCell(dir string, c Cell) error {
 		}
 	}
 	if len(judged) == 0 {
-		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: whyEmpty(names)})
+		reason := "no trial counts"
+		if len(names) == 0 {
+			reason = "no trial was run"
+		}
+		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: reason})
 		return nil
 	}
 	r.Warnings = append(r.Warnings, differingClaims(c, judged)...)
 	r.Cells = append(r.Cells, observe(c, judged)...)
 	r.Measurements = append(r.Measurements, measure(c, judged))
-	r.addSales(c, judged)
-	return r.writeHistograms(dir, c, judged)
-}
-
-func whyEmpty(trials []string) string {
-	if len(trials) == 0 {
-		return "no trial was run"
+	for _, t := range judged {
+		if t.sale != nil {
+			r.Sales = append(r.Sales, Sale{t.Dir, c.Lock, c.Deployment, c.Workload, *t.sale})
+		}
 	}
-	return "no trial counts"
+	return r.writeHistograms(dir, c, judged)
 }
 
 func (r *Results) addTrial(t *trialRead) {

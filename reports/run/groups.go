@@ -33,7 +33,7 @@ type group struct {
 type claim struct {
 	Gravest Observation
 	Label   string        // of the lock, with its deployment where it ran on several
-	Seen    []Observation // where it applied
+	Seen    []Observation // Where it applied
 	Counts  checker.Counts
 	Times   int // violations
 }
@@ -90,15 +90,15 @@ func claims(all []Observation) []claim {
 	return out
 }
 
-// where names the cells a claim was seen in, each with its mark where they differ; of one that was seen in
+// Where names the cells a claim was seen in, each with its mark where they differ; of one that was seen in
 // none, a cell that it was looked for in.
-func (c claim) where() string {
+func (c claim) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Score != c.Gravest.Score })
 	var names []string
 	for _, o := range c.Seen {
 		name := o.Workload
 		if mixed {
-			name = o.badge().Symbol + " " + name
+			name = o.Badge().Symbol + " " + name
 		}
 		names = append(names, name)
 	}
@@ -197,8 +197,8 @@ func (g group) glance(property string) glance {
 	n, gravity := map[html.Badge]int{}, map[html.Badge]int{}
 	for _, o := range g.applicable {
 		if o.Property == property {
-			n[o.badge()]++
-			gravity[o.badge()] = o.gravity()
+			n[o.Badge()]++
+			gravity[o.Badge()] = o.gravity()
 		}
 	}
 	var shown glance

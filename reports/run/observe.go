@@ -150,10 +150,10 @@ func (o *Observation) inTable() bool {
 	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
 }
 
-// where returns the cell in words.
-func (o Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+// Where returns the cell in words.
+func (o Observation) Where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
-func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
+func (m *Measurement) Where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 
 func cellWords(scenario, workload, fault string) string {
 	if scenario != "" {

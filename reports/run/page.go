@@ -150,7 +150,7 @@ func (r *Results) witnesses() ([]witness, error) {
 		if o.shown == nil {
 			continue
 		}
-		id := witnessID(o)
+		id := o.WitnessID()
 		from, _ := timeOf(o.shown)
 		all = append(all, witness{
 			ID: id, Label: label(o.Lock, o.Deployment), Observed: o, From: from,
@@ -175,13 +175,16 @@ func (r *Results) witnesses() ([]witness, error) {
 	return all, nil
 }
 
-// witnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
+// WitnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
 // numbers.
-func witnessID(o Observation) string {
+func (o Observation) WitnessID() string {
 	return notInID.ReplaceAllStringFunc("witness-"+o.shownIn+"-"+o.Property, func(c string) string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
 	})
 }
+
+// Drawn reports whether the observation has a witness.
+func (o Observation) Drawn() bool { return o.shown != nil }
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9-]`)
 
@@ -222,7 +225,6 @@ func setup(m *Measurement) string {
 
 func (r *Results) funcs() template.FuncMap {
 	return template.FuncMap{
-		"badge":       Observation.badge,
 		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"claims":      claims,
 		"client":      clientName,
@@ -236,10 +238,5 @@ func (r *Results) funcs() template.FuncMap {
 		"observed":    observed,
 		"offset":      func(t, from time.Duration) string { return format.Milliseconds(t - from) },
 		"salesetup":   saleSetup,
-		"seenin":      claim.where,
-		"shown":       func(o Observation) bool { return o.shown != nil },
-		"verdicts":    storeRow.verdicts,
-		"where":       Observation.where,
-		"witness":     witnessID,
 	}
 }

@@ -144,8 +144,8 @@ func (l *storeLock) take(m Measurement, workload string) {
 	}
 }
 
-// verdicts are the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
-func (row storeRow) verdicts() string {
+// Counted returns the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
+func (row storeRow) Counted() string {
 	var parts []string
 	for _, v := range row.Verdicts {
 		parts = append(parts, v.Symbol+" "+v.Word)

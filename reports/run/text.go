@@ -98,7 +98,7 @@ func lockTable(all []claim) [][]string {
 		default:
 			seen = observed(o.Observed)
 		}
-		cells = append(cells, []string{o.badge().Symbol, o.Property, expectation(o.Expected), seen, o.Score.String(), c.where(), counts(c.Counts)})
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), seen, o.Score.String(), c.Where(), counts(c.Counts)})
 	}
 	return cells
 }
@@ -112,7 +112,7 @@ func scenarioTable(all []claim) [][]string {
 		if text := inTrials(o); text != "" {
 			weight = text + "; " + weight
 		}
-		cells = mergeAlike(cells, []string{o.badge().Symbol, c.Label, expectation(o.Expected), o.Score.String(), o.Property, weight}, 4)
+		cells = mergeAlike(cells, []string{o.Badge().Symbol, c.Label, expectation(o.Expected), o.Score.String(), o.Property, weight}, 4)
 	}
 	return cells
 }
@@ -134,7 +134,7 @@ func storeTable(rows []storeRow) [][]string {
 	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
 	for _, row := range rows {
 		b := row.Best
-		cells = append(cells, []string{row.Server, row.verdicts(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
+		cells = append(cells, []string{row.Server, row.Counted(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
 			b.Commands.OrNone().Text, b.Recovery.OrNone().Text})
 	}
 	return cells

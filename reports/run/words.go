@@ -43,8 +43,8 @@ func badgeOf(s checker.Score) html.Badge {
 	return html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
 }
 
-// badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
-func (o Observation) badge() html.Badge {
+// Badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
+func (o Observation) Badge() html.Badge {
 	b := badgeOf(o.Score)
 	if o.gravity() == violatedOnly {
 		b.Class, b.Symbol = "score-violated", "×"
