@@ -74,7 +74,7 @@ func (o *Observation) explain(trials []*trialRead) {
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
 		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
 			o.Witness, o.shown = f.Witness.Story, f.Witness
-			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, within(t.verdict.Faults, f.Witness)
+			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, t.verdict.Faults
 		}
 	}
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
