@@ -1,13 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
-	"maps"
-	"strings"
-	texttemplate "text/template"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -60,21 +56,9 @@ func Markdown(r *Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := html.Funcs()
-	maps.Copy(all, funcs())
-	maps.Copy(all, template.FuncMap{
-		"md": format.Escaped, "code": format.InCode, "line": format.TableLine, "rule": format.TableRule,
-		"fence": func(s string) string { return strings.ReplaceAll(s, "```", "` ` `") },
-	})
-	t, err := texttemplate.New("markdown").Funcs(texttemplate.FuncMap(all)).ParseFS(templates, "templates/report.md.tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "markdown", p); err != nil {
-		return nil, err
-	}
-	return format.Tidy(b.Bytes()), nil
+	all := funcs()
+	all["line"], all["rule"] = format.TableLine, format.TableRule
+	return html.Markdown(templates, all, p, "markdown", "templates/report.md.tmpl")
 }
 
 // newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.

@@ -1,19 +1,15 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	texttemplate "text/template"
 	"time"
 
 	"lockbench/checker"
@@ -91,24 +87,7 @@ func (p *page) html() ([]byte, error) {
 
 // markdown renders a template of Markdown: the page without its drawings, or the page of the scenarios.
 func (p *page) markdown(name, file string) ([]byte, error) {
-	funcs := texttemplate.FuncMap{
-		"md":      format.Escaped,
-		"cell":    cellText,
-		"code":    format.InCode,
-		"docrows": docRows,
-		"fence":   func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
-		"all":     func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
-		"upper":   upper,
-	}
-	maps.Copy(funcs, texttemplate.FuncMap(html.Funcs()))
-	maps.Copy(funcs, texttemplate.FuncMap(p.funcs()))
-	t, err := texttemplate.New(name).Funcs(funcs).ParseFS(templates, "templates/"+file+".tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, name, p)
-	return format.Tidy(b.Bytes()), err
+	return html.Markdown(templates, p.funcs(), p, name, "templates/"+file+".tmpl")
 }
 
 // Properties are the columns of the table at a glance: those that applied anywhere.
@@ -225,10 +204,13 @@ func setup(m *Measurement) string {
 
 func (r *Results) funcs() template.FuncMap {
 	return template.FuncMap{
+		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
 		"barwidth":    func(part float64) float64 { return part * barWidth },
+		"cell":        cellText,
 		"claims":      claims,
 		"client":      clientName,
 		"counts":      counts,
+		"docrows":     docRows,
 		"expectation": expectation,
 		"file":        func(name string) string { return path.Join("..", name) },
 		"integer":     func(v float64) string { return format.Count(int(math.Round(v))) },
@@ -238,5 +220,6 @@ func (r *Results) funcs() template.FuncMap {
 		"observed":    observed,
 		"offset":      func(t, from time.Duration) string { return format.Milliseconds(t - from) },
 		"salesetup":   saleSetup,
+		"upper":       upper,
 	}
 }
