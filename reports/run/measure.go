@@ -73,8 +73,7 @@ func rangeOf(values []float64) Range {
 	if len(values) == 0 {
 		return Range{}
 	}
-	v := slices.Sorted(slices.Values(values))
-	return Range{Median: stats.Median(v), Low: v[0], High: v[len(v)-1]}
+	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
 // measure sums up the judged trials of a cell, of which there is at least one.
