@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
@@ -137,8 +136,8 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 // withFloors adds what figures of a block are set against.
 func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
-		if b.Subjects[p.Subject].Role == bench.Floor && !slices.Contains(pairs, p) {
-			pairs = append(pairs, p)
+		if b.Subjects[p.Subject].Role == bench.Floor {
+			pairs = with(pairs, p)
 		}
 	}
 	return pairs
@@ -149,8 +148,9 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
 	r.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
-	slices.SortStableFunc(pairs, func(x, y bench.Pair) int { return b.first(y) - b.first(x) })
-	return pairs
+	others := slices.DeleteFunc(slices.Clone(pairs), b.isPing)
+	pings := slices.DeleteFunc(pairs, func(p bench.Pair) bool { return !b.isPing(p) })
+	return append(pings, others...)
 }
 
 // block measures pairs. cut tells that the budget ended it.
@@ -179,13 +179,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// first is 1 for what comes first in a block.
-func (b *Bench) first(p bench.Pair) int {
-	if b.Points[p.Point].ID == pingPoint {
-		return 1
-	}
-	return 0
-}
+func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
 
 // done tells whether all of a block is measured already.
 func (b *Bench) done(block int, pairs []bench.Pair) bool {
@@ -195,7 +189,7 @@ func (b *Bench) done(block int, pairs []bench.Pair) bool {
 	})
 }
 
-// left is what is left of the budget.
+// left returns what is left of the budget.
 func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
 
 // folder is where a trial is kept, with slashes.
@@ -270,8 +264,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	at := store{s.Store, s.Deployment}
 	switch {
 	case point.ID == pingPoint:
-		_, err := ping(ctx, b.groups[at], s.Store, t)
-		return err
+		return ping(ctx, b.groups[at], s.Store, t)
 	case s.Lock == "":
 		return bare(ctx, b.groups[at], servers.KeyPrefix(b.Setting.Run)+"bare:", point, b.idle[at], t)
 	}
@@ -301,13 +294,9 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 
 // cell is what is tried.
 func (b *Bench) cell(s bench.Subject, point bench.Point) (trial.Cell, error) {
-	w, ok := find(workloads.All(), point.Workload, func(w workloads.Workload) string { return w.Name })
-	if !ok {
-		return trial.Cell{}, fmt.Errorf("unknown workload %q", point.Workload)
-	}
-	f, ok := find(faults.All(), point.Fault, func(f faults.Fault) string { return f.Name })
-	if !ok {
-		return trial.Cell{}, fmt.Errorf("unknown fault %q", point.Fault)
+	w, f, err := workloadAndFault(point.Workload, point.Fault)
+	if err != nil {
+		return trial.Cell{}, err
 	}
 	c := trial.Cell{Lock: b.locks[s.Name], Workload: w, Fault: f}
 	if s.Deployment != c.Lock.Deployment {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
@@ -23,17 +23,20 @@ import (
 const pingFor = 100 * time.Millisecond
 
 // ping measures the round trip of a store whose servers nobody else uses meanwhile.
-func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) (time.Duration, error) {
+func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer p.close()
 	h := figures.NewHistogram()
 	for begun := time.Now(); time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
-		if err := p.within(ctx, askWithin); err != nil {
-			return 0, fmt.Errorf("a round trip to %s: %w", store, err)
+		asking, cancel := context.WithTimeout(ctx, askWithin)
+		err := p.ask(asking)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("a round trip to %s: %w", store, err)
 		}
 		if took := time.Since(start); time.Since(begun) > pingFor/10 {
 			_ = h.RecordValue(int64(took)) // one of more than an hour would not be waited for
@@ -44,7 +47,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) (
 	percentiles(t.Figures, "round_trip", h)
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	t.Curves = bench.Curves{"round-trip": string(text)}
-	return time.Duration(h.ValueAtPercentile(50)), err
+	return err
 }
 
 // bareScript is the release that set-px-lua has too.
@@ -58,7 +61,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	}
 	opts, err := redis.ParseURL(g.Front()[0])
 	if err != nil {
-		return errors.New("the URL of a server cannot be read")
+		return errURL
 	}
 	opts.PoolSize = point.Clients
 	n := &network{}
@@ -70,20 +73,17 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 		clients = append(clients, c)
 	}
 	loops := &loops{script: redis.NewScript(bareScript), hold: time.Duration(point.HoldNS), ttl: time.Duration(point.TTLNS)}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	var all sync.WaitGroup
+	all, running := errgroup.WithContext(ctx)
 	for c := range point.Clients {
-		all.Go(func() {
-			loops.run(running, clients[c%len(clients)], fmt.Sprintf("%s%d", prefix, c), fmt.Sprint("c", c))
+		all.Go(func() error {
+			return loops.run(running, clients[c%len(clients)], fmt.Sprintf("%s%d", prefix, c), fmt.Sprint("c", c))
 		})
 	}
-	p := &pace{meter: meter{network: n, tally: nil}, clients: point.Clients, window: time.Duration(point.DurationNS)}
+	p := &pace{meter: meter{network: n}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	begun := time.Now()
 	p.run(ctx, trial.Running{Since: func() time.Duration { return time.Since(begun) }, Granted: &loops.done, Group: g})
 	loops.over.Store(true)
-	all.Wait()
-	if err := errors.Join(p.err, ctx.Err(), loops.failure()); err != nil {
+	if err := errors.Join(all.Wait(), p.err, ctx.Err()); err != nil {
 		return err
 	}
 	sections := float64(p.after.granted - p.before.granted)
@@ -100,34 +100,24 @@ type loops struct {
 	hold, ttl time.Duration
 	done      atomic.Int64
 	over      atomic.Bool
-	mu        sync.Mutex
-	err       error
 }
 
-func (l *loops) run(ctx context.Context, c *redis.Client, key, token string) {
+func (l *loops) run(ctx context.Context, c *redis.Client, key, token string) error {
 	for !l.over.Load() {
 		took, err := c.SetNX(ctx, key, token, l.ttl).Result()
-		if err == nil && !took {
-			err = errors.New("somebody else has the key")
+		if err != nil {
+			return err
 		}
-		if err == nil && l.hold > 0 {
+		if !took {
+			return errors.New("somebody else has the key")
+		}
+		if l.hold > 0 {
 			time.Sleep(l.hold)
 		}
-		if err == nil {
-			err = l.script.Run(ctx, c, []string{key}, token).Err()
-		}
-		if err != nil {
-			l.mu.Lock()
-			l.err = err
-			l.mu.Unlock()
-			return
+		if err := l.script.Run(ctx, c, []string{key}, token).Err(); err != nil {
+			return err
 		}
 		l.done.Add(1)
 	}
-}
-
-func (l *loops) failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
+	return nil
 }

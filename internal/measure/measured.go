@@ -1,11 +1,7 @@
 package measure
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +13,7 @@ import (
 	"lockbench/internal/drive/trial"
 	"lockbench/reports/bench"
 	"lockbench/reports/figures"
+	"lockbench/reports/run"
 )
 
 // measured makes a trial's figures of its record, as it was read back from the disk, and of what was counted beside it.
@@ -64,20 +61,15 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 
 // judged is what became of the history, which is summed as it lies on the disk.
 func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return nil, err
-	}
 	name, err := filepath.Rel(dir, file)
 	if err != nil {
 		return nil, err
 	}
-	j := &bench.Judged{History: filepath.ToSlash(name), SHA256: hex.EncodeToString(sum.Sum(nil)),
+	sum, err := run.SumFile(dir, filepath.ToSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	j := &bench.Judged{History: sum.Path, SHA256: sum.SHA256,
 		Operations: out.Verdict.Counts.Operations, Disagree: len(out.Verdict.Oracle.Disagreements) > 0}
 	for _, f := range out.Verdict.Findings {
 		switch claim := out.Header.Claim(f.Property); {

@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/zap"
 
+	"lockbench/impls/zookeeper"
 	"lockbench/internal/world/servers"
 )
 
@@ -30,11 +31,8 @@ type pinger struct {
 // askWithin bounds a question.
 const askWithin = 5 * time.Second
 
-func (p pinger) within(ctx context.Context, bound time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	return p.ask(ctx)
-}
+// errURL does not quote the URL, which may have a password.
+var errURL = errors.New("the URL of a server cannot be read")
 
 // openPinger connects to the first server of a store.
 func openPinger(store string, front []string) (pinger, error) {
@@ -46,17 +44,29 @@ func openPinger(store string, front []string) (pinger, error) {
 	case servers.MongoDB, servers.FerretDB:
 		return pingMongo(front[0])
 	case servers.ZooKeeper:
-		return pingZooKeeper(front)
+		return pingZooKeeper(hosts(front))
 	case servers.Etcd:
-		return pingEtcd(front)
+		return pingEtcd(hosts(front))
 	}
 	return pinger{}, fmt.Errorf("nobody knows how to ping %s", store)
+}
+
+// hosts returns addresses without their schemes.
+func hosts(front []string) []string {
+	var all []string
+	for _, at := range front {
+		if _, host, ok := strings.Cut(at, "://"); ok {
+			at = host
+		}
+		all = append(all, at)
+	}
+	return all
 }
 
 func pingRedis(at string) (pinger, error) {
 	opts, err := redis.ParseURL(at)
 	if err != nil {
-		return pinger{}, errors.New("the URL of a server cannot be read")
+		return pinger{}, errURL
 	}
 	c := redis.NewClient(opts)
 	return pinger{func(ctx context.Context) error { return c.Ping(ctx).Err() }, func() { _ = c.Close() }}, nil
@@ -69,7 +79,7 @@ func pingDatabase(store, at string) (pinger, error) {
 		driver = "mysql"
 		u, err := url.Parse(at)
 		if err != nil {
-			return pinger{}, errors.New("the URL of a server cannot be read")
+			return pinger{}, errURL
 		}
 		c := mysql.NewConfig()
 		c.Net, c.Addr, c.User, c.DBName = "tcp", u.Host, u.User.Username(), strings.TrimPrefix(u.Path, "/")
@@ -78,7 +88,7 @@ func pingDatabase(store, at string) (pinger, error) {
 	}
 	db, err := sql.Open(driver, at)
 	if err != nil {
-		return pinger{}, errors.New("the URL of a server cannot be read")
+		return pinger{}, errURL
 	}
 	db.SetMaxOpenConns(1)
 	return pinger{db.PingContext, func() { _ = db.Close() }}, nil
@@ -87,17 +97,13 @@ func pingDatabase(store, at string) (pinger, error) {
 func pingMongo(at string) (pinger, error) {
 	c, err := mongo.Connect(options.Client().ApplyURI(at))
 	if err != nil {
-		return pinger{}, errors.New("the URL of a server cannot be read")
+		return pinger{}, errURL
 	}
 	return pinger{func(ctx context.Context) error { return c.Ping(ctx, nil) }, func() { _ = c.Disconnect(context.Background()) }}, nil
 }
 
-func pingZooKeeper(front []string) (pinger, error) {
-	var hosts []string
-	for _, at := range front {
-		hosts = append(hosts, strings.TrimPrefix(at, "zookeeper://"))
-	}
-	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(quiet{}))
+func pingZooKeeper(hosts []string) (pinger, error) {
+	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(zookeeper.Silent{}))
 	if err != nil {
 		return pinger{}, err
 	}
@@ -117,16 +123,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 	return pinger{ask, c.Close}, nil
 }
 
-// quiet drops what the client library says of connections: an error is returned as well.
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
-
-func pingEtcd(front []string) (pinger, error) {
-	var hosts []string
-	for _, at := range front {
-		hosts = append(hosts, strings.TrimPrefix(at, "etcd://"))
-	}
+func pingEtcd(hosts []string) (pinger, error) {
 	c, err := clientv3.New(clientv3.Config{Endpoints: hosts, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		return pinger{}, err

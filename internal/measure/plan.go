@@ -38,6 +38,8 @@ type Plan struct {
 	MaxTrials int
 	locks     map[string]impls.Impl // by subject
 	stores    []store
+	leftOut   []string // why
+	absent    []string // stores
 }
 
 // store is servers that trials share.
@@ -50,9 +52,6 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// ping is the subject that measures the store's round trip.
-func (s store) ping() string { return "ping " + s.String() }
-
 // NewPlan makes a suite ready. What cannot be had here is left out, and why is told; absent are the stores that are missing.
 func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes []string, absent []string, err error) {
 	p = &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
@@ -60,38 +59,29 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes 
 	p.Servers = stores.Resolve(how, servers.Redis)
 	p.Thresholds = s.Thresholds
 	for i := range s.Sections {
-		if err := p.section(&s.Sections[i], how, remote, &notes, &absent); err != nil {
+		if err := p.section(&s.Sections[i], how, remote); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	if len(p.Pairs) == 0 {
-		return p, notes, absent, nil
+	if len(p.Pairs) > 0 {
+		p.again()
+		p.controls()
+		p.pings()
 	}
-	p.again()
-	p.controls()
-	p.pings()
-	return p, notes, absent, nil
+	return p, p.leftOut, p.absent, nil
 }
 
 // section adds what a section measures.
-func (p *Plan) section(s *suites.Section, how string, remote servers.Remote, notes, absent *[]string) error {
-	cells, reasons, err := p.cells(s, how, remote)
+func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) error {
+	subjects, err := p.subjects(s, how, remote)
 	if err != nil {
 		return err
-	}
-	for _, r := range reasons {
-		if !slices.Contains(*notes, r.text) {
-			*notes = append(*notes, r.text)
-		}
-		if r.store != "" && !slices.Contains(*absent, r.store) {
-			*absent = append(*absent, r.store)
-		}
 	}
 	for _, point := range s.Points() {
 		at := len(p.Points)
 		p.Points = append(p.Points, point)
-		for _, c := range cells {
-			p.pair(p.subject(c.subject), at)
+		for _, subject := range subjects {
+			p.pair(subject, at)
 		}
 		for _, floor := range s.Floors {
 			p.floor(floor, point, at)
@@ -100,28 +90,17 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote, not
 	return nil
 }
 
-// cell is a subject and its lock.
-type cell struct {
-	subject bench.Subject
-	lock    impls.Impl
-}
-
-type reason struct{ text, store string }
-
-// cells are the section's subjects that can be had.
-func (p *Plan) cells(s *suites.Section, how string, remote servers.Remote) (cells []cell, left []reason, err error) {
-	load, ok := find(workloads.All(), s.Workload, func(w workloads.Workload) string { return w.Name })
-	if !ok {
-		return nil, nil, fmt.Errorf("unknown workload %q", s.Workload)
+// subjects returns the section's locks that can be had, and notes why others are left out.
+func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([]bench.Subject, error) {
+	load, fault, err := workloadAndFault(s.Workload, s.Fault)
+	if err != nil {
+		return nil, err
 	}
-	fault, ok := find(faults.All(), s.Fault, func(f faults.Fault) string { return f.Name })
-	if !ok {
-		return nil, nil, fmt.Errorf("unknown fault %q", s.Fault)
-	}
+	var all []bench.Subject
 	for _, l := range s.Locks {
-		lock, ok := find(catalog.All(), l.Name, func(i impls.Impl) string { return i.Name })
+		lock, ok := lockNamed(l.Name)
 		if !ok {
-			return nil, nil, fmt.Errorf("unknown lock %q", l.Name)
+			return nil, fmt.Errorf("unknown lock %q", l.Name)
 		}
 		plan := trial.Plan([]impls.Impl{lock}, []workloads.Workload{load}, []faults.Fault{fault})
 		for i := range plan {
@@ -129,33 +108,56 @@ func (p *Plan) cells(s *suites.Section, how string, remote servers.Remote) (cell
 		}
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
-			store := ""
-			if err := stores.Missing(lock.Store); err != nil && strings.HasPrefix(text, lock.Store+" is left out") {
-				store = lock.Store
+			p.leftOut = with(p.leftOut, text)
+			if stores.Missing(lock.Store) != nil && strings.HasPrefix(text, lock.Store+" is left out") {
+				p.absent = with(p.absent, lock.Store)
 			}
-			left = append(left, reason{text, store})
 		}
 		if len(fits) == 0 {
 			continue
 		}
-		c := cell{lock: lock, subject: bench.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
-			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.Peer, Doc: lock.Doc}}
+		subject := bench.Subject{Name: l.Subject(), Lock: lock.Name, Deployment: cmp.Or(l.Deployment, lock.Deployment),
+			Params: l.Params, Role: bench.Lock, Store: lock.Store, Peer: lock.Peer, Doc: lock.Doc}
 		if lock.Control {
-			c.subject.Defect = lock.Doc
+			subject.Defect = lock.Doc
 		}
-		p.locks[c.subject.Name] = lock
-		cells = append(cells, c)
+		p.locks[subject.Name] = lock
+		all = append(all, subject)
 	}
-	return cells, left, nil
+	return all, nil
+}
+
+// with adds a value unless it is there.
+func with[T comparable](all []T, v T) []T {
+	if slices.Contains(all, v) {
+		return all
+	}
+	return append(all, v)
+}
+
+func workloadAndFault(workload, fault string) (w workloads.Workload, f faults.Fault, err error) {
+	w, ok := find(workloads.All(), workload, func(w workloads.Workload) string { return w.Name })
+	if !ok {
+		return w, f, fmt.Errorf("unknown workload %q", workload)
+	}
+	if f, ok = find(faults.All(), fault, func(f faults.Fault) string { return f.Name }); !ok {
+		return w, f, fmt.Errorf("unknown fault %q", fault)
+	}
+	return w, f, nil
+}
+
+func lockNamed(name string) (impls.Impl, bool) {
+	return find(catalog.All(), name, func(i impls.Impl) string { return i.Name })
 }
 
 func find[T any](all []T, name string, of func(T) string) (T, bool) {
-	i := slices.IndexFunc(all, func(t T) bool { return of(t) == name })
-	if i < 0 {
-		var none T
-		return none, false
+	for _, v := range all {
+		if of(v) == name {
+			return v, true
+		}
 	}
-	return all[i], true
+	var none T
+	return none, false
 }
 
 // subject is the number of a subject, which is added where it is new.
@@ -164,17 +166,16 @@ func (p *Plan) subject(s bench.Subject) int {
 	if i < 0 {
 		i = len(p.Subjects)
 		p.Subjects = append(p.Subjects, s)
-		if s.Store != "" && !slices.Contains(p.stores, store{s.Store, s.Deployment}) {
-			p.stores = append(p.stores, store{s.Store, s.Deployment})
+		if s.Store != "" {
+			p.stores = with(p.stores, store{s.Store, s.Deployment})
 		}
 	}
 	return i
 }
 
-func (p *Plan) pair(subject, point int) {
-	if pair := (bench.Pair{Subject: subject, Point: point}); !slices.Contains(p.Pairs, pair) {
-		p.Pairs = append(p.Pairs, pair)
-	}
+// pair has a subject measured at a point.
+func (p *Plan) pair(s bench.Subject, point int) {
+	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
 // floor adds what a section asked for beside locks. A round trip is measured of every store in any case. Under faults there
@@ -185,13 +186,13 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	}
 	switch name {
 	case "none", "local-mutex":
-		lock, _ := find(catalog.All(), name, func(i impls.Impl) string { return i.Name })
+		lock, _ := lockNamed(name)
 		p.locks[name] = lock
-		p.pair(p.subject(bench.Subject{Name: name, Lock: name, Role: bench.Floor, Doc: lock.Doc}), at)
+		p.pair(bench.Subject{Name: name, Lock: name, Role: bench.Floor, Doc: lock.Doc}, at)
 	case "bare":
 		if !point.Contended() {
-			p.pair(p.subject(bench.Subject{Name: name, Role: bench.Floor, Store: servers.Redis, Deployment: servers.Single,
-				Doc: "SET NX PX and a compare-and-delete script in a loop of the same client library: not recorded, not judged, and no lock"}), at)
+			p.pair(bench.Subject{Name: name, Role: bench.Floor, Store: servers.Redis, Deployment: servers.Single,
+				Doc: "SET NX PX and a compare-and-delete script in a loop of the same client library: not recorded, not judged, and no lock"}, at)
 		}
 	}
 }
@@ -209,15 +210,15 @@ func (p *Plan) again() {
 	for _, pair := range slices.Clone(p.Pairs) {
 		if pair.Subject == i && p.Points[pair.Point].Clients <= few {
 			p.locks[s.Name] = lock
-			p.pair(p.subject(s), pair.Point)
+			p.pair(s, pair.Point)
 		}
 	}
 }
 
 // controls adds those of the bench itself.
 func (p *Plan) controls() {
-	ref, _ := find(catalog.All(), reference, func(i impls.Impl) string { return i.Name })
-	none, _ := find(catalog.All(), "none", func(i impls.Impl) string { return i.Name })
+	ref, _ := lockNamed(reference)
+	none, _ := lockNamed("none")
 	at := func(id string, shape bench.Point) int {
 		shape.ID, shape.Section, shape.Workload, shape.Fault = controls+"-"+id, controls, "contend", faults.None().Name
 		shape.TTLNS, shape.Arrivals = int64(10*time.Second), cmp.Or(shape.Arrivals, bench.Closed)
@@ -228,7 +229,7 @@ func (p *Plan) controls() {
 		s.Lock, s.Store, s.Deployment, s.Doc = lock.Name, lock.Store, lock.Deployment, cmp.Or(s.Doc, lock.Doc)
 		p.locks[s.Name] = lock
 		for _, point := range points {
-			p.pair(p.subject(s), point)
+			p.pair(s, point)
 		}
 	}
 	alone := at("alone", bench.Point{Clients: 1, Processes: 1, Keys: 1, DurationNS: int64(400 * time.Millisecond)})
@@ -249,7 +250,7 @@ func (p *Plan) pings() {
 	p.Points = append(p.Points, bench.Point{ID: pingPoint, Section: controls, Workload: "ping", Clients: 1, Processes: 1, Keys: 1,
 		Arrivals: bench.Closed, Fault: faults.None().Name, DurationNS: int64(pingFor)})
 	for _, s := range p.stores {
-		p.pair(p.subject(bench.Subject{Name: s.ping(), Role: bench.Floor, Store: s.name, Deployment: s.deployment,
-			Doc: "the simplest question that " + s.String() + " answers, one at a time"}), at)
+		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Floor, Store: s.name, Deployment: s.deployment,
+			Doc: "the simplest question that " + s.String() + " answers, one at a time"}, at)
 	}
 }

@@ -68,50 +68,10 @@ func readServers(ctx context.Context, g *servers.Group) (map[string]float64, tim
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-const (
-	objectsMetric = "/gc/heap/allocs:objects"
-	bytesMetric   = "/gc/heap/allocs:bytes"
-)
-
 func allocations() (objects, bytes uint64) {
-	samples := []metrics.Sample{{Name: objectsMetric}, {Name: bytesMetric}}
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-}
-
-// idle is what a server does by itself and for being asked for its counters: a fixed part of each pair of readings, and
-// a part that grows with the time between them.
-type idle struct {
-	commands, perSecondCommands float64
-	cpu, perSecondCPU           time.Duration
-}
-
-// idleFor is how long a server is watched that nobody uses.
-const idleFor = 100 * time.Millisecond
-
-// watchIdle looks at a group that nobody uses.
-func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
-	var all [3]reading
-	for i := range all {
-		var err error
-		if i == 2 {
-			select {
-			case <-time.After(idleFor):
-			case <-ctx.Done():
-				return idle{}, ctx.Err()
-			}
-		}
-		if all[i].server, all[i].serverCPU, err = readServers(ctx, g); err != nil {
-			return idle{}, err
-		}
-		all[i].wall = time.Now()
-	}
-	at, long := all[1].since(all[0]), all[2].since(all[1])
-	window := all[2].wall.Sub(all[1].wall).Seconds()
-	return idle{
-		commands: at.commands, perSecondCommands: max(0, long.commands-at.commands) / window,
-		cpu: at.cpu, perSecondCPU: seconds(max(0, long.cpu-at.cpu).Seconds() / window),
-	}, nil
 }
 
 // used is what a server did between two readings.
@@ -121,21 +81,50 @@ type used struct {
 	cpu          time.Duration
 }
 
-func (r reading) since(before reading) used {
-	var u used
-	if n, _, ok := figures.Commands(before.server, r.server); ok {
-		u.commands, u.counts = n, true
-	}
+func (r reading) since(before reading) (u used) {
+	u.commands, _, u.counts = figures.Commands(before.server, r.server)
 	if r.serverCPU >= 0 && before.serverCPU >= 0 && r.server != nil {
 		u.cpu, u.told = r.serverCPU-before.serverCPU, true
 	}
 	return u
 }
 
-// less is what is left when the server's own part over a time is taken off.
+// idle is what a server does by itself and for being asked for its counters: a fixed part of each pair of readings, and
+// a part that grows with the time between them.
+type idle struct {
+	fixed                  used
+	commandsPerS, cpuSPerS float64
+}
+
+// idleFor is how long a server is watched that nobody uses.
+const idleFor = 100 * time.Millisecond
+
+// watchIdle looks at a group that nobody uses.
+func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
+	var all [3]reading
+	for i := range all {
+		if i == 2 && !wait(ctx, idleFor) {
+			return idle{}, ctx.Err()
+		}
+		var err error
+		if all[i].server, all[i].serverCPU, err = readServers(ctx, g); err != nil {
+			return idle{}, err
+		}
+		all[i].wall = time.Now()
+	}
+	fixed, long := all[1].since(all[0]), all[2].since(all[1])
+	window := all[2].wall.Sub(all[1].wall).Seconds()
+	return idle{
+		fixed:        fixed,
+		commandsPerS: max(0, long.commands-fixed.commands) / window,
+		cpuSPerS:     max(0, long.cpu-fixed.cpu).Seconds() / window,
+	}, nil
+}
+
+// less returns what is left when the server's own part over a time is taken off.
 func (u used) less(i idle, window time.Duration) used {
 	s := window.Seconds()
-	u.commands = max(0, u.commands-i.commands-i.perSecondCommands*s)
-	u.cpu = max(0, u.cpu-i.cpu-seconds(i.perSecondCPU.Seconds()*s))
+	u.commands = max(0, u.commands-i.fixed.commands-i.commandsPerS*s)
+	u.cpu = max(0, u.cpu-i.fixed.cpu-seconds(i.cpuSPerS*s))
 	return u
 }

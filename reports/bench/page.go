@@ -1,15 +1,12 @@
 package bench
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
-	"maps"
+	"html/template"
 	"path/filepath"
 	"slices"
-	"strings"
-	"text/template"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -72,18 +69,8 @@ func Markdown(r *Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := template.FuncMap{
-		"md": format.Escaped, "line": format.TableLine, "rule": format.TableRule,
-		"fence": func(s string) string { return strings.ReplaceAll(s, "```", "` ` `") },
-	}
-	maps.Copy(funcs, template.FuncMap(html.Funcs()))
-	t, err := template.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, "markdown", p)
-	return format.Tidy(b.Bytes()), err
+	cells := template.FuncMap{"line": format.TableLine, "rule": format.TableRule}
+	return html.Markdown(templates, cells, p, "markdown", "templates/report.md.tmpl")
 }
 
 // newPage prepares every kind of report. If figures are withheld it holds none, so that no template can show one.

@@ -1,32 +1,23 @@
 package format
 
 import (
-	"io"
+	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // Lines collects text for the terminal. No line ends in spaces, and no hidden character gets through.
 type Lines struct {
-	Color bool // painted parts are coloured
-	b     strings.Builder
-}
-
-// String returns the text.
-func (t *Lines) String() string { return t.b.String() }
-
-// WriteTo writes the text.
-func (t *Lines) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, t.b.String())
-	return int64(n), err
+	bytes.Buffer      // the text
+	Color        bool // painted parts are coloured
 }
 
 // Add adds a line.
 func (t *Lines) Add(line string) { t.add(Clean(line)) }
 
 func (t *Lines) add(line string) {
-	t.b.WriteString(strings.TrimRight(line, " "))
-	t.b.WriteByte('\n')
+	t.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // AddPainted adds a line whose beginning is in a colour, given by its codes as in "31;1".
@@ -115,10 +106,5 @@ func (t *Lines) table(cells [][]string, right func(column int) bool, paint func(
 
 // isOfFigures reports whether a column has a cell that begins with a digit or a bracket.
 func isOfFigures(rows [][]string, c int) bool {
-	for _, row := range rows {
-		if row[c] != "" && row[c][0] >= '0' && row[c][0] <= '9' || strings.HasPrefix(row[c], "[") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rows, func(row []string) bool { return row[c] != "" && strings.Contains("0123456789[", row[c][:1]) })
 }

@@ -7,21 +7,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // None is shown in place of a missing figure.
 const None = "–"
 
 // Count writes 1234567 as "1,234,567".
-func Count(n int) string {
-	s := strconv.Itoa(n)
-	digits := strings.TrimPrefix(s, "-")
-	sign := s[:len(s)-len(digits)]
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
+func Count(n int) string { return humanize.Comma(int64(n)) }
 
 // Significant writes three significant digits without an exponent.
 func Significant(v float64) string {

@@ -21,7 +21,7 @@ func Build(dir string) (*Results, error) {
 		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
 		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
 	}
-	run, err := sumFile(dir, ManifestName)
+	run, err := SumFile(dir, ManifestName)
 	if err != nil {
 		return nil, err
 	}
@@ -54,21 +54,22 @@ func (r *Results) readCell(dir string, c Cell) error {
 		}
 	}
 	if len(judged) == 0 {
-		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: whyEmpty(names)})
+		reason := "no trial counts"
+		if len(names) == 0 {
+			reason = "no trial was run"
+		}
+		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: reason})
 		return nil
 	}
 	r.Warnings = append(r.Warnings, differingClaims(c, judged)...)
 	r.Cells = append(r.Cells, observe(c, judged)...)
 	r.Measurements = append(r.Measurements, measure(c, judged))
-	r.addSales(c, judged)
-	return r.writeHistograms(dir, c, judged)
-}
-
-func whyEmpty(trials []string) string {
-	if len(trials) == 0 {
-		return "no trial was run"
+	for _, t := range judged {
+		if t.sale != nil {
+			r.Sales = append(r.Sales, Sale{t.Dir, c.Lock, c.Deployment, c.Workload, *t.sale})
+		}
 	}
-	return "no trial counts"
+	return r.writeHistograms(dir, c, judged)
 }
 
 func (r *Results) addTrial(t *trialRead) {
@@ -104,7 +105,7 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
 			return err
 		}
-		file, err := sumFile(dir, name)
+		file, err := SumFile(dir, name)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (r *Results) write(dir string) error {
 	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err
 	}
-	sum, err := sumFile(dir, ResultsName)
+	sum, err := SumFile(dir, ResultsName)
 	if err != nil {
 		return err
 	}
@@ -136,20 +137,24 @@ func (r *Results) write(dir string) error {
 			return err
 		}
 	}
-	files := map[string][]byte{"scenarios.md": r.scenarioDoc()}
+	files := map[string][]byte{}
 	for _, w := range p.Witnesses {
-		files[w.Viewer] = w.viewer
+		if w.Viewer != "" {
+			files[w.Viewer] = w.viewer
+		}
 	}
 	if files["index.html"], err = p.html(); err != nil {
 		return fmt.Errorf("index.html: %w", err)
 	}
-	if files["report.md"], err = p.markdown(); err != nil {
+	if files["report.md"], err = p.markdown("markdown", "report.md"); err != nil {
 		return fmt.Errorf("report.md: %w", err)
 	}
-	for name, text := range files {
-		if text == nil {
-			continue
+	if len(r.Run.Scenarios) > 0 { // the source of docs/scenarios.md
+		if files["scenarios.md"], err = p.markdown("scenarios", "scenarios.md"); err != nil {
+			return fmt.Errorf("scenarios.md: %w", err)
 		}
+	}
+	for name, text := range files {
 		if err := WriteFile(filepath.Join(dir, name), text); err != nil {
 			return err
 		}

@@ -13,8 +13,9 @@ import (
 // cell is one figure of a table.
 type cell struct {
 	Text  string
-	Ratio string // to the best of the table
-	Title string // why there is none, or more than fits
+	Ratio string  // to the best of the table
+	Title string  // why there is none, or more than fits
+	value float64 // 0: there is none
 }
 
 // OrNone returns the cell, or one that says that there is no figure.
@@ -42,15 +43,16 @@ type figureRow struct {
 
 func figuresIn(m Measurement) figureRow {
 	f := figureRow{
-		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5),
-		GoodputCell:  cell{Text: format.Significant(m.Goodput.Median), Title: fmt.Sprintf("median of %s: %s to %s per second", format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
+		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5), GoodputCell: goodputCell(m),
 		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no time inside, or nothing completed"},
 		JainCell:     cell{Text: format.None, Title: "nothing was completed"},
 		LongestCell:  cell{Text: format.None, Title: "nobody asked"},
 		CommandsCell: cell{Text: format.None, Title: m.CommandsWhy},
 	}
-	if part, ok := m.utilisation(); ok {
-		f.CeilingCell = cell{Text: format.Percent(part), Title: fmt.Sprintf("of %s per second: one client after the other, each holding for the median of %s", format.Significant(m.Ceiling), format.Duration(math.Floor(1e9/m.Ceiling)))}
+	if m.Ceiling != 0 {
+		f.CeilingCell = cell{Text: format.Percent(m.Goodput.Median / m.Ceiling),
+			Title: fmt.Sprintf("of %s per second: one client after the other, each holding for the median of %s",
+				format.Significant(m.Ceiling), format.Duration(math.Floor(1e9/m.Ceiling)))}
 	}
 	if m.Sections > 0 {
 		f.JainCell = cell{Text: hundredths(m.Jain.Median), Title: shareTitle(m)}
@@ -62,11 +64,11 @@ func figuresIn(m Measurement) figureRow {
 		}
 	}
 	if m.Commands != nil {
-		f.CommandsCell = cell{Text: hundredths(*m.Commands)}
+		f.CommandsCell = cell{Text: hundredths(*m.Commands), value: *m.Commands}
 	}
-	for _, kind := range grantKinds() {
-		if d := kind.of(&m); d.N > 0 {
-			f.Lines = append(f.Lines, lineOf(kind.name, d))
+	for _, kind := range grantKinds {
+		if d := m.granted(kind); d.N > 0 {
+			f.Lines = append(f.Lines, lineOf(kind, d))
 		}
 	}
 	if len(f.Lines) == 0 {
@@ -75,55 +77,55 @@ func figuresIn(m Measurement) figureRow {
 	return f
 }
 
-// figureRows returns the rows of one table.
+func goodputCell(m Measurement) cell {
+	return cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median,
+		Title: fmt.Sprintf("median of %s: %s to %s per second", format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))}
+}
+
+// figureRows returns the rows of one table, with ratios to the best of those that nothing speaks against.
 func figureRows(all []Measurement) []figureRow {
 	rows := make([]figureRow, len(all))
-	var sound []*figureRow
+	var goodputs, commands []*cell
+	ranks := map[string][]*cell{} // by class and rank
 	for i, m := range all {
-		if rows[i] = figuresIn(m); m.Standing == "" {
-			sound = append(sound, &rows[i])
+		r := figuresIn(m)
+		if rows[i] = r; m.Standing != "" {
+			continue
+		}
+		goodputs, commands = append(goodputs, &rows[i].GoodputCell), append(commands, &rows[i].CommandsCell)
+		for _, l := range r.Lines {
+			for rank := range l.Ranks {
+				key := l.Class + strconv.Itoa(rank)
+				ranks[key] = append(ranks[key], &l.Ranks[rank])
+			}
 		}
 	}
-	if len(sound) < 2 {
+	if len(goodputs) < 2 {
 		return rows
 	}
-	setRatios(sound, true, func(r *figureRow) (float64, *cell) { return r.Goodput.Median, &r.GoodputCell })
-	setRatios(sound, false, func(r *figureRow) (float64, *cell) {
-		if r.Commands == nil {
-			return 0, nil
-		}
-		return *r.Commands, &r.CommandsCell
-	})
-	for _, kind := range grantKinds() {
-		for i, rank := range figures.Ranks() {
-			setRatios(sound, false, func(r *figureRow) (float64, *cell) {
-				ns, ok := kind.of(&r.Measurement).At(rank)
-				if !ok {
-					return 0, nil
-				}
-				return float64(ns), &r.Lines[slices.IndexFunc(r.Lines, func(l latencyLine) bool { return l.Class == kind.name })].Ranks[i]
-			})
-		}
+	setRatios(goodputs, true)
+	setRatios(commands, false)
+	for _, same := range ranks {
+		setRatios(same, false)
 	}
 	return rows
 }
 
-// setRatios shows one figure of locks that nothing speaks against as a multiple of the best, which is the greatest or the
-// least of them.
-func setRatios(rows []*figureRow, greatest bool, figure func(*figureRow) (float64, *cell)) {
+// setRatios shows figures as multiples of the best, which is the greatest or the least of them.
+func setRatios(figures []*cell, greatest bool) {
 	best := 0.0
-	for _, r := range rows {
-		if v, _ := figure(r); v > 0 && (best == 0 || v > best == greatest) {
-			best = v
+	for _, f := range figures {
+		if f.value > 0 && (best == 0 || f.value > best == greatest) {
+			best = f.value
 		}
 	}
-	for _, r := range rows {
-		switch v, to := figure(r); {
-		case v == 0:
-		case v == best:
-			to.Ratio = "best"
+	for _, f := range figures {
+		switch f.value {
+		case 0:
+		case best:
+			f.Ratio = "best"
 		default:
-			to.Ratio = hundredths(v/best) + "×"
+			f.Ratio = hundredths(f.value/best) + "×"
 		}
 	}
 }
@@ -146,9 +148,10 @@ func lineOf(name string, d figures.Distribution) latencyLine {
 
 func rankCell(d figures.Distribution, rank float64) cell {
 	if ns, ok := d.At(rank); ok {
-		return cell{Text: format.Milliseconds(ns), Title: format.Duration(ns)}
+		return cell{Text: format.Milliseconds(ns), Title: format.Duration(ns), value: float64(ns)}
 	}
-	return cell{Text: format.None, Title: fmt.Sprintf("%s takes %s; there are %s", format.RankName(rank), format.Plural(int(figures.SamplesFor(rank)), "sample"), format.Count(int(d.N)))}
+	return cell{Text: format.None, Title: fmt.Sprintf("%s takes %s; there are %s", format.RankName(rank),
+		format.Plural(int(figures.SamplesFor(rank)), "sample"), format.Count(int(d.N)))}
 }
 
 func wording(e figures.Ended) string {

@@ -1,11 +1,11 @@
 package run
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 )
 
@@ -28,12 +28,7 @@ type Environment struct {
 
 // Collect finds out the environment; it never fails. Server is left for the caller.
 func Collect() Environment {
-	e := Environment{
-		OS:    runtime.GOOS,
-		Arch:  runtime.GOARCH,
-		Cores: runtime.NumCPU(),
-		Go:    runtime.Version(),
-	}
+	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		e.Lockbench = revision(info)
 	}
@@ -62,44 +57,24 @@ func revision(info *debug.BuildInfo) string {
 // readProc reads what Linux tells in /proc; a file that is missing or reads otherwise is skipped.
 func (e *Environment) readProc(proc fs.FS) {
 	e.CPU = field(proc, "cpuinfo", "model name")
-	if kB, ok := strings.CutSuffix(field(proc, "meminfo", "MemTotal"), " kB"); ok {
-		if n, err := strconv.ParseInt(kB, 10, 64); err == nil {
-			e.Memory = n << 10
-		}
+	var kB int64
+	if n, _ := fmt.Sscanf(field(proc, "meminfo", "MemTotal"), "%d kB", &kB); n == 1 {
+		e.Memory = kB << 10
 	}
-	if text, err := fs.ReadFile(proc, "sys/kernel/osrelease"); err == nil {
-		e.Kernel = strings.TrimSpace(string(text))
+	kernel, _ := fs.ReadFile(proc, "sys/kernel/osrelease")
+	e.Kernel = strings.TrimSpace(string(kernel))
+	load := make([]float64, 3)
+	averages, _ := fs.ReadFile(proc, "loadavg")
+	if _, err := fmt.Sscan(string(averages), &load[0], &load[1], &load[2]); err == nil {
+		e.Load = load
 	}
-	if text, err := fs.ReadFile(proc, "loadavg"); err == nil {
-		e.Load = loadOf(string(text))
-	}
-}
-
-func loadOf(text string) []float64 {
-	words := strings.Fields(text)
-	if len(words) < 3 {
-		return nil
-	}
-	var load []float64
-	for _, w := range words[:3] {
-		v, err := strconv.ParseFloat(w, 64)
-		if err != nil {
-			return nil
-		}
-		load = append(load, v)
-	}
-	return load
 }
 
 // field returns the value of the first line "name : value".
 func field(proc fs.FS, file, name string) string {
-	text, err := fs.ReadFile(proc, file)
-	if err != nil {
-		return ""
-	}
+	text, _ := fs.ReadFile(proc, file)
 	for line := range strings.Lines(string(text)) {
-		key, value, ok := strings.Cut(line, ":")
-		if ok && strings.TrimSpace(key) == name {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)
 		}
 	}

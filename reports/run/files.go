@@ -58,8 +58,8 @@ func WriteJSON(file string, v any) error {
 	return WriteFile(file, b.Bytes())
 }
 
-// sumFile sums a file of the run folder.
-func sumFile(dir, name string) (File, error) {
+// SumFile returns the length and the checksum of a file in a run folder, whose name has slashes.
+func SumFile(dir, name string) (File, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return File{}, err

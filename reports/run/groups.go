@@ -2,12 +2,16 @@ package run
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockbench/checker"
 	"lockbench/histories"
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // group is all observations of one lock, or of one scenario where the run has any, in the order of the plan.
@@ -21,20 +25,17 @@ type group struct {
 	Scenario   bool          // it is one
 	Main       []claim       // claims, controls and what was violated
 	Rest       []Observation // measured without a claim, not violated, but applicable
+	applicable []Observation
 }
 
-// claim is one expectation of one lock under one fault, held against what every workload showed of it. The
-// gravest observation decides.
+// claim is one expectation of one lock under one fault, held against what every workload showed of it. The gravest
+// observation decides.
 type claim struct {
-	Lock     string // as it is shown, with its deployment where it ran on several
-	Property string
-	Fault    string
-	Expected histories.Expectation
-	Because  string
-	Gravest  Observation
-	Seen     []Observation // where it applied
-	Counts   checker.Counts
-	Times    int // violations
+	Gravest Observation
+	Label   string        // of the lock, with its deployment where it ran on several
+	Seen    []Observation // Where it applied
+	Counts  checker.Counts
+	Times   int // violations
 }
 
 // grouped returns the values with each key together, in the order in which the keys first come.
@@ -72,13 +73,12 @@ func claims(all []Observation) []claim {
 	for _, seen := range grouped(all, func(o *Observation) key {
 		return key{o.Lock, o.Deployment, o.Scenario, o.Property, o.Fault, o.Because, o.Expected}
 	}) {
-		o := seen[0]
-		c := claim{Property: o.Property, Fault: o.Fault, Expected: o.Expected, Because: o.Because, Gravest: o}
+		c := claim{Gravest: seen[0]}
 		for _, o := range seen {
 			if o.Observed == checker.NotApplicable {
 				continue
 			}
-			if len(c.Seen) == 0 || weightOf(o) > weightOf(c.Gravest) {
+			if len(c.Seen) == 0 || o.gravity() > c.Gravest.gravity() {
 				c.Gravest = o
 			}
 			c.Seen = append(c.Seen, o)
@@ -90,81 +90,53 @@ func claims(all []Observation) []claim {
 	return out
 }
 
-// weightOf orders scores by how much they need to be seen.
-func weightOf(o Observation) int {
-	return slices.Index([]checker.Score{checker.Measured, checker.Kept, checker.Caught, checker.LeftUndecided, checker.Missed, checker.Broken}, o.Score)
-}
-
-// where names the cells a claim was seen in, each with its mark where they differ; of one that was seen in
+// Where names the cells a claim was seen in, each with its mark where they differ; of one that was seen in
 // none, a cell that it was looked for in.
-func (c claim) where() string {
+func (c claim) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Score != c.Gravest.Score })
 	var names []string
 	for _, o := range c.Seen {
 		name := o.Workload
 		if mixed {
-			name = o.badge().Symbol + " " + name
+			name = o.Badge().Symbol + " " + name
 		}
 		names = append(names, name)
 	}
 	if len(names) == 0 {
 		names = []string{c.Gravest.Workload}
 	}
-	text := strings.Join(names, ", ")
-	if c.Fault != "none" {
-		text += " + " + strings.ReplaceAll(c.Fault, "+", " + ")
-	}
-	return text
+	return cellWords("", strings.Join(names, ", "), c.Gravest.Fault)
 }
 
 // groups are by lock, or by scenario where the run has scenarios: what belongs to none of them then comes last.
 func (r *Results) groups() []group {
-	label := r.Run.labels()
+	cells, byScenario := r.Cells, len(r.Run.Scenarios) > 0
+	if byScenario {
+		rank := map[string]int{"": len(r.Run.Scenarios)}
+		for i, s := range r.Run.Scenarios {
+			rank[s.Name] = i
+		}
+		cells = slices.Clone(cells)
+		slices.SortStableFunc(cells, func(a, b Observation) int { return rank[a.Scenario] - rank[b.Scenario] })
+	}
 	var all []group
-	for i, seen := range grouped(r.inOrder(), func(o *Observation) [2]string {
-		if len(r.Run.Scenarios) > 0 {
+	for i, seen := range grouped(cells, func(o *Observation) [2]string {
+		if byScenario {
 			return [2]string{o.Scenario}
 		}
 		return [2]string{o.Lock, o.Deployment}
 	}) {
-		g := r.groupOf(&seen[0], label)
-		g.ID += format.Count(i + 1)
-		var main []Observation
-		for _, o := range seen {
-			if o.inTable() {
-				main = append(main, o)
-			} else if o.Observed != checker.NotApplicable {
-				g.Rest = append(g.Rest, o)
-			}
-		}
-		g.Main = claims(main)
-		several := slices.ContainsFunc(g.Main, func(c claim) bool { return c.Fault != g.Main[0].Fault })
-		for j := range g.Main {
-			c := &g.Main[j]
-			c.Lock = label(c.Gravest.Lock, c.Gravest.Deployment)
-			if g.Scenario && several {
-				c.Lock += " under " + c.Fault
-			}
-		}
+		g := r.groupOf(&seen[0], byScenario)
+		g.ID += strconv.Itoa(i + 1)
+		g.fill(seen, r.Run.labels())
 		all = append(all, g)
 	}
 	return all
 }
 
-// inOrder are the observations in the order of the plan, or of the scenarios where the run has any.
-func (r *Results) inOrder() []Observation {
-	rank := map[string]int{"": len(r.Run.Scenarios)}
-	for i, s := range r.Run.Scenarios {
-		rank[s.Name] = i
-	}
-	all := slices.Clone(r.Cells)
-	slices.SortStableFunc(all, func(a, b Observation) int { return cmp.Compare(rank[a.Scenario], rank[b.Scenario]) })
-	return all
-}
-
 // groupOf begins the group that an observation belongs to.
-func (r *Results) groupOf(o *Observation, label func(lock, deployment string) string) group {
-	if len(r.Run.Scenarios) > 0 {
+func (r *Results) groupOf(o *Observation, byScenario bool) group {
+	if byScenario {
 		g := group{ID: "scenario-", Label: cmp.Or(o.Scenario, "no scenario"), Scenario: true}
 		for _, s := range r.Run.Scenarios {
 			if s.Name == o.Scenario {
@@ -173,11 +145,75 @@ func (r *Results) groupOf(o *Observation, label func(lock, deployment string) st
 		}
 		return g
 	}
-	g := group{ID: "lock-", Label: label(o.Lock, o.Deployment), Deployment: o.Deployment}
+	g := group{ID: "lock-", Label: r.Run.labels()(o.Lock, o.Deployment), Deployment: o.Deployment}
 	for _, d := range r.Run.Locks {
 		if d.Name == o.Lock {
 			g.Doc = d.Doc
 		}
 	}
 	return g
+}
+
+func (g *group) fill(seen []Observation, label func(lock, deployment string) string) {
+	var main []Observation
+	for _, o := range seen {
+		applies := o.Observed != checker.NotApplicable
+		if applies {
+			g.applicable = append(g.applicable, o)
+		}
+		if o.inTable() {
+			main = append(main, o)
+		} else if applies {
+			g.Rest = append(g.Rest, o)
+		}
+	}
+	g.Main = claims(main)
+	several := slices.ContainsFunc(main, func(o Observation) bool { return o.Fault != main[0].Fault })
+	for i, c := range g.Main {
+		g.Main[i].Label = label(c.Gravest.Lock, c.Gravest.Deployment)
+		if g.Scenario && several {
+			g.Main[i].Label += " under " + c.Gravest.Fault
+		}
+	}
+}
+
+// glance is how a property came out for a group over all workloads and faults, gravest first.
+type glance struct {
+	Scores []html.Badge // their words are numbers
+	Title  string
+}
+
+// Glances returns a group's glance of each property.
+func (g group) Glances(properties []string) []glance {
+	var row []glance
+	for _, property := range properties {
+		row = append(row, g.glance(property))
+	}
+	return row
+}
+
+// glance counts the scores of a property. What was measured and not violated shows only if there is nothing else.
+func (g group) glance(property string) glance {
+	n, gravity := map[html.Badge]int{}, map[html.Badge]int{}
+	for _, o := range g.applicable {
+		if o.Property == property {
+			n[o.Badge()]++
+			gravity[o.Badge()] = o.gravity()
+		}
+	}
+	var shown glance
+	var words []string
+	for _, b := range slices.SortedFunc(maps.Keys(n), func(a, b html.Badge) int { return gravity[b] - gravity[a] }) {
+		word := strings.TrimPrefix(b.Class, "score-")
+		if gravity[b] == 0 {
+			word += " without a claim"
+		}
+		words = append(words, fmt.Sprintf("%d %s", n[b], word))
+		if gravity[b] > 0 || len(shown.Scores) == 0 {
+			b.Word = strconv.Itoa(n[b])
+			shown.Scores = append(shown.Scores, b)
+		}
+	}
+	shown.Title = format.Joined(words)
+	return shown
 }

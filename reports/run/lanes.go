@@ -19,13 +19,12 @@ import (
 // swimLanes collects what clients did, for a drawing with a lane for each.
 type swimLanes struct {
 	charts.Lanes
-	lane map[int32]int // of a client
+	clients []int32
 }
 
 func newSwimLanes(from, to time.Duration, clients []int32) *swimLanes {
-	l := &swimLanes{Lanes: charts.Lanes{From: from, To: to}, lane: map[int32]int{}}
-	for i, c := range clients {
-		l.lane[c] = i
+	l := &swimLanes{Lanes: charts.Lanes{From: from, To: to}, clients: clients}
+	for _, c := range clients {
 		name := clientName(c)
 		if c != histories.Harness {
 			name = "client " + name
@@ -44,7 +43,7 @@ func clientName(c int32) string {
 
 // laneOf returns the lane of a client. That of a client that is not in the drawing is below the others, which is not drawn.
 func (l *swimLanes) laneOf(client int32) int {
-	if i, ok := l.lane[client]; ok {
+	if i := slices.Index(l.clients, client); i >= 0 {
 		return i
 	}
 	return len(l.Names)
@@ -105,12 +104,11 @@ func witnessLanes(property string, w *checker.Witness, faults []checker.Band) *s
 // timeOf returns the time that a witness takes. What is still open or is held for ever ends with the drawing.
 func timeOf(w *checker.Witness) (from, to time.Duration) {
 	from, to = w.From, w.From
-	if len(w.Ops) > 0 {
-		from = w.Ops[0].Call
-	}
 	ends := []time.Duration{w.To}
-	for _, op := range w.Ops {
-		from = min(from, op.Call)
+	for i, op := range w.Ops {
+		if i == 0 || op.Call < from {
+			from = op.Call
+		}
 		ends = append(ends, op.Call, op.Return)
 	}
 	for _, t := range ends {
@@ -119,16 +117,6 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 		}
 	}
 	return from, to + max(to-from, time.Microsecond)/40 // room for what has no end
-}
-
-// within returns the faults that lie within the time of a witness.
-func within(faults []checker.Band, w *checker.Witness) []checker.Band {
-	from, to := timeOf(w)
-	return slices.DeleteFunc(slices.Clone(faults), func(f checker.Band) bool { return outside(f, from, to) })
-}
-
-func outside(f checker.Band, from, to time.Duration) bool {
-	return f.From > to || f.To != histories.StillOpen && f.To < from
 }
 
 // mostFaults bounds the faults of a drawing.
@@ -141,7 +129,8 @@ func (l *swimLanes) addFaults(faults []checker.Band) {
 		if f.Client == histories.Harness {
 			s.Lane = charts.AllLanes
 		}
-		if outside(f, l.From, l.To) || s.Lane == len(l.Names) || len(l.Faults) == mostFaults {
+		outside := f.From > l.To || f.To != histories.StillOpen && f.To < l.From
+		if outside || s.Lane == len(l.Names) || len(l.Faults) == mostFaults {
 			continue
 		}
 		if s.Faint {
@@ -223,7 +212,7 @@ type Window struct {
 	Clients     []int32        // the lanes, in order; what others did is not drawn
 	Ops         []histories.Op // numbered from 1, as in the table beside the drawing
 	Holds       []Hold
-	Overlaps    []Overlap
+	Overlaps    []Overlap // numbered from 1
 	Faults      []checker.Band
 }
 
@@ -237,7 +226,6 @@ type Hold struct {
 
 // Overlap is a time in which two or more held one key.
 type Overlap struct {
-	Number   int
 	From, To time.Duration
 	Parts    []Part
 }
@@ -262,9 +250,9 @@ func DrawWindow(w Window) template.HTML {
 	for i := range l.Instants {
 		l.Instants[i].Label = ""
 	}
-	for _, o := range w.Overlaps {
-		v := charts.Violation{From: o.From, To: o.To, Short: strconv.Itoa(o.Number),
-			Label: fmt.Sprintf("both inside %d: %s ms", o.Number, format.Milliseconds(o.To-o.From))}
+	for i, o := range w.Overlaps {
+		v := charts.Violation{From: o.From, To: o.To, Short: strconv.Itoa(i + 1),
+			Label: fmt.Sprintf("both inside %d: %s ms", i+1, format.Milliseconds(o.To-o.From))}
 		for _, part := range o.Parts {
 			v.Parts = append(v.Parts, charts.LaneSpan{Lane: l.laneOf(part.Client), From: part.From, To: part.To})
 		}

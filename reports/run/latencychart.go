@@ -10,32 +10,27 @@ import (
 	"lockbench/reports/format"
 )
 
-// grantKind is one of the two kinds of grants, which are never mixed.
-type grantKind struct {
-	name string
-	of   func(*Measurement) figures.Distribution
-}
+// grantKinds are never mixed.
+var grantKinds = []string{"contended", "uncontended"}
 
-func grantKinds() []grantKind {
-	return []grantKind{
-		{"contended", func(m *Measurement) figures.Distribution { return m.Contended }},
-		{"uncontended", func(m *Measurement) figures.Distribution { return m.Uncontended }},
+func (m *Measurement) granted(kind string) figures.Distribution {
+	if kind == "contended" {
+		return m.Contended
 	}
+	return m.Uncontended
 }
 
 // frequentKind returns the kind of which the measurements have more.
-func frequentKind(all []Measurement) grantKind {
-	kinds := grantKinds()
-	var n [2]int64
-	for i, kind := range kinds {
-		for _, m := range all {
-			n[i] += kind.of(&m).N
-		}
+func frequentKind(all []Measurement) string {
+	n := map[string]int64{}
+	for _, m := range all {
+		n["contended"] += m.Contended.N
+		n["uncontended"] += m.Uncontended.N
 	}
-	if n[1] > n[0] {
-		return kinds[1]
+	if n["uncontended"] > n["contended"] {
+		return "uncontended"
 	}
-	return kinds[0]
+	return "contended"
 }
 
 // latencyChart draws the distributions of the more frequent kind of grants of one workload without faults. What is not a
@@ -46,7 +41,7 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 	var left []string
 	for _, m := range all {
 		name := label(m.Lock, m.Deployment)
-		switch d := kind.of(&m); {
+		switch d := m.granted(kind); {
 		case m.Standing == notALock:
 			left = append(left, name+" (not a lock)")
 		case len(d.Curve) < 2:
@@ -59,7 +54,7 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 			lines = append(lines, line)
 		}
 	}
-	c := charts.Chart{Name: kind.name + " grants"}
+	c := charts.Chart{Name: kind + " grants"}
 	if len(left) > 0 {
 		c.Note = fmt.Sprintf("Not drawn: %s.", format.Joined(left))
 	}
@@ -78,13 +73,13 @@ func latencyChart(id, workload string, all []Measurement, label func(lock, deplo
 const enoughTrials = 4
 
 // takeaway compares the locks at the highest percentile that all of them have.
-func takeaway(kind grantKind, all []Measurement, label func(lock, deployment string) string) string {
+func takeaway(kind string, all []Measurement, label func(lock, deployment string) string) string {
 	compared := slices.DeleteFunc(slices.Clone(all), func(m Measurement) bool {
-		return m.Standing != "" || kind.of(&m).N < figures.SamplesFor(0.5)
+		return m.Standing != "" || m.granted(kind).N < figures.SamplesFor(0.5)
 	})
 	for _, rank := range slices.Backward(figures.Ranks()) {
 		at := func(m Measurement) int64 {
-			ns, _ := kind.of(&m).At(rank)
+			ns, _ := m.granted(kind).At(rank)
 			return ns
 		}
 		if len(compared) == 0 || slices.ContainsFunc(compared, func(m Measurement) bool { return at(m) == 0 }) {
@@ -92,7 +87,7 @@ func takeaway(kind grantKind, all []Measurement, label func(lock, deployment str
 		}
 		slices.SortStableFunc(compared, func(a, b Measurement) int { return cmp.Compare(at(a), at(b)) })
 		first, last := compared[0], compared[len(compared)-1]
-		text := fmt.Sprintf("%s of the %s grants came within %s with %s, ", format.RankName(rank), kind.name, format.Duration(at(first)), label(first.Lock, first.Deployment))
+		text := fmt.Sprintf("%s of the %s grants came within %s with %s, ", format.RankName(rank), kind, format.Duration(at(first)), label(first.Lock, first.Deployment))
 		if len(compared) == 1 {
 			return text + "the only lock here."
 		}

@@ -76,9 +76,6 @@ type Cell struct {
 	Scenario   string `json:"scenario,omitempty"` // that it belongs to
 }
 
-// Faulty tells whether something is injected in the cell.
-func (c Cell) Faulty() bool { return c.Fault != "" && c.Fault != "none" }
-
 // WriteManifest writes run.json, replacing an earlier one at once: a reader sees the old or the new.
 func WriteManifest(dir string, m Manifest) error {
 	m.Version = manifestVersion

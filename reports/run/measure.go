@@ -73,8 +73,7 @@ func rangeOf(values []float64) Range {
 	if len(values) == 0 {
 		return Range{}
 	}
-	v := slices.Sorted(slices.Values(values))
-	return Range{Median: stats.Median(v), Low: v[0], High: v[len(v)-1]}
+	return Range{Median: stats.Median(values), Low: slices.Min(values), High: slices.Max(values)}
 }
 
 // measure sums up the judged trials of a cell, of which there is at least one.
@@ -149,11 +148,6 @@ func (m *Measurement) setCommands(trials []*trialRead) {
 	}
 	perGrant := commands / float64(grants)
 	m.Commands, m.CommandsWhy = &perGrant, ""
-}
-
-// utilisation returns the goodput as a part of the ceiling; ok is false if there is no ceiling.
-func (m *Measurement) utilisation() (part float64, ok bool) {
-	return m.Goodput.Median / m.Ceiling, m.Ceiling != 0
 }
 
 // counters is a trial's counters.json: what the servers counted before and after. Before and After are

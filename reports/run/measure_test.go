@@ -41,8 +41,8 @@ func TestMeasureMergesTrials(t *testing.T) {
 	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
 		t.Errorf("%d holds, %d sections, fault %q", m.Hold.N, m.Sections, m.Fault)
 	}
-	if part, ok := m.utilisation(); !ok || !nearly(part, 50*0.018) {
-		t.Errorf("utilisation %v, want %v", part, 50*0.018)
+	if got := figuresIn(m).CeilingCell.Text; got != "90 %" { // 50 × 0.018
+		t.Errorf("%s of the ceiling, want 90 %%", got)
 	}
 }
 

@@ -14,14 +14,6 @@ import (
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
 // verdicts, then what was claimed and never judged.
 func observe(c Cell, trials []*trialRead) []Observation {
-	var all []Observation
-	for _, property := range properties(trials) {
-		all = append(all, merge(c, property, trials))
-	}
-	return all
-}
-
-func properties(trials []*trialRead) []string {
 	var names []string
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
@@ -33,7 +25,11 @@ func properties(trials []*trialRead) []string {
 			names = append(names, claim.Property)
 		}
 	}
-	return unique(names)
+	var all []Observation
+	for _, property := range unique(names) {
+		all = append(all, merge(c, property, trials))
+	}
+	return all
 }
 
 // merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.
@@ -78,7 +74,7 @@ func (o *Observation) explain(trials []*trialRead) {
 		whys, weights = append(whys, f.Why), append(weights, f.Evidence)
 		if o.Witness == "" && f.Observed == checker.Violated && f.Witness != nil {
 			o.Witness, o.shown = f.Witness.Story, f.Witness
-			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, within(t.verdict.Faults, f.Witness)
+			o.shownIn, o.slack, o.faults = t.Dir, t.verdict.Slack, t.verdict.Faults
 		}
 	}
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
@@ -154,10 +150,10 @@ func (o *Observation) inTable() bool {
 	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
 }
 
-// where returns the cell in words.
-func (o Observation) where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
+// Where returns the cell in words.
+func (o Observation) Where() string { return cellWords(o.Scenario, o.Workload, o.Fault) }
 
-func (m *Measurement) where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
+func (m *Measurement) Where() string { return cellWords(m.Scenario, m.Workload, m.Fault) }
 
 func cellWords(scenario, workload, fault string) string {
 	if scenario != "" {

@@ -1,18 +1,15 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	texttemplate "text/template"
 	"time"
 
 	"lockbench/checker"
@@ -32,7 +29,6 @@ type page struct {
 	Verdict    html.Verdict
 	Weight     string
 	Tiles      []html.Tile
-	Matrix     matrix
 	Groups     []group
 	Witnesses  []witness
 	Workloads  []workload
@@ -73,7 +69,7 @@ type workload struct {
 // newPage prepares the page and the Markdown; results is the file results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
-		Results: r, Verdict: r.verdict(), Weight: r.weight(), Tiles: r.tiles(), Matrix: r.matrix(), Groups: r.groups(), Workloads: r.workloads(),
+		Results: r, Verdict: r.verdict(), Weight: r.weight(), Tiles: r.tiles(), Groups: r.groups(), Workloads: r.workloads(),
 		Recoveries: r.recoveries(), Shops: r.saleRows(), Emulated: r.Run.Servers == Embedded,
 		Simulated: slices.ContainsFunc(r.Measurements, func(m Measurement) bool { return m.Simulated }),
 		AllFiles:  append(slices.Clone(r.Files), results), ResultsSum: results.SHA256,
@@ -89,35 +85,32 @@ func (p *page) html() ([]byte, error) {
 	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
 }
 
-// markdown renders report/report.md: the page without its drawings.
-func (p *page) markdown() ([]byte, error) {
-	funcs := texttemplate.FuncMap{
-		"md":    format.Escaped,
-		"code":  format.InCode,
-		"fence": func(s string) string { return format.Clean(strings.ReplaceAll(s, "```", "` ` `")) },
-		"all":   func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
+// markdown renders a template of Markdown: the page without its drawings, or the page of the scenarios.
+func (p *page) markdown(name, file string) ([]byte, error) {
+	return html.Markdown(templates, p.funcs(), p, name, "templates/"+file+".tmpl")
+}
+
+// Properties are the columns of the table at a glance: those that applied anywhere.
+func (p *page) Properties() []string {
+	var names []string
+	for _, o := range p.Cells {
+		if o.Observed != checker.NotApplicable {
+			names = append(names, o.Property)
+		}
 	}
-	maps.Copy(funcs, texttemplate.FuncMap(html.Funcs()))
-	maps.Copy(funcs, texttemplate.FuncMap(p.funcs()))
-	t, err := texttemplate.New("markdown").Funcs(funcs).ParseFS(templates, "templates/report.md.tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, "markdown", p)
-	return format.Tidy(b.Bytes()), err
+	return unique(names)
 }
 
 func (r *Results) tiles() []html.Tile {
-	t := r.Tally
 	var tiles []html.Tile
 	for _, counted := range []struct {
 		n     int
 		score checker.Score
 		text  string
 	}{
-		{t.Kept, checker.Kept, "claims kept"}, {t.Broken, checker.Broken, "claims broken"}, {t.Undecided, checker.LeftUndecided, "claims undecided"},
-		{t.Caught, checker.Caught, "controls caught"}, {t.Missed, checker.Missed, "controls missed"},
+		{r.Tally.Kept, checker.Kept, "claims kept"}, {r.Tally.Broken, checker.Broken, "claims broken"},
+		{r.Tally.Undecided, checker.LeftUndecided, "claims undecided"}, {r.Tally.Caught, checker.Caught, "controls caught"},
+		{r.Tally.Missed, checker.Missed, "controls missed"},
 	} {
 		b := badgeOf(counted.score)
 		if counted.n == 0 {
@@ -136,7 +129,7 @@ func (r *Results) witnesses() ([]witness, error) {
 		if o.shown == nil {
 			continue
 		}
-		id := witnessID(o)
+		id := o.WitnessID()
 		from, _ := timeOf(o.shown)
 		all = append(all, witness{
 			ID: id, Label: label(o.Lock, o.Deployment), Observed: o, From: from,
@@ -161,20 +154,18 @@ func (r *Results) witnesses() ([]witness, error) {
 	return all, nil
 }
 
-// witnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
+// WitnessID is made of the trial, which is unique, and the property; letters that an id must not have are written as
 // numbers.
-func witnessID(o Observation) string {
-	var b strings.Builder
-	for _, c := range "witness-" + o.shownIn + "-" + o.Property {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
-			b.WriteRune(c)
-		default:
-			fmt.Fprintf(&b, "_%x", c)
-		}
-	}
-	return b.String()
+func (o Observation) WitnessID() string {
+	return notInID.ReplaceAllStringFunc("witness-"+o.shownIn+"-"+o.Property, func(c string) string {
+		return fmt.Sprintf("_%x", []rune(c)[0])
+	})
 }
+
+// Drawn reports whether the observation has a witness.
+func (o Observation) Drawn() bool { return o.shown != nil }
+
+var notInID = regexp.MustCompile(`[^a-zA-Z0-9-]`)
 
 func (r *Results) workloads() []workload {
 	var all []workload
@@ -213,11 +204,13 @@ func setup(m *Measurement) string {
 
 func (r *Results) funcs() template.FuncMap {
 	return template.FuncMap{
-		"badge":       Observation.badge,
+		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
 		"barwidth":    func(part float64) float64 { return part * barWidth },
+		"cell":        cellText,
 		"claims":      claims,
 		"client":      clientName,
 		"counts":      counts,
+		"docrows":     docRows,
 		"expectation": expectation,
 		"file":        func(name string) string { return path.Join("..", name) },
 		"integer":     func(v float64) string { return format.Count(int(math.Round(v))) },
@@ -227,10 +220,6 @@ func (r *Results) funcs() template.FuncMap {
 		"observed":    observed,
 		"offset":      func(t, from time.Duration) string { return format.Milliseconds(t - from) },
 		"salesetup":   saleSetup,
-		"seenin":      claim.where,
-		"shown":       func(o Observation) bool { return o.shown != nil },
-		"verdicts":    storeRow.verdicts,
-		"where":       Observation.where,
-		"witness":     witnessID,
+		"upper":       upper,
 	}
 }

@@ -59,7 +59,7 @@ func (r *Results) recoveries() []recoveryRow {
 		if m.Recovery == nil {
 			continue
 		}
-		row := recoveryRow{Label: label(m.Lock, m.Deployment), Where: m.where(), N: m.Recovery.N, Min: hundredths(m.Recovery.Multiples[0]),
+		row := recoveryRow{Label: label(m.Lock, m.Deployment), Where: m.Where(), N: m.Recovery.N, Min: hundredths(m.Recovery.Multiples[0]),
 			Median: hundredths(m.Recovery.median()), Max: hundredths(m.Recovery.Multiples[m.Recovery.N-1]), Bound: hundredths(m.Recovery.bound())}
 		row.Drawing = m.Recovery.histogram().SVG(charts.Head{ID: "recovery-" + format.Count(len(rows)+1),
 			Title: fmt.Sprintf("%d recoveries of %s, %s, in multiples of the TTL", row.N, row.Label, row.Where),

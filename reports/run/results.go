@@ -63,7 +63,7 @@ type Observation struct {
 	shown   *checker.Witness // the first
 	shownIn string           // its trial
 	slack   time.Duration    // that its verdict allowed for
-	faults  []checker.Band   // of its trial, within its time
+	faults  []checker.Band   // of its trial
 }
 
 // Evidence is where a finding can be looked up.

@@ -181,7 +181,7 @@ func sampleManifest() Manifest {
 
 func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 	d := driven{seed: seed, clients: 6, sections: l.sections / 2, trip: l.trip, hold: 900 * us, exclusive: l.exclusive, ttl: 250 * ms}
-	if c.Faulty() {
+	if c.Fault != "none" {
 		d.sections /= 4
 	}
 	h := histories.Header{
@@ -213,13 +213,13 @@ func sampleClaims(l sampleLock, c Cell) []histories.Claim {
 			claim("mutual-exclusion", histories.Breaks, "nothing is locked"),
 			claim("resource-integrity", histories.Breaks, "two clients read the same count"),
 		}
-	case c.Faulty() && l.name == "set-px":
+	case c.Fault != "none" && l.name == "set-px":
 		return []histories.Claim{
 			claim("lease-exclusion", histories.Holds, "the server alone grants it"),
 			claim("owner-release", histories.Holds, "it is claimed that nobody outlives the lease"),
 			claim("fencing", histories.Holds, "it gives no tokens"),
 		}
-	case c.Faulty():
+	case c.Fault != "none":
 		return []histories.Claim{
 			claim("lease-exclusion", histories.Holds, "the server alone grants it"),
 			claim("mutual-exclusion", histories.Breaks, "no lease survives a pause longer than itself"),
@@ -240,7 +240,7 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 		Until: 10 * time.Second, Slack: 4500 * us, Bound: 750 * ms,
 		Counts: checker.Counts{Operations: 2 * sections, Grants: sections, HandOffs: sections / 3},
 	}
-	if c.Faulty() {
+	if c.Fault != "none" {
 		v.Counts.Expiries, v.Counts.Takeovers, v.Counts.Faults = 7, 7, 8
 		v.Faults = []checker.Band{
 			{Name: "holder-stall", Client: 0, From: 120 * ms, To: 720 * ms, Effective: true},
@@ -271,12 +271,12 @@ func sampleVerdict(l sampleLock, c Cell, sections int) *checker.Verdict {
 		add("mutual-exclusion", checker.Violated, exclusion, doubleGrant())
 		add("resource-integrity", checker.Violated, "", lostUpdate())
 		add("owner-release", checker.NotApplicable, "nothing has an owner", nil)
-	case c.Faulty() && l.name == "set-px":
+	case c.Fault != "none" && l.name == "set-px":
 		add("lease-exclusion", checker.Held, exclusion, nil)
 		add("mutual-exclusion", checker.Violated, exclusion, stalled())
 		add("owner-release", checker.Violated, "", stalled())
 		add("fencing", checker.NotApplicable, "no grant carries a token", nil)
-	case c.Faulty():
+	case c.Fault != "none":
 		add("lease-exclusion", checker.Held, exclusion, nil)
 		add("mutual-exclusion", checker.Violated, exclusion, stalled())
 		add("owner-release", checker.Held, "7 releases after a takeover, all refused", nil)

@@ -51,15 +51,6 @@ type saleFigures struct {
 	Unplaced      int      `json:"unplaced_holds"` // too short for the record to say when they were
 }
 
-// addSales takes in the sales of a cell's trials.
-func (r *Results) addSales(c Cell, judged []*trialRead) {
-	for _, t := range judged {
-		if t.sale != nil {
-			r.Sales = append(r.Sales, Sale{t.Dir, c.Lock, c.Deployment, c.Workload, *t.sale})
-		}
-	}
-}
-
 // saleRow is a cell's sales in words and as a bar: the trial with the median goodput stands for all.
 type saleRow struct {
 	Sale

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,10 +23,7 @@ func (e *Environment) Saw(s StoreDoc) {
 		return
 	}
 	e.Stores = append(e.Stores, s)
-	if e.Server != "" {
-		e.Server += ", "
-	}
-	e.Server += s.Server
+	e.Server = strings.TrimPrefix(e.Server+", "+s.Server, ", ")
 }
 
 // storeRow is one store beside the others: what it is set to, how its locks did, and the one that stands for it.
@@ -44,9 +42,6 @@ type storeLock struct {
 	control                                                              bool // it is here for its defect
 	Label, Standing                                                      string
 	Floor, Cycles, Goodput, Contended, HandOff, Commands, Each, Recovery cell
-
-	floor   int64 // ns; 0: it was not driven alone
-	goodput float64
 }
 
 const (
@@ -64,7 +59,7 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 	label := r.Run.labels()
 	highest := 0.0
 	for _, doc := range r.Run.Environment.Stores {
-		row := storeRow{StoreDoc: doc, Verdicts: r.verdictsOn(doc.Name)}
+		row, scores := storeRow{StoreDoc: doc}, map[checker.Score]int{}
 		measured := slices.DeleteFunc(slices.Clone(r.Measurements), func(m Measurement) bool { return m.Store != doc.Name || m.Scenario != "" })
 		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
 			line := storeLock{Label: label(of[0].Lock, of[0].Deployment), control: r.isControl(of[0].Lock)}
@@ -72,16 +67,27 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 				line.take(m, workload)
 			}
 			row.Locks = append(row.Locks, line)
+			for _, o := range r.Cells {
+				if o.Scenario == "" && o.Lock == of[0].Lock && o.Deployment == of[0].Deployment {
+					scores[o.Score]++
+				}
+			}
 		}
 		if len(row.Locks) == 0 {
 			continue
 		}
+		for s := checker.Kept; s <= checker.LeftUndecided; s++ {
+			if b := badgeOf(s); scores[s] > 0 {
+				b.Word = format.Count(scores[s]) + " " + b.Word
+				row.Verdicts = append(row.Verdicts, b)
+			}
+		}
 		row.choose()
-		highest = max(highest, row.Best.goodput)
+		highest = max(highest, row.Best.Goodput.value)
 		rows = append(rows, row)
 	}
 	for i := range rows {
-		rows[i].Bar = rows[i].Best.goodput / max(highest, 1e-9)
+		rows[i].Bar = rows[i].Best.Goodput.value / max(highest, 1e-9)
 	}
 	return rows, workload
 }
@@ -93,46 +99,16 @@ func (row *storeRow) choose() {
 		sound = row.Locks
 	}
 	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
-	row.Best = sound[0]
-	var least int64
-	for _, l := range sound {
-		if l.goodput > row.Best.goodput {
-			row.Best = l
-		}
-		if l.floor > 0 && (least == 0 || l.floor < least) {
-			least = l.floor
-			row.Floor = cell{Text: format.Milliseconds(least), Title: "of " + l.Label}
-		}
+	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.Goodput.value, b.Goodput.value) })
+	alone := slices.DeleteFunc(slices.Clone(sound), func(l storeLock) bool { return l.Floor.value == 0 })
+	if len(alone) > 0 {
+		least := slices.MinFunc(alone, func(a, b storeLock) int { return cmp.Compare(a.Floor.value, b.Floor.value) })
+		row.Floor = cell{Text: least.Floor.Text, Title: "of " + least.Label}
 	}
 }
 
 func (r *Results) isControl(lock string) bool {
 	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
-}
-
-// verdictsOn counts the verdicts of a store's locks.
-func (r *Results) verdictsOn(store string) []html.Badge {
-	of := map[[2]string]bool{}
-	for _, m := range r.Measurements {
-		if m.Store == store && m.Scenario == "" {
-			of[[2]string{m.Lock, m.Deployment}] = true
-		}
-	}
-	n := map[checker.Score]int{}
-	for _, o := range r.Cells {
-		if o.Scenario == "" && of[[2]string{o.Lock, o.Deployment}] {
-			n[o.Score]++
-		}
-	}
-	var all []html.Badge
-	for _, s := range []checker.Score{checker.Kept, checker.Caught, checker.Broken, checker.Missed, checker.LeftUndecided} {
-		if n[s] > 0 {
-			b := badgeOf(s)
-			b.Word = format.Count(n[s]) + " " + b.Word
-			all = append(all, b)
-		}
-	}
-	return all
 }
 
 // commonWorkload is the one with which most locks contended without a fault.
@@ -159,19 +135,17 @@ func (l *storeLock) take(m Measurement, workload string) {
 	case m.Fault != "none":
 	case m.Workload == floorWorkload:
 		l.Floor = rankCell(m.Uncontended, 0.5)
-		l.floor, _ = m.Uncontended.At(0.5)
 		l.Cycles = cell{Text: format.Significant(m.Goodput.Median)}
 		l.Each = f.CommandsCell
 	case m.Workload == workload:
 		l.Standing = m.Standing
 		l.Goodput, l.HandOff, l.Commands = f.GoodputCell, f.HandOffCell, f.CommandsCell
 		l.Contended = rankCell(m.Contended, 0.5)
-		l.goodput = m.Goodput.Median
 	}
 }
 
-// verdicts are the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
-func (row storeRow) verdicts() string {
+// Counted returns the counts in words and symbols: "✓ 93 kept, ◉ 13 caught".
+func (row storeRow) Counted() string {
 	var parts []string
 	for _, v := range row.Verdicts {
 		parts = append(parts, v.Symbol+" "+v.Word)

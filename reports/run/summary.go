@@ -91,7 +91,7 @@ func (r *Results) listed(s checker.Score, verb string) string {
 	var names []string
 	for _, o := range r.Cells {
 		if o.Score == s {
-			names = append(names, fmt.Sprintf("%s %s %s in %s", label(o.Lock, o.Deployment), verb, o.Property, o.where()))
+			names = append(names, fmt.Sprintf("%s %s %s in %s", label(o.Lock, o.Deployment), verb, o.Property, o.Where()))
 		}
 	}
 	if len(names) > 3 {

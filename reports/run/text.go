@@ -17,8 +17,13 @@ func (r *Results) Text(w io.Writer, color bool) error {
 	for _, g := range r.groups() {
 		textGroup(t, g)
 	}
-	textStores(t, r)
-	textSales(t, r.saleRows())
+	if rows, workload := r.stores(); len(rows) > 0 {
+		text := fmt.Sprintf("  the best lock of each in the workload %s; the floor is a lock that nobody contends for", workload)
+		textTable(t, "stores", text, storeTable(rows))
+	}
+	if rows := r.saleRows(); len(rows) > 0 {
+		textTable(t, "flash sale", "  "+saleSetup(rows), saleTable(rows))
+	}
 	for _, gap := range r.Gaps {
 		t.AddPainted("33", "missing", "  "+gap.Dir+": "+gap.Reason)
 	}
@@ -40,9 +45,17 @@ func (r *Results) Text(w io.Writer, color bool) error {
 	return err
 }
 
+func textTable(t *format.Lines, name, text string, cells [][]string) {
+	t.AddPainted("1", name, text)
+	t.PaintedColumns(cells, nil)
+	t.Add("")
+}
+
 // textGroup writes the claims of a lock or of a scenario and what was violated, then a line for the rest.
 func textGroup(t *format.Lines, g group) {
+	table := lockTable
 	if g.Scenario {
+		table = scenarioTable
 		t.AddPainted("1", g.Label, "  "+g.Title)
 		if g.Warning != "" {
 			t.Hang("  ", "Warns of: "+g.Warning)
@@ -51,21 +64,19 @@ func textGroup(t *format.Lines, g group) {
 	} else {
 		t.AddPainted("1", g.Label, "  "+g.Doc)
 	}
-	cells, scores := lockTable(g.Main)
-	if g.Scenario {
-		cells, scores = scenarioTable(g.Main)
-	}
-	score := slices.Index(cells[0], "score")
-	if len(cells) == 1 {
+	if len(g.Main) == 0 {
 		t.Add("  nothing was claimed and nothing was violated")
 	} else {
+		cells := table(g.Main)
+		score, codes := slices.Index(cells[0], "score"), map[string]string{}
+		for s, look := range looks {
+			codes[checker.Score(s).String()] = look.codes
+		}
 		t.PaintedColumns(cells, func(row, column int) string {
-			if row == 0 || column != 0 && column != score {
+			if column != 0 && column != score {
 				return ""
 			}
-			return map[checker.Score]string{
-				checker.Kept: "32", checker.Caught: "32", checker.Broken: "31", checker.Missed: "31", checker.LeftUndecided: "33",
-			}[scores[row-1]]
+			return codes[cells[row][score]]
 		})
 		if n := len(claims(g.Rest)); n > 0 {
 			t.Add("     and " + format.Plural(n, "property") + " measured without a claim, none violated")
@@ -74,38 +85,36 @@ func textGroup(t *format.Lines, g group) {
 	t.Add("")
 }
 
-// lockTable has a line for each claim of a lock, and its score.
-func lockTable(all []claim) (cells [][]string, scores []checker.Score) {
-	cells = [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
+// lockTable has a line for each claim of a lock.
+func lockTable(all []claim) [][]string {
+	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
 	for _, c := range all {
 		o := c.Gravest
-		seen := observed(o.Observed)
-		if text := inTrials(o); text != "" {
-			seen = text
-		} else if c.Times > 0 {
+		seen := inTrials(o)
+		switch {
+		case seen != "":
+		case c.Times > 0:
 			seen = format.Plural(c.Times, "violation")
+		default:
+			seen = observed(o.Observed)
 		}
-		cells = append(cells, []string{o.badge().Symbol, c.Property, expectation(c.Expected), seen, o.Score.String(), c.where(), counts(c.Counts)})
-		scores = append(scores, o.Score)
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), seen, o.Score.String(), c.Where(), counts(c.Counts)})
 	}
-	return cells, scores
+	return cells
 }
 
-// scenarioTable has a line for the claims of a scenario that came out alike for one lock, and its score.
-func scenarioTable(all []claim) (cells [][]string, scores []checker.Score) {
-	cells = [][]string{{"", "lock", "expected", "score", "property", "weight"}}
+// scenarioTable has a line for the claims of a scenario that came out alike for one lock.
+func scenarioTable(all []claim) [][]string {
+	cells := [][]string{{"", "lock", "expected", "score", "property", "weight"}}
 	for _, c := range all {
 		o := c.Gravest
 		weight := counts(c.Counts)
 		if text := inTrials(o); text != "" {
 			weight = text + "; " + weight
 		}
-		rows := mergeAlike(cells, []string{o.badge().Symbol, c.Lock, expectation(c.Expected), o.Score.String(), c.Property, weight}, 4)
-		if len(rows) > len(cells) {
-			cells, scores = rows, append(scores, o.Score)
-		}
+		cells = mergeAlike(cells, []string{o.Badge().Symbol, c.Label, expectation(o.Expected), o.Score.String(), o.Property, weight}, 4)
 	}
-	return cells, scores
+	return cells
 }
 
 // mergeAlike adds a row to a table or, if one of the rows differs from it only in the merged column, adds the text of that
@@ -121,32 +130,21 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 	return rows
 }
 
-func textStores(t *format.Lines, r *Results) {
-	rows, workload := r.stores()
-	if len(rows) == 0 {
-		return
-	}
-	t.AddPainted("1", "stores", fmt.Sprintf("  the best lock of each in the workload %s; the floor is a lock that nobody contends for", workload))
+func storeTable(rows []storeRow) [][]string {
 	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
 	for _, row := range rows {
 		b := row.Best
-		cells = append(cells, []string{row.Server, row.verdicts(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
+		cells = append(cells, []string{row.Server, row.Counted(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
 			b.Commands.OrNone().Text, b.Recovery.OrNone().Text})
 	}
-	t.PaintedColumns(cells, nil)
-	t.Add("")
+	return cells
 }
 
-func textSales(t *format.Lines, rows []saleRow) {
-	if len(rows) == 0 {
-		return
-	}
-	t.AddPainted("1", "flash sale", "  "+saleSetup(rows))
+func saleTable(rows []saleRow) [][]string {
 	cells := [][]string{{"form", "lock", "sold", "orders/s", "x plain", "p50", "p99", "late", "spared the services", "commands lock", "stock"}}
 	for _, r := range rows {
 		cells = append(cells, []string{r.Form, r.Label, r.Balance(), format.Significant(r.Goodput), r.Ratio, format.Duration(r.P50), format.Duration(r.P99),
 			format.Count(r.Late), r.Spared, r.LockCmd, r.StockCmd})
 	}
-	t.PaintedColumns(cells, nil)
-	t.Add("")
+	return cells
 }

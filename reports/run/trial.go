@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,10 +58,7 @@ type trialRead struct {
 // trialDirs lists a cell's trials: 001, 002, ... None where the folder is missing.
 func trialDirs(dir, cell string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(cell)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	number := regexp.MustCompile(`^[0-9]{3,}$`)
@@ -80,15 +78,11 @@ func readTrial(dir, name string) (*trialRead, error) {
 	if err := t.sum(dir); err != nil {
 		return nil, err
 	}
-	reason, err := readVoid(filepath.Join(dir, filepath.FromSlash(name), voidName))
-	if err != nil {
-		return nil, err
-	}
-	if reason != "" {
-		t.State, t.Reason = Void, reason
-		return t, nil
-	}
-	if err := t.read(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+	folder := filepath.Join(dir, filepath.FromSlash(name))
+	var void struct{ Reason string }
+	if err := readJSON(folder, voidName, &void); !errors.Is(err, fs.ErrNotExist) {
+		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
+	} else if err := t.read(folder); err != nil {
 		t.State, t.Reason = NotJudged, err.Error()
 	}
 	return t, nil
@@ -97,7 +91,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 // sum sums the trial's files.
 func (t *trialRead) sum(dir string) error {
 	for _, name := range []string{historyName, verdictName, countersName, shopName, voidName} {
-		f, err := sumFile(dir, path.Join(t.Dir, name))
+		f, err := SumFile(dir, path.Join(t.Dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -112,32 +106,13 @@ func (t *trialRead) sum(dir string) error {
 	return nil
 }
 
-// readVoid returns why a trial was marked void; empty if it was not.
-func readVoid(file string) (reason string, err error) {
-	var v struct {
-		Reason string `json:"reason"`
-	}
-	err = readJSON(file, &v)
-	var unreadable *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case errors.As(err, &unreadable):
-		return "", err
-	case err != nil || v.Reason == "":
-		return "it was marked void, without a readable reason", nil
-	}
-	return v.Reason, nil
-}
-
 // read reads the files of a trial that is not void, in its folder.
 func (t *trialRead) read(dir string) error {
-	file := filepath.Join(dir, verdictName)
-	switch err := readJSON(file, &t.verdict); {
+	switch err := readJSON(dir, verdictName, &t.verdict); {
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("it has no verdict: the run was cut short here")
 	case err != nil:
-		return fmt.Errorf("its verdict cannot be read: %w", withoutPath(err, file))
+		return fmt.Errorf("its verdict cannot be read: %w", err)
 	}
 	t.warnings = append(t.warnings, t.verdict.Warnings...)
 	for _, d := range t.verdict.Oracle.Disagreements {
@@ -146,17 +121,15 @@ func (t *trialRead) read(dir string) error {
 	if err := t.readHistory(filepath.Join(dir, historyName)); err != nil {
 		return err
 	}
-	file = filepath.Join(dir, countersName)
-	if err := readJSON(file, &t.counters); err != nil { // a trial is judged without them
-		t.warnings = append(t.warnings, fmt.Sprintf("no server counters: %v", withoutPath(err, file)))
+	if err := readJSON(dir, countersName, &t.counters); err != nil { // a trial is judged without them
+		t.warnings = append(t.warnings, fmt.Sprintf("no server counters: %v", err))
 	}
-	file = filepath.Join(dir, shopName)
 	var sale saleFigures
-	switch err := readJSON(file, &sale); {
+	switch err := readJSON(dir, shopName, &sale); {
 	case err == nil:
 		t.sale = &sale
 	case !errors.Is(err, fs.ErrNotExist):
-		t.warnings = append(t.warnings, fmt.Sprintf("no figures of its shop: %v", withoutPath(err, file)))
+		t.warnings = append(t.warnings, fmt.Sprintf("no figures of its shop: %v", err))
 	}
 	return nil
 }
@@ -182,10 +155,12 @@ func (t *trialRead) readHistory(file string) error {
 	return nil
 }
 
-func readJSON(file string, v any) error {
+// readJSON reads a file of a trial; its errors do not say where the trial is.
+func readJSON(dir, name string, v any) error {
+	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return withoutPath(err, file)
 	}
 	return json.Unmarshal(text, v)
 }

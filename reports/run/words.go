@@ -30,21 +30,35 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// badgeOf returns a score with its symbol, so that colour is never the only difference, and its class.
-func badgeOf(s checker.Score) html.Badge {
-	symbols := map[checker.Score]string{
-		checker.Measured: "·", checker.Kept: "✓", checker.Caught: "◉", checker.Broken: "✗", checker.Missed: "!", checker.LeftUndecided: "?",
-	}
-	return html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: symbols[s], Word: s.String()}
+// looks say how scores are shown: colour is never the only difference.
+var looks = [...]struct {
+	symbol, codes string // codes of the colour in a terminal
+	gravity       int
+}{
+	checker.Measured: {"·", "", 0}, checker.Kept: {"✓", "32", 1}, checker.Caught: {"◉", "32", 2},
+	checker.LeftUndecided: {"?", "33", 4}, checker.Missed: {"!", "31", 5}, checker.Broken: {"✗", "31", 6},
 }
 
-// badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
-func (o Observation) badge() html.Badge {
+func badgeOf(s checker.Score) html.Badge {
+	return html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+}
+
+// Badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
+func (o Observation) Badge() html.Badge {
 	b := badgeOf(o.Score)
-	if o.Score == checker.Measured && o.Observed == checker.Violated {
+	if o.gravity() == violatedOnly {
 		b.Class, b.Symbol = "score-violated", "×"
 	}
 	return b
+}
+
+const violatedOnly = 3 // the gravity of a violation that no claim forbids
+
+func (o Observation) gravity() int {
+	if o.Score == checker.Measured && o.Observed == checker.Violated {
+		return violatedOnly
+	}
+	return looks[o.Score].gravity
 }
 
 // expectation returns the word for what was expected.

@@ -1,12 +1,12 @@
 package selection
 
 import (
-	"bytes"
+	"html/template"
 	"slices"
 	"strings"
-	"text/template"
 
 	"lockbench/reports/format"
+	"lockbench/reports/html"
 )
 
 // Markdown returns the recommendation as a decision record (MADR 4), for the folder in which a team keeps those.
@@ -16,21 +16,13 @@ func Markdown(r *Report) ([]byte, error) {
 		return nil, err
 	}
 	funcs := template.FuncMap{
-		"md": mdText, "code": format.InCode, "ids": mdIDs, "setting": format.Setting, "about": aboutOption, "percent": format.Percent,
+		"md": mdText, "ids": mdIDs, "about": aboutOption,
 		"lower": strings.ToLower, "row": mdRow, "rule": func(n int) string { return "|" + strings.Repeat(" --- |", n) },
 		"date":   func() string { return newest(p.Report) },
 		"chosen": func(o Option) bool { return slices.Contains(p.Decision.Recommended, o.Name) },
 		"met":    func(j judged) []line { return answersOf(j, func(w string) bool { return w == "yes" }) },
 	}
-	t, err := template.New("record").Funcs(funcs).ParseFS(templates, "templates/decision.md.tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "record", p); err != nil {
-		return nil, err
-	}
-	return format.Tidy(b.Bytes()), nil
+	return html.Markdown(templates, funcs, p, "record", "templates/decision.md.tmpl")
 }
 
 // newest is the day of the newest evidence: the report itself has no clock.

@@ -200,8 +200,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 			drawn.Desc += " A fault: " + f.Name + "."
 		}
 	}
-	for i, o := range w.Overlaps {
-		drawn.Overlaps = append(drawn.Overlaps, run.Overlap{Number: i + 1, From: o.From, To: o.To, Parts: o.Parts})
+	for _, o := range w.Overlaps {
+		drawn.Overlaps = append(drawn.Overlaps, run.Overlap{From: o.From, To: o.To, Parts: o.Parts})
 	}
 	if !w.Crowded() {
 		drawn.Ops = w.Ops
