@@ -76,14 +76,11 @@ func (s *scoring) turns(ahead string) []selection.Turn {
 func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
-	others := func(i int) float64 { // the score by all other criteria
-		if rest <= 1e-9 {
-			return 0
-		}
-		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
-	}
 	if rest <= 1e-9 {
 		return nil
+	}
+	others := func(i int) float64 { // the score by all other criteria
+		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
 	}
 	up, down := math.Inf(1), math.Inf(-1)
 	upTo, downTo := -1, -1
