@@ -21,8 +21,8 @@ func (v *view) style(option string) charts.Style {
 	return charts.Style{Color: charts.Grey}
 }
 
-// scoresChart shows how close each option comes to the best of everything, and how sure that is.
-func (v *view) scoresChart() *charts.Chart {
+// Scores shows how close each option comes to the best of everything, and how sure that is.
+func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
 	if len(scores) == 0 {
 		return nil
@@ -52,8 +52,8 @@ func (v *view) scoresChart() *charts.Chart {
 	return c
 }
 
-// winsChart shows in how many weightings each option leads.
-func (v *view) winsChart() *charts.Chart {
+// Wins shows in how many weightings each option leads.
+func (v *view) Wins() *charts.Chart {
 	d := v.Decision
 	if len(d.Wins) == 0 || d.Weighings == 0 {
 		return nil
@@ -72,8 +72,8 @@ func (v *view) winsChart() *charts.Chart {
 	return c
 }
 
-// turnsChart shows the weights at which another option leads.
-func (v *view) turnsChart() *charts.Chart {
+// Turns shows the weights at which another option leads.
+func (v *view) Turns() *charts.Chart {
 	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
 		return nil
 	}
@@ -100,8 +100,8 @@ func (v *view) turnsChart() *charts.Chart {
 // leastShown is the smallest probability that the chart has room for, of the greatest.
 const leastShown = 1e-9
 
-// leaseChart shows what each length of the lease would mean.
-func (v *view) leaseChart() *charts.Chart {
+// Leases shows what each length of the lease would mean.
+func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
 		return nil

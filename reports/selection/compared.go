@@ -15,8 +15,8 @@ type compared struct {
 	Figures          []line
 }
 
-// comparedAll are the surviving locks: by rank, then the dominated, then the others.
-func (v *view) comparedAll() []compared {
+// Compared are the surviving locks: by rank, then the dominated, then the others.
+func (v *view) Compared() []compared {
 	d := v.Decision
 	var all []compared
 	for _, name := range v.inOrder() {
@@ -138,11 +138,11 @@ func (v *view) turns() [][]string {
 	return all
 }
 
-// changes are what other needs would change, in rows: the need, its value, the outcome and the options.
-func (v *view) changes() [][]string {
+// Changes are what other needs would change, in rows: the need, its value, the outcome and the options.
+func (v *view) Changes() [][]string {
 	var all [][]string
 	for _, c := range v.Decision.Changes {
-		l := lookOfOutcome(c.Outcome)
+		l := lookOf(c.Outcome, "Not decided")
 		row := []string{c.Need, c.Value, l.Symbol + " " + l.Word, format.Joined(c.Recommended)}
 		if c.Outcome == NoLockNeeded && len(c.Lock) > 0 {
 			row[3] += ", or " + format.Joined(c.Lock)

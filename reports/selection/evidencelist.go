@@ -32,8 +32,8 @@ type proof struct {
 // historyLink leads to a history that something rests on.
 type historyLink struct{ File, Link, Short, Sum string }
 
-// proofsAll are by option, in display order; last what was observed of anything else.
-func (v *view) proofsAll() []proofs {
+// Proofs are by option, in display order; last what was observed of anything else.
+func (v *view) Proofs() []proofs {
 	rows := map[string][]proof{}
 	for _, f := range v.Findings {
 		o := v.optionOf(f.ID, f.Lock, f.Deployment)

@@ -11,23 +11,23 @@ import (
 
 // Markdown returns the recommendation as a decision record (MADR 4), for the folder in which a team keeps those.
 func Markdown(r *Report) ([]byte, error) {
-	p, err := newPage(r)
+	r, err := Scrubbed(r)
 	if err != nil {
 		return nil, err
 	}
 	funcs := template.FuncMap{
 		"md": mdText, "code": format.InCode, "ids": mdIDs, "setting": format.Setting, "about": aboutOption, "percent": format.Percent,
 		"lower": strings.ToLower, "row": mdRow, "rule": func(n int) string { return "|" + strings.Repeat(" --- |", n) },
-		"date":   func() string { return newest(p.Report) },
-		"chosen": func(o Option) bool { return slices.Contains(p.Decision.Recommended, o.Name) },
-		"met":    func(j judged) []line { return answersOf(j, func(w string) bool { return w == "yes" }) },
+		"date":   func() string { return newest(r) },
+		"chosen": func(o Option) bool { return slices.Contains(r.Decision.Recommended, o.Name) },
+		"met":    func(j judged) []line { return j.answers(true) },
 	}
 	t, err := template.New("record").Funcs(funcs).ParseFS(templates, "templates/decision.md.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "record", p); err != nil {
+	if err := t.ExecuteTemplate(&b, "record", newView(r)); err != nil {
 		return nil, err
 	}
 	return format.Tidy(b.Bytes()), nil

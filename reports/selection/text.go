@@ -12,26 +12,27 @@ import (
 // Text writes what a terminal shows: the verdict, which options are eliminated and why, which are left, what speaks against
 // the choice and what would change it. An error is the writer's.
 func Text(w io.Writer, r *Report) error {
-	p, err := newPage(r)
+	r, err := Scrubbed(r)
 	if err != nil {
 		return err
 	}
+	v := newView(r)
 	t := &format.Lines{}
-	t.Paragraph(p.Look.Symbol + " " + p.Look.Word + ". " + p.Headline + ".")
-	for _, s := range p.Lead {
+	t.Paragraph(v.Look().Symbol + " " + v.Look().Word + ". " + v.Decision.Headline() + ".")
+	for _, s := range v.Lead() {
 		t.Hang("  ", s)
 	}
-	if len(p.OrLock) > 0 {
-		t.Paragraph("If a lock is wanted all the same: " + format.Joined(p.Decision.Lock) + ".")
+	if len(v.OrLock()) > 0 {
+		t.Paragraph("If a lock is wanted all the same: " + format.Joined(v.Decision.Lock) + ".")
 	}
-	p.textEliminated(t)
-	p.textCompared(t)
-	textLines(t, "for it", p.For)
-	textLines(t, "against it", p.Against)
-	p.textChanges(t)
-	p.textLease(t)
+	v.textEliminated(t)
+	v.textCompared(t)
+	textLines(t, "for it", v.For())
+	textLines(t, "against it", v.Against())
+	v.textChanges(t)
+	v.textLease(t)
 	var conditions []string
-	for _, a := range p.Asks {
+	for _, a := range v.Needs.Asks() {
 		if a.Key == "hold" || a.Key == "pauses" {
 			conditions = append(conditions, a.Title+": "+a.Answer+" ["+a.Tag+"]")
 		}
@@ -40,7 +41,7 @@ func Text(w io.Writer, r *Report) error {
 	if len(r.Needs.Assumed) > 0 {
 		textList(t, "not stated, so that defaults are assumed", []string{strings.Join(r.Needs.Assumed, ", ")})
 	}
-	textList(t, "decide again when", p.Again)
+	textList(t, "decide again when", v.Needs.Again())
 	if n := len(r.Findings) + len(r.Figures) + len(r.Times); n > 0 {
 		t.Add("")
 		t.Paragraph(fmt.Sprintf("It rests on %s; `lockbench verify-report FILE ID` traces one.", format.Plural(n, "observation")))
@@ -59,17 +60,17 @@ func name(s string) string {
 	return s
 }
 
-func (p *page) textEliminated(t *format.Lines) {
-	if len(p.Decision.Out) == 0 {
+func (v *view) textEliminated(t *format.Lines) {
+	if len(v.Decision.Out) == 0 {
 		return
 	}
 	t.Add("")
 	t.Add("eliminated")
 	wide := 0
-	for _, k := range p.Decision.Out {
+	for _, k := range v.Decision.Out {
 		wide = max(wide, format.Width(name(k.Option)))
 	}
-	for _, j := range p.Matrix {
+	for _, j := range v.Matrix() {
 		if j.Why.Title != "" {
 			t.Hang(fmt.Sprintf("  %s %s  ", j.Why.Look.Symbol, format.Pad(name(j.Option.Name), wide)), j.Why.String())
 		}
@@ -80,25 +81,25 @@ func (p *page) textEliminated(t *format.Lines) {
 const abreast = 3
 
 // textCompared writes the table of the surviving locks; criteria beyond those that fit stand in another table below.
-func (p *page) textCompared(t *format.Lines) {
-	if len(p.Compared) == 0 {
+func (v *view) textCompared(t *format.Lines) {
+	if len(v.Compared()) == 0 {
 		return
 	}
 	t.Add("")
 	t.Add("meet all requirements; the median, and the ratio to the best")
 	first := [][]string{{"rank", "option", "score", "won", ""}}
-	for _, c := range p.Compared {
+	for _, c := range v.Compared() {
 		first = append(first, []string{c.Rank, name(c.Option), c.Score, c.Won, ""})
 	}
 	t.Columns(first)
-	for at := 0; at < len(p.Criteria); at += abreast {
-		upTo := min(at+abreast, len(p.Criteria))
+	for at := 0; at < len(v.Criteria); at += abreast {
+		upTo := min(at+abreast, len(v.Criteria))
 		table := [][]string{{"", "option"}}
-		for _, k := range p.Criteria[at:upTo] {
+		for _, k := range v.Criteria[at:upTo] {
 			table[0] = append(table[0], k.Heading())
 		}
 		table[0] = append(table[0], "")
-		for _, c := range p.Compared {
+		for _, c := range v.Compared() {
 			row := []string{"", name(c.Option)}
 			for _, f := range c.Figures[at:upTo] {
 				row = append(row, f.Value+" "+format.PadLeft(f.Ratio, 6))
@@ -108,30 +109,30 @@ func (p *page) textCompared(t *format.Lines) {
 		t.Add("")
 		t.Columns(table)
 	}
-	for _, c := range p.Compared {
+	for _, c := range v.Compared() {
 		if c.Dominated != "" {
 			t.Hang("  dominated: ", c.Option+": "+c.Dominated+".")
 		}
 	}
 }
 
-func (p *page) textChanges(t *format.Lines) {
+func (v *view) textChanges(t *format.Lines) {
 	var all []string
-	for _, row := range p.turns() {
+	for _, row := range v.turns() {
 		all = append(all, fmt.Sprintf("%s, now %s: at %s %s leads.", row[0], row[1], row[2], row[3]))
 	}
-	for _, row := range p.Changes {
+	for _, row := range v.Changes() {
 		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", row[0], row[1], row[2], row[3]), ": "))
 	}
 	textList(t, "what would change it", all)
 }
 
-func (p *page) textLease(t *format.Lines) {
-	if p.Lease == nil {
+func (v *view) textLease(t *format.Lines) {
+	if v.Lease == nil {
 		return
 	}
-	textList(t, "lease", []string{p.LeaseSay})
-	for _, c := range p.Tried {
+	textList(t, "lease", []string{v.LeaseSay()})
+	for _, c := range v.Tried() {
 		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with a double hold (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
 	}
 }
