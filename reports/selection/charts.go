@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +14,8 @@ import (
 
 // style gives options a colour in the order of their scores.
 func (v *view) style(option string) charts.Style {
-	for i, s := range v.Decision.Scores {
-		if s.Option == option {
-			return charts.StyleAt(i)
-		}
+	if i := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == option }); i >= 0 {
+		return charts.StyleAt(i)
 	}
 	return charts.Style{Color: charts.Grey}
 }
@@ -34,21 +33,21 @@ func (v *view) Scores() *charts.Chart {
 		c.Head = append(c.Head, k.Title)
 	}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
-	for _, s := range scores {
+	for i, s := range scores {
 		row := []string{s.Option, fmt.Sprint(s.Rank), scored(s)}
 		for _, k := range v.Report.Criteria {
-			part, text := s.Parts[k.Name], format.None
+			text := format.None
 			if s.Parts != nil {
-				text = score(part)
+				text = score(s.Parts[k.Name])
 			}
 			row = append(row, text)
 		}
 		c.Rows = append(c.Rows, row)
-		style := v.style(s.Option)
+		style := charts.StyleAt(i)
 		rows.Rows = append(rows.Rows, charts.Row{Name: s.Option, Style: style, Marks: []charts.Mark{{At: s.Score, Style: style}}, Low: s.Low, High: s.High,
 			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weighted score of each option of the Pareto set", Desc: c.Takeaway})
+	c.Draw(rows, "The weighted score of each option of the Pareto set")
 	return c
 }
 
@@ -68,7 +67,7 @@ func (v *view) Wins() *charts.Chart {
 		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
 			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The share of the weightings in which each option leads", Desc: c.Takeaway})
+	c.Draw(rows, "The share of the weightings in which each option leads")
 	return c
 }
 
@@ -93,7 +92,7 @@ func (v *view) Turns() *charts.Chart {
 		row.Text = strings.Join(texts, ", ")
 		rows.Rows = append(rows.Rows, row)
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weight of each criterion, and the weights at which another option leads", Desc: c.Takeaway})
+	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
 	return c
 }
 
@@ -116,17 +115,16 @@ func (v *view) Leases() *charts.Chart {
 		}
 		c.Rows = append(c.Rows, []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)})
 	}
-	c.SVG = charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}}.SVG(
-		charts.Head{ID: c.ID + "-svg", Title: "The probability of a double hold, and the time to recover, by the length of the lease", Desc: c.Takeaway})
+	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
+		"The probability of a double hold, and the time to recover, by the length of the lease")
 	return c
 }
 
 func (v *view) leaseTakeaway() string {
-	p := v.Lease.Curve[len(v.Lease.Curve)-1]
-	for _, at := range v.Lease.Curve {
-		if at.TTLNS == v.Lease.AdvisedNS {
-			p = at
-		}
+	curve := v.Lease.Curve
+	p := curve[len(curve)-1]
+	if i := slices.IndexFunc(curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS }); i >= 0 {
+		p = curve[i]
 	}
 	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
 }
@@ -200,7 +198,6 @@ func chance(p float64) string {
 		return format.Percent(p)
 	}
 	digits, power, _ := strings.Cut(strconv.FormatFloat(p, 'e', 1, 64), "e-")
-	power = "⁻" + strings.TrimLeft(power, "0")
-	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(power)
-	return digits + "·10" + raised
+	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	return digits + "·10⁻" + raised.Replace(strings.TrimLeft(power, "0"))
 }
