@@ -129,7 +129,6 @@ func (v *view) leaseTakeaway() string {
 	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
 }
 
-// leaseLine is a line over the lengths of the lease.
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
 	l := charts.Line{Name: name, Style: charts.Style{Color: style, Dash: style, Marker: style}}
 	for _, p := range v.Lease.Curve {

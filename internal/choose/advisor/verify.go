@@ -80,7 +80,6 @@ func (c *Checked) differs(form string, args ...any) {
 	c.Differs = append(c.Differs, fmt.Sprintf(form, args...))
 }
 
-// complete reports whether all histories are there, and were read.
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
 // each has every history read again that is there, and is the one that the report speaks of. in is the folder of the source.
@@ -120,7 +119,6 @@ func sumOf(file string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// judge has every history judged again.
 func (v *verifying) judge(c *Checked, source string, all []selection.History, add func(*checker.Verdict)) {
 	v.each(c, source, all, func(in, name string) error {
 		file := filepath.Join(in, filepath.FromSlash(name))
@@ -137,7 +135,6 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 	})
 }
 
-// stood counts again what pauses of processes came to.
 func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 	var seen decision.Paused
 	v.each(c, s.Source, s.Histories, func(in, name string) error {
@@ -169,7 +166,6 @@ func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	}
 }
 
-// finding judges the histories of a property again.
 func (v *verifying) finding(c *Checked, f selection.Finding) {
 	got := selection.Finding{Observed: checker.NotApplicable}
 	v.judge(c, f.Source, f.Histories, func(verdict *checker.Verdict) {

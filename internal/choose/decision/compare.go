@@ -9,7 +9,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// compare sets aside what is dominated and scores the rest.
 func (d *deciding) compare(to *selection.Decision, locks []selection.Option, values map[string]map[string]value) {
 	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
 	var left []selection.Option
@@ -65,7 +64,6 @@ func (c criterion) beyondNoise(a, b value) bool {
 	return c.counted(*a.high) < c.counted(*b.low)
 }
 
-// scoring compares options by weighted means.
 type scoring struct {
 	by      []criterion
 	options []string

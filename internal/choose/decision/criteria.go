@@ -100,7 +100,6 @@ func (c criterion) counted(v float64) float64 {
 	return max(v, c.Enough)
 }
 
-// value is a criterion of one option.
 type value struct {
 	unknown   selection.Reason // "": it is known
 	median    float64
@@ -109,7 +108,6 @@ type value struct {
 	figure    selection.Figure
 }
 
-// value returns a criterion of an option.
 func (d *deciding) value(o selection.Option, c criterion) value {
 	f, unknown := d.figureOf(o, c)
 	if unknown != "" {

@@ -46,7 +46,6 @@ func FromSample(sample []time.Duration) Distribution {
 	return Distribution{append(knots, knot{nanos(sorted[n-1]), 1 / float64(n)})}
 }
 
-// scaled returns the distribution with every time multiplied.
 func (d Distribution) scaled(by float64) Distribution {
 	out := Distribution{slices.Clone(d.knots)}
 	for i := range out.knots {
@@ -115,10 +114,8 @@ func (d Distribution) area(x float64) float64 {
 	return sum
 }
 
-// mean returns the mean time.
 func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
-// portion is a time that stands for a share of all.
 type portion struct{ at, share float64 }
 
 // portions are times that stand for the whole: about so many, more where the distribution is known by more quantiles.

@@ -173,7 +173,6 @@ func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	return a
 }
 
-// acquire is what was recorded of an option's acquires.
 func (d *deciding) acquire(o selection.Option) Recorded {
 	for _, t := range d.Times {
 		if t.Lock == o.Name && t.What == "acquire" {

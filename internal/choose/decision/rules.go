@@ -38,19 +38,10 @@ func rules() []rule {
 		{"release", "frees its own only", "if_two_hold", true, true, corrupting, freesItsOwn, nothingHeld},
 		{"work", "covers the work", "hold", true, false, always, covers, nothingHeld},
 		{"pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld},
-		{"network", "survives the network", "if_two_hold", true, true, corrupting, excludes("slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"), nothingHeld},
+		{"network", "survives the network", "if_two_hold", true, true, corrupting, excludes(NetworkFaults()...), nothingHeld},
 		{"crash", "recovers", "recovery_within", false, true, always, recovers, nothingHeld},
 	}
-	for _, t := range []struct {
-		trouble selection.Trouble
-		title   string
-		faults  []string
-	}{
-		{selection.Restart, "survives a restart", []string{"server-restart"}},
-		{selection.Failover, "survives a failover", []string{"failover", "leader-loss"}},
-		{selection.Clock, "survives clock jumps", []string{"clock-forward", "clock-back"}},
-		{selection.Eviction, "survives eviction", []string{"eviction"}},
-	} {
+	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
 		rows = append(rows, rule{"store-" + string(t.trouble), t.title, "survives_store", true, true, asked, survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld})
 	}
@@ -62,6 +53,37 @@ func rules() []rule {
 		}
 	}
 	return rows
+}
+
+// trouble is what may happen to a store, and the faults that are such.
+type trouble struct {
+	trouble selection.Trouble
+	title   string
+	faults  []string
+}
+
+func troubles() []trouble {
+	return []trouble{
+		{selection.Restart, "survives a restart", []string{"server-restart"}},
+		{selection.Failover, "survives a failover", []string{"failover", "leader-loss"}},
+		{selection.Clock, "survives clock jumps", []string{"clock-forward", "clock-back"}},
+		{selection.Eviction, "survives eviction", []string{"eviction"}},
+	}
+}
+
+// StoreFaults returns the faults that are some trouble of a store.
+func StoreFaults(t selection.Trouble) (faults []string) {
+	for _, of := range troubles() {
+		if of.trouble == t {
+			faults = of.faults
+		}
+	}
+	return faults
+}
+
+// NetworkFaults returns the faults that a lock must survive if two holders do harm.
+func NetworkFaults() []string {
+	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }

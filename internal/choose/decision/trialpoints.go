@@ -82,7 +82,6 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 	return points
 }
 
-// trialModel is the model of a trial.
 type trialModel struct {
 	LeaseModel
 	scale float64
