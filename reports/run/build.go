@@ -21,7 +21,7 @@ func Build(dir string) (*Results, error) {
 		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
 		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
 	}
-	run, err := sumFile(dir, ManifestName)
+	run, err := SumFile(dir, ManifestName)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
 			return err
 		}
-		file, err := sumFile(dir, name)
+		file, err := SumFile(dir, name)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (r *Results) write(dir string) error {
 	if err := WriteJSON(filepath.Join(dir, ResultsName), r); err != nil {
 		return err
 	}
-	sum, err := sumFile(dir, ResultsName)
+	sum, err := SumFile(dir, ResultsName)
 	if err != nil {
 		return err
 	}

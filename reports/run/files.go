@@ -58,8 +58,8 @@ func WriteJSON(file string, v any) error {
 	return WriteFile(file, b.Bytes())
 }
 
-// sumFile sums a file of the run folder.
-func sumFile(dir, name string) (File, error) {
+// SumFile returns the size and the SHA-256 of a file in a folder, by its name with slashes.
+func SumFile(dir, name string) (File, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return File{}, err

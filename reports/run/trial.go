@@ -97,7 +97,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 // sum sums the trial's files.
 func (t *trialRead) sum(dir string) error {
 	for _, name := range []string{historyName, verdictName, countersName, shopName, voidName} {
-		f, err := sumFile(dir, path.Join(t.Dir, name))
+		f, err := SumFile(dir, path.Join(t.Dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -1,14 +1,10 @@
 package advisor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -22,6 +18,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/run"
 	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
@@ -90,13 +87,13 @@ func (v *verifying) each(c *Checked, source string, all []selection.History, rea
 			c.Absent = true
 			continue
 		}
-		sum, err := sumOf(filepath.Join(in, filepath.FromSlash(h.File)))
+		sum, err := run.SumFile(in, h.File)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			c.Absent = true
 			continue
-		case err == nil && sum != h.SHA256:
-			c.differs("%s is another file than the report speaks of: its SHA-256 is %s, not %s", h.File, sum[:12], h.SHA256[:min(12, len(h.SHA256))])
+		case err == nil && sum.SHA256 != h.SHA256:
+			c.differs("%s is another file than the report speaks of: its SHA-256 is %s, not %s", h.File, sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
 			continue
 		case err == nil:
 			c.Files = append(c.Files, filepath.Join(in, filepath.FromSlash(h.File)))
@@ -106,17 +103,6 @@ func (v *verifying) each(c *Checked, source string, all []selection.History, rea
 			c.differs("%s: %v", h.File, err)
 		}
 	}
-}
-
-func sumOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 func (v *verifying) judge(c *Checked, source string, all []selection.History, add func(*checker.Verdict)) {
