@@ -7,41 +7,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// compared is a surviving lock and its figures.
-type compared struct {
-	Option, Anchor   string
-	Rank, Score, Won string
-	Dominated        string // by which lock, and in what
-	Figures          []line
-}
-
 // Compared are the surviving locks: by rank, then the dominated, then the others.
-func (v *view) Compared() []compared {
-	var all []compared
-	for _, name := range v.inOrder() {
-		c := compared{Option: name, Anchor: v.anchors["option "+name], Rank: format.None, Score: format.None, Won: format.None}
-		for _, s := range v.Decision.Scores {
-			if s.Option == name {
-				c.Rank, c.Score = fmt.Sprint(s.Rank), scored(s)
-			}
-		}
-		for _, w := range v.Decision.Wins {
-			if w.Option == name {
-				c.Won = format.Percent(w.Share)
-			}
-		}
-		for _, o := range v.Decision.Dominated {
-			if o.Option == name {
-				c.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", o.By, v.title(o.In))
-			}
-		}
-		for _, k := range v.Report.Criteria {
-			c.Figures = append(c.Figures, v.figure(v.cells[[2]string{name, k.Name}], k))
-		}
-		all = append(all, c)
-	}
-	return all
-}
+func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
 // inOrder returns the names of the surviving locks, in the order of Compared.
 func (v *view) inOrder() []string {

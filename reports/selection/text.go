@@ -94,7 +94,7 @@ func (t *terminal) compared() {
 	t.title("meet all requirements; the median, and the ratio to the best")
 	table := [][]string{{"rank", "option", "score", "won", ""}}
 	for _, c := range all {
-		table = append(table, []string{c.Rank, name(c.Option), c.Score, c.Won, ""})
+		table = append(table, []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""})
 	}
 	t.Columns(table)
 	at := 0
@@ -104,7 +104,7 @@ func (t *terminal) compared() {
 			table[0] = append(table[0], k.Heading())
 		}
 		for _, c := range all {
-			row := []string{"", name(c.Option)}
+			row := []string{"", name(c.Option.Name)}
 			for _, f := range c.Figures[at : at+len(some)] {
 				row = append(row, f.Value+" "+format.PadLeft(f.Ratio, 6))
 			}
@@ -119,7 +119,7 @@ func (t *terminal) compared() {
 	}
 	for _, c := range all {
 		if c.Dominated != "" {
-			t.Hang("  dominated: ", c.Option+": "+c.Dominated+".")
+			t.Hang("  dominated: ", c.Option.Name+": "+c.Dominated+".")
 		}
 	}
 }

@@ -278,42 +278,63 @@ func (v *view) For() []line {
 	return all
 }
 
-// judged is an option in the matrix of options and requirements.
+// judged is an option in the matrix of options and requirements, and its figures if it is compared.
 type judged struct {
-	Option  Option
-	Anchor  string
-	Stays   bool
-	Why     line // it is out
-	Answers []line
-	Figures []line // of the criteria
-	Counts  string // of the answers
+	Option           Option
+	Anchor           string
+	Stays            bool
+	Why              line // it is out
+	Answers          []line
+	Counts           string // of the answers
+	Figures          []line // of the criteria
+	Rank, Score, Won string
+	Dominated        string // by which lock, and in what
 }
 
 // Matrix has all options, those first that stay; otherwise in display order.
 func (v *view) Matrix() []judged {
 	var all []judged
 	for _, o := range v.Options {
-		j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name)}
-		counts := map[string]int{}
-		for _, r := range v.Report.Requirements {
-			l := v.answer(o.Name, r.Name)
-			counts[l.Look.Word]++
-			j.Answers = append(j.Answers, l)
-		}
-		j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
-		for _, k := range v.Report.Criteria {
-			if c, given := v.cells[[2]string{o.Name, k.Name}]; given {
-				j.Figures = append(j.Figures, v.figure(c, k))
-			}
-		}
-		for _, e := range v.Decision.Out {
-			if e.Option == o.Name {
-				j.Why = v.answer(o.Name, e.Reason)
-			}
-		}
-		all = append(all, j)
+		all = append(all, v.judged(o))
 	}
 	return slices.Concat(groups(all)...)
+}
+
+func (v *view) judged(o Option) judged {
+	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name), Rank: format.None, Score: format.None, Won: format.None}
+	counts := map[string]int{}
+	for _, r := range v.Report.Requirements {
+		l := v.answer(o.Name, r.Name)
+		counts[l.Look.Word]++
+		j.Answers = append(j.Answers, l)
+	}
+	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
+	for _, k := range v.Report.Criteria {
+		if c, given := v.cells[[2]string{o.Name, k.Name}]; given || j.Stays && o.Kind == ALock {
+			j.Figures = append(j.Figures, v.figure(c, k))
+		}
+	}
+	for _, e := range v.Decision.Out {
+		if e.Option == o.Name {
+			j.Why = v.answer(o.Name, e.Reason)
+		}
+	}
+	for _, s := range v.Decision.Scores {
+		if s.Option == o.Name {
+			j.Rank, j.Score = fmt.Sprint(s.Rank), scored(s)
+		}
+	}
+	for _, w := range v.Decision.Wins {
+		if w.Option == o.Name {
+			j.Won = format.Percent(w.Share)
+		}
+	}
+	for _, d := range v.Decision.Dominated {
+		if d.Option == o.Name {
+			j.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", d.By, v.title(d.In))
+		}
+	}
+	return j
 }
 
 // groups parts the options into those that stay and those that are out; either may be missing.
@@ -343,7 +364,9 @@ func (v *view) OrLock() []judged {
 func (v *view) named(names []string) []judged {
 	var all []judged
 	for _, name := range names {
-		all = append(all, slices.DeleteFunc(v.Matrix(), func(j judged) bool { return j.Option.Name != name })...)
+		if o, known := v.options[name]; known {
+			all = append(all, v.judged(o))
+		}
 	}
 	return all
 }
