@@ -120,7 +120,7 @@ func (v *view) Tried() []tried {
 	for _, c := range v.Lease.Confirmed {
 		t := tried{TTL: format.Setting(c.TTLNS), Doubles: format.Count(c.Doubles) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
 			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: look{"✗", "differs", "bad"},
-			Ref: ref{c.Source, v.anchors[c.Source]}, Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
+			Ref: v.ref(c.Source), Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
 		if c.Agrees {
 			t.Look = look{"✓", "agrees", "good"}
 		}

@@ -194,13 +194,7 @@ func (v *view) title(name string) string {
 // ref is an evidence id and the place on the page that it leads to; none if there is no such evidence.
 type ref struct{ ID, Anchor string }
 
-func (v *view) refs(ids []string) []ref {
-	var all []ref
-	for _, id := range ids {
-		all = append(all, ref{id, v.anchors[id]})
-	}
-	return all
-}
+func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 // line is a cell as it is shown.
 type line struct {
@@ -213,7 +207,10 @@ type line struct {
 }
 
 func (v *view) line(c Cell) line {
-	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag), Refs: v.refs(c.Evidence)}
+	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag)}
+	for _, id := range c.Evidence {
+		l.Refs = append(l.Refs, v.ref(id))
+	}
 	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
 		l.Title = "" // a property, which the sentence names
 	}
@@ -221,14 +218,6 @@ func (v *view) line(c Cell) line {
 		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
 	}
 	return l
-}
-
-func (v *view) lines(cells []Cell) []line {
-	var all []line
-	for _, c := range cells {
-		all = append(all, v.line(c))
-	}
-	return all
 }
 
 // String is the line without what it rests on.
@@ -255,7 +244,13 @@ func (v *view) answer(option, requirement string) line {
 }
 
 // Against is what speaks against what is recommended.
-func (v *view) Against() []line { return v.lines(v.Decision.Against) }
+func (v *view) Against() []line {
+	var all []line
+	for _, c := range v.Decision.Against {
+		all = append(all, v.line(c))
+	}
+	return all
+}
 
 // For are the requirements that recommended options meet, and the criteria in which they beat others.
 func (v *view) For() []line {

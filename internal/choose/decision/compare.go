@@ -11,31 +11,30 @@ import (
 
 func (d *deciding) compare(to *selection.Decision, locks []selection.Option, values map[string]map[string]value) {
 	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
-	var left []selection.Option
-	for _, o := range locks {
-		if by := d.dominates(locks, o, values); by != nil {
+	var left []string
+	for _, o := range names(locks) {
+		if by := d.dominates(names(locks), values, o); by != nil {
 			to.Dominated = append(to.Dominated, *by)
-			continue
+		} else {
+			left = append(left, o)
 		}
-		left = append(left, o)
 	}
-	if len(left) == 0 {
-		return
+	if len(left) > 0 {
+		d.scoring = &scoring{by: d.by, options: left, values: values}
+		to.Scores = d.scoring.scores()
 	}
-	d.scoring = &scoring{by: d.by, options: names(left), values: values}
-	to.Scores = d.scoring.scores()
 }
 
 // dominates finds a lock that is as good as o in every criterion that counts, and better in one beyond noise. Medians alone
 // would set a lock aside for a difference that is none.
-func (d *deciding) dominates(locks []selection.Option, o selection.Option, values map[string]map[string]value) *selection.Dominated {
+func (d *deciding) dominates(locks []string, values map[string]map[string]value, o string) *selection.Dominated {
 	for _, other := range locks {
 		better := ""
 		for _, c := range d.by {
 			if c.Weight == 0 {
 				continue
 			}
-			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
+			a, b := values[other][c.Name], values[o][c.Name]
 			if a.unknown != "" || b.unknown != "" || c.worse(c.counted(a.median), c.counted(b.median)) {
 				better = ""
 				break
@@ -45,7 +44,7 @@ func (d *deciding) dominates(locks []selection.Option, o selection.Option, value
 			}
 		}
 		if better != "" {
-			return &selection.Dominated{Option: o.Name, By: other.Name, In: better}
+			return &selection.Dominated{Option: o, By: other, In: better}
 		}
 	}
 	return nil

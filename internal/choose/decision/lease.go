@@ -176,7 +176,7 @@ func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 func (d *deciding) acquire(o selection.Option) Recorded {
 	for _, t := range d.Times {
 		if t.Lock == o.Name && t.What == "acquire" {
-			return Recorded{Sample: t.Sample(), Where: t.Where, Evidence: []string{t.ID}}
+			return Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}
 		}
 	}
 	return Recorded{}

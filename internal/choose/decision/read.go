@@ -268,13 +268,13 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 }
 
 // QuantilesOf are those that stand for a distribution of nanoseconds: the middles of as many equal parts, and the longest.
-func QuantilesOf(h *hdrhistogram.Histogram) []int64 {
+func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
-	var all []int64
+	var all []time.Duration
 	for i := range parts {
-		all = append(all, h.ValueAtQuantile(100*(float64(i)+0.5)/parts))
+		all = append(all, time.Duration(h.ValueAtQuantile(100*(float64(i)+0.5)/parts)))
 	}
-	return append(all, h.Max())
+	return append(all, time.Duration(h.Max()))
 }
 
 // numbered gives everything an id, in its order, and leaves no list out.
