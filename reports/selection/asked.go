@@ -44,8 +44,8 @@ func meaning[T ~string](words ...T) string {
 	return format.Joined(all)
 }
 
-// asks are all needs, in the order of the questions.
-func (n Needs) asks() []asked {
+// Asks are all needs, in the order of the questions.
+func (n Needs) Asks() []asked {
 	unless := func(given bool, text, otherwise string) string {
 		if given {
 			return text
@@ -102,8 +102,8 @@ func (n Needs) origin(key string) string {
 	return "stated"
 }
 
-// again are the reasons to decide anew.
-func (n Needs) again() []string {
+// Again are the reasons to decide anew.
+func (n Needs) Again() []string {
 	all := []string{
 		"The store, the lock or its library changes its version, or the store its settings or its deployment.",
 		fmt.Sprintf("Work under the lock takes longer than %s, or a process pauses for longer than %s: watch both.", setting(n.Hold.Max), setting(n.Pauses.Longest)),

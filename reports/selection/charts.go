@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,16 +14,14 @@ import (
 
 // style gives options a colour in the order of their scores.
 func (v *view) style(option string) charts.Style {
-	for i, s := range v.Decision.Scores {
-		if s.Option == option {
-			return charts.StyleAt(i)
-		}
+	if i := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == option }); i >= 0 {
+		return charts.StyleAt(i)
 	}
 	return charts.Style{Color: charts.Grey}
 }
 
-// scoresChart shows how close each option comes to the best of everything, and how sure that is.
-func (v *view) scoresChart() *charts.Chart {
+// Scores shows how close each option comes to the best of everything, and how sure that is.
+func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
 	if len(scores) == 0 {
 		return nil
@@ -34,26 +33,26 @@ func (v *view) scoresChart() *charts.Chart {
 		c.Head = append(c.Head, k.Title)
 	}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
-	for _, s := range scores {
+	for i, s := range scores {
 		row := []string{s.Option, fmt.Sprint(s.Rank), scored(s)}
 		for _, k := range v.Report.Criteria {
-			part, text := s.Parts[k.Name], format.None
+			text := format.None
 			if s.Parts != nil {
-				text = score(part)
+				text = score(s.Parts[k.Name])
 			}
 			row = append(row, text)
 		}
 		c.Rows = append(c.Rows, row)
-		style := v.style(s.Option)
+		style := charts.StyleAt(i)
 		rows.Rows = append(rows.Rows, charts.Row{Name: s.Option, Style: style, Marks: []charts.Mark{{At: s.Score, Style: style}}, Low: s.Low, High: s.High,
 			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weighted score of each option of the Pareto set", Desc: c.Takeaway})
+	c.Draw(rows, "The weighted score of each option of the Pareto set")
 	return c
 }
 
-// winsChart shows in how many weightings each option leads.
-func (v *view) winsChart() *charts.Chart {
+// Wins shows in how many weightings each option leads.
+func (v *view) Wins() *charts.Chart {
 	d := v.Decision
 	if len(d.Wins) == 0 || d.Weighings == 0 {
 		return nil
@@ -68,12 +67,12 @@ func (v *view) winsChart() *charts.Chart {
 		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
 			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The share of the weightings in which each option leads", Desc: c.Takeaway})
+	c.Draw(rows, "The share of the weightings in which each option leads")
 	return c
 }
 
-// turnsChart shows the weights at which another option leads.
-func (v *view) turnsChart() *charts.Chart {
+// Turns shows the weights at which another option leads.
+func (v *view) Turns() *charts.Chart {
 	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
 		return nil
 	}
@@ -93,15 +92,15 @@ func (v *view) turnsChart() *charts.Chart {
 		row.Text = strings.Join(texts, ", ")
 		rows.Rows = append(rows.Rows, row)
 	}
-	c.SVG = rows.SVG(charts.Head{ID: c.ID + "-svg", Title: "The weight of each criterion, and the weights at which another option leads", Desc: c.Takeaway})
+	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
 	return c
 }
 
 // leastShown is the smallest probability that the chart has room for, of the greatest.
 const leastShown = 1e-9
 
-// leaseChart shows what each length of the lease would mean.
-func (v *view) leaseChart() *charts.Chart {
+// Leases shows what each length of the lease would mean.
+func (v *view) Leases() *charts.Chart {
 	l := v.Lease
 	if l == nil || len(l.Curve) < 2 || l.Curve[0].TTLNS <= 0 {
 		return nil
@@ -116,22 +115,20 @@ func (v *view) leaseChart() *charts.Chart {
 		}
 		c.Rows = append(c.Rows, []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)})
 	}
-	c.SVG = charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}}.SVG(
-		charts.Head{ID: c.ID + "-svg", Title: "The probability of a double hold, and the time to recover, by the length of the lease", Desc: c.Takeaway})
+	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
+		"The probability of a double hold, and the time to recover, by the length of the lease")
 	return c
 }
 
 func (v *view) leaseTakeaway() string {
-	p := v.Lease.Curve[len(v.Lease.Curve)-1]
-	for _, at := range v.Lease.Curve {
-		if at.TTLNS == v.Lease.AdvisedNS {
-			p = at
-		}
+	curve := v.Lease.Curve
+	p := curve[len(curve)-1]
+	if i := slices.IndexFunc(curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS }); i >= 0 {
+		p = curve[i]
 	}
 	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
 }
 
-// leaseLine is a line over the lengths of the lease.
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
 	l := charts.Line{Name: name, Style: charts.Style{Color: style, Dash: style, Marker: style}}
 	for _, p := range v.Lease.Curve {
@@ -200,7 +197,6 @@ func chance(p float64) string {
 		return format.Percent(p)
 	}
 	digits, power, _ := strings.Cut(strconv.FormatFloat(p, 'e', 1, 64), "e-")
-	power = "⁻" + strings.TrimLeft(power, "0")
-	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(power)
-	return digits + "·10" + raised
+	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	return digits + "·10⁻" + raised.Replace(strings.TrimLeft(power, "0"))
 }

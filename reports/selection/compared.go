@@ -7,58 +7,22 @@ import (
 	"lockbench/reports/format"
 )
 
-// compared is a surviving lock and its figures.
-type compared struct {
-	Option, Anchor   string
-	Rank, Score, Won string
-	Dominated        string // by which lock, and in what
-	Figures          []line
-}
+// Compared are the surviving locks: by rank, then the dominated, then the others.
+func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
-// comparedAll are the surviving locks: by rank, then the dominated, then the others.
-func (v *view) comparedAll() []compared {
-	d := v.Decision
-	var all []compared
-	for _, name := range v.inOrder() {
-		c := compared{Option: name, Anchor: v.anchors["option "+name], Rank: format.None, Score: format.None, Won: format.None}
-		for _, s := range d.Scores {
-			if s.Option == name {
-				c.Rank, c.Score = fmt.Sprint(s.Rank), scored(s)
-			}
-		}
-		for _, w := range d.Wins {
-			if w.Option == name {
-				c.Won = format.Percent(w.Share)
-			}
-		}
-		for _, o := range d.Dominated {
-			if o.Option == name {
-				c.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", o.By, v.title(o.In))
-			}
-		}
-		for _, k := range v.Report.Criteria {
-			c.Figures = append(c.Figures, v.figure(v.cells[[2]string{name, k.Name}], k))
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
+// inOrder returns the names of the surviving locks, in the order of Compared.
 func (v *view) inOrder() []string {
-	var all []string
-	add := func(option string) {
-		if v.options[option].Kind == ALock && slices.Contains(v.Decision.Survivors, option) && !slices.Contains(all, option) {
-			all = append(all, option)
-		}
-	}
+	var names, all []string
 	for _, s := range v.Decision.Scores {
-		add(s.Option)
+		names = append(names, s.Option)
 	}
 	for _, d := range v.Decision.Dominated {
-		add(d.Option)
+		names = append(names, d.Option)
 	}
-	for _, o := range v.Decision.Survivors {
-		add(o)
+	for _, name := range append(names, v.Decision.Survivors...) {
+		if v.options[name].Kind == ALock && slices.Contains(v.Decision.Survivors, name) && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
 	}
 	return all
 }
@@ -123,26 +87,25 @@ func scored(s Score) string {
 func (v *view) turns() [][]string {
 	var all [][]string
 	for _, t := range v.Decision.Turns {
-		title, now, then := v.title(t.Of), "", ""
-		for _, k := range v.Report.Criteria {
-			switch c := v.cells[[2]string{t.Option, t.Of}]; {
-			case k.Name != t.Of:
-			case t.Weight != nil:
-				title, now, then = "weight of "+k.Title, format.Percent(k.Weight), format.Percent(*t.Weight)
-			case t.Value != nil && c.Value != nil:
-				title, now, then = k.Title+" of "+t.Option, amount(*c.Value, k.Unit), amount(*t.Value, k.Unit)
+		row := []string{v.title(t.Of), "", "", t.To}
+		if i := slices.IndexFunc(v.Report.Criteria, func(k Criterion) bool { return k.Name == t.Of }); i >= 0 {
+			k, c := v.Report.Criteria[i], v.cells[[2]string{t.Option, t.Of}]
+			if t.Weight != nil {
+				row = []string{"weight of " + k.Title, format.Percent(k.Weight), format.Percent(*t.Weight), t.To}
+			} else if t.Value != nil && c.Value != nil {
+				row = []string{k.Title + " of " + t.Option, amount(*c.Value, k.Unit), amount(*t.Value, k.Unit), t.To}
 			}
 		}
-		all = append(all, []string{title, now, then, t.To})
+		all = append(all, row)
 	}
 	return all
 }
 
-// changes are what other needs would change, in rows: the need, its value, the outcome and the options.
-func (v *view) changes() [][]string {
+// Changes are what other needs would change, in rows: the need, its value, the outcome and the options.
+func (v *view) Changes() [][]string {
 	var all [][]string
 	for _, c := range v.Decision.Changes {
-		l := lookOfOutcome(c.Outcome)
+		l := lookOf(c.Outcome, "Not decided")
 		row := []string{c.Need, c.Value, l.Symbol + " " + l.Word, format.Joined(c.Recommended)}
 		if c.Outcome == NoLockNeeded && len(c.Lock) > 0 {
 			row[3] += ", or " + format.Joined(c.Lock)

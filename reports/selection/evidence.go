@@ -75,23 +75,14 @@ type Figure struct {
 
 // RecordedTime is how long something took, over all trials of a lock: by its quantiles.
 type RecordedTime struct {
-	ID        string    `json:"id"` // T1, ...: unique in a report
-	Source    string    `json:"source"`
-	Lock      string    `json:"lock"`
-	What      string    `json:"what"` // acquire
-	Where     string    `json:"where"`
-	N         int64     `json:"n"`
-	Quantiles []int64   `json:"quantiles_ns"` // at the middle of as many equal parts of all; the last is the longest
-	Histories []History `json:"histories"`
-}
-
-// Sample returns the quantiles as durations.
-func (t RecordedTime) Sample() []time.Duration {
-	var all []time.Duration
-	for _, ns := range t.Quantiles {
-		all = append(all, time.Duration(ns))
-	}
-	return all
+	ID        string          `json:"id"` // T1, ...: unique in a report
+	Source    string          `json:"source"`
+	Lock      string          `json:"lock"`
+	What      string          `json:"what"` // acquire
+	Where     string          `json:"where"`
+	N         int64           `json:"n"`
+	Quantiles []time.Duration `json:"quantiles_ns"` // at the middle of as many equal parts of all; the last is the longest
+	Histories []History       `json:"histories"`
 }
 
 // RecoveryMetric is the time from the death of a holder to the next grant, as a multiple of the lease. It is read from runs.

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,8 +33,8 @@ type proof struct {
 // historyLink leads to a history that something rests on.
 type historyLink struct{ File, Link, Short, Sum string }
 
-// proofsAll are by option, in display order; last what was observed of anything else.
-func (v *view) proofsAll() []proofs {
+// Proofs are by option, in display order; last what was observed of anything else.
+func (v *view) Proofs() []proofs {
 	rows := map[string][]proof{}
 	for _, f := range v.Findings {
 		o := v.optionOf(f.ID, f.Lock, f.Deployment)
@@ -120,11 +121,8 @@ func (v *view) figureProof(f Figure) proof {
 // placed adds where a proof lies, and how it is traced.
 func (v *view) placed(p proof, id, source, dir string, histories []History) proof {
 	s := v.sources[source]
-	p.Ref, p.Source, p.Dir, p.Link = ref{id, v.anchors[id]}, ref{source, v.anchors[source]}, dir, link(s.Dir, dir)
-	if dir == "" {
-		p.Dir, p.Link = s.Dir, link(s.Dir)
-	}
-	p.Histories = historyLinks(s.Dir, histories)
+	p.Ref, p.Source, p.Histories = v.ref(id), v.ref(source), historyLinks(s.Dir, histories)
+	p.Dir, p.Link = cmp.Or(dir, s.Dir), link(s.Dir, nonEmpty(dir)...)
 	if plainID.MatchString(id) {
 		p.Command = "lockbench verify-report FILE " + id
 	}

@@ -11,18 +11,18 @@ import (
 
 // Markdown returns the recommendation as a decision record (MADR 4), for the folder in which a team keeps those.
 func Markdown(r *Report) ([]byte, error) {
-	p, err := newPage(r)
+	r, err := Scrubbed(r)
 	if err != nil {
 		return nil, err
 	}
 	funcs := template.FuncMap{
 		"md": mdText, "ids": mdIDs, "about": aboutOption,
 		"lower": strings.ToLower, "row": mdRow, "rule": func(n int) string { return "|" + strings.Repeat(" --- |", n) },
-		"date":   func() string { return newest(p.Report) },
-		"chosen": func(o Option) bool { return slices.Contains(p.Decision.Recommended, o.Name) },
-		"met":    func(j judged) []line { return answersOf(j, func(w string) bool { return w == "yes" }) },
+		"date":   func() string { return newest(r) },
+		"chosen": func(o Option) bool { return slices.Contains(r.Decision.Recommended, o.Name) },
+		"met":    func(j judged) []line { return j.answers(true) },
 	}
-	return html.Markdown(templates, funcs, p, "record", "templates/decision.md.tmpl")
+	return html.Markdown(templates, funcs, newView(r), "record", "templates/decision.md.tmpl")
 }
 
 // newest is the day of the newest evidence: the report itself has no clock.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"lockbench/reports/charts"
 	"lockbench/reports/format"
 	"lockbench/reports/html"
 )
@@ -15,28 +14,34 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// page is what every face of a report shows: words and numbers ready to be printed.
-type page struct {
-	*view
-	Headline                    string
-	Look                        look
-	Lead                        []string
-	Choices, OrLock             []judged // OrLock: the best locks, if none is needed
-	Tiles                       []html.Tile
-	Without                     []judged // what replaces a lock
-	Asks                        []asked
-	Matrix                      []judged
-	Compared                    []compared
-	Scores, Wins, Turns, Leases *charts.Chart
-	Changes                     [][]string
-	LeaseSay                    string
-	Inputs                      [][]string
-	Tried                       []tried
-	For, Against                []line
-	Again                       []string
-	Proofs                      []proofs
-	Sources                     []source
-	Embedded                    template.JS
+// Page returns the whole report as one file that needs nothing else: no network, no program. It carries the report itself,
+// so that anybody can work it out again: see ReadPage.
+func Page(r *Report) ([]byte, error) {
+	r, err := Scrubbed(r)
+	if err != nil {
+		return nil, err
+	}
+	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption,
+		"refslice": func(r ref) []ref { return []ref{r} }}
+	return html.Page(templates, funcs, newView(r), "templates/*.html.tmpl")
+}
+
+// Embedded is the report as the page carries it.
+func (v *view) Embedded() (template.JS, error) { return html.Script(v.Report) }
+
+// Tiles are the figures below the headline.
+func (v *view) Tiles() []html.Tile {
+	d := v.Decision
+	tiles := []html.Tile{
+		{Big: format.Count(len(v.Options)), Small: "options"},
+		{Big: format.Count(len(d.Out)), Small: "eliminated"},
+		{Big: format.Count(len(d.Survivors)), Small: "meet all requirements"},
+		{Big: format.Count(len(v.ids()) - len(v.Report.Sources)), Small: "observations"},
+	}
+	if len(d.Wins) > 0 {
+		tiles = append(tiles, html.Tile{Big: format.Percent(d.Wins[0].Share), Small: "of weightings won by " + d.Wins[0].Option})
+	}
+	return tiles
 }
 
 // tried is a lease that was tried.
@@ -53,66 +58,6 @@ type source struct {
 	Anchor, Link, Began string
 }
 
-// Page returns the whole report as one file that needs nothing else: no network, no program. It carries the report itself,
-// so that anybody can work it out again: see ReadPage.
-func Page(r *Report) ([]byte, error) {
-	p, err := newPage(r)
-	if err != nil {
-		return nil, err
-	}
-	if p.Embedded, err = html.Script(p.Report); err != nil {
-		return nil, err
-	}
-	funcs := template.FuncMap{"tags": tags, "help": helpOfTag, "groups": groups, "about": aboutOption,
-		"refslice": func(r ref) []ref { return []ref{r} }}
-	return html.Page(templates, funcs, p, "templates/*.html.tmpl")
-}
-
-// newPage prepares what is shown of a report.
-func newPage(r *Report) (*page, error) {
-	r, err := Scrubbed(r)
-	if err != nil {
-		return nil, err
-	}
-	v := newView(r)
-	p := &page{
-		view: v, Headline: r.Decision.Headline(), Look: lookOfOutcome(r.Decision.Outcome), Lead: v.lead(), Asks: r.Needs.asks(), Matrix: v.matrix(), Compared: v.comparedAll(),
-		Scores: v.scoresChart(), Wins: v.winsChart(), Turns: v.turnsChart(), Leases: v.leaseChart(), Changes: v.changes(), LeaseSay: v.leaseSay(), Inputs: v.inputs(), Tried: v.tried(),
-		For: v.inFavour(), Against: v.lines(r.Decision.Against), Again: r.Needs.again(), Proofs: v.proofsAll(), Sources: v.sourcesAll(),
-		Tiles: []html.Tile{
-			{Big: format.Count(len(v.Options)), Small: "options"},
-			{Big: format.Count(len(r.Decision.Out)), Small: "eliminated"},
-			{Big: format.Count(len(r.Decision.Survivors)), Small: "meet all requirements"},
-			{Big: format.Count(len(v.ids()) - len(r.Sources)), Small: "observations"},
-		},
-	}
-	if wins := r.Decision.Wins; len(wins) > 0 {
-		p.Tiles = append(p.Tiles, html.Tile{Big: format.Percent(wins[0].Share), Small: "of weightings won by " + wins[0].Option})
-	}
-	for _, j := range p.Matrix {
-		if j.Option.Kind == NoLock {
-			p.Without = append(p.Without, j)
-		}
-	}
-	p.Choices = v.chosen(p.Matrix, r.Decision.Recommended)
-	if r.Decision.Outcome == NoLockNeeded {
-		p.OrLock = v.chosen(p.Matrix, r.Decision.Lock)
-	}
-	return p, nil
-}
-
-func (v *view) chosen(all []judged, names []string) []judged {
-	var chosen []judged
-	for _, name := range names {
-		for _, j := range all {
-			if j.Option.Name == name {
-				chosen = append(chosen, j)
-			}
-		}
-	}
-	return chosen
-}
-
 // aboutOption says in a few words what an option takes.
 func aboutOption(o Option) string {
 	if o.Kind == NoLock {
@@ -126,8 +71,8 @@ func aboutOption(o Option) string {
 	return "lock: " + strings.Join(parts, "; ")
 }
 
-// leaseSay is the advice on the lease, with the figures that it follows from.
-func (v *view) leaseSay() string {
+// LeaseSay is the advice on the lease, with the figures that it follows from.
+func (v *view) LeaseSay() string {
 	l := v.Lease
 	if l == nil {
 		return ""
@@ -146,8 +91,8 @@ func (v *view) leaseSay() string {
 		cmp.Or(map[bool]string{true: "recovery is to be within " + setting(v.Needs.Recovery)}[v.Needs.Recovery > 0], "the longest that is tried is shorter") + "." + beyond
 }
 
-// inputs are the times that the lease curve is made from, in rows.
-func (v *view) inputs() [][]string {
+// Inputs are the times that the lease curve is made from, in rows.
+func (v *view) Inputs() [][]string {
 	if v.Lease == nil {
 		return nil
 	}
@@ -166,7 +111,8 @@ func (v *view) inputs() [][]string {
 	return all
 }
 
-func (v *view) tried() []tried {
+// Tried are the leases that were tried.
+func (v *view) Tried() []tried {
 	if v.Lease == nil {
 		return nil
 	}
@@ -174,7 +120,7 @@ func (v *view) tried() []tried {
 	for _, c := range v.Lease.Confirmed {
 		t := tried{TTL: format.Setting(c.TTLNS), Doubles: format.Count(c.Doubles) + " of " + format.Count(c.Pauses), Observed: chance(c.Share()), Predicted: chance(c.Predicted),
 			Interval: "[" + chance(c.Low) + ", " + chance(c.High) + "]", Look: look{"✗", "differs", "bad"},
-			Ref: ref{c.Source, v.anchors[c.Source]}, Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
+			Ref: v.ref(c.Source), Files: historyLinks(v.sources[c.Source].Dir, c.Histories)}
 		if c.Agrees {
 			t.Look = look{"✓", "agrees", "good"}
 		}
@@ -186,7 +132,8 @@ func (v *view) tried() []tried {
 	return all
 }
 
-func (v *view) sourcesAll() []source {
+// Sources are the folders of results.
+func (v *view) Sources() []source {
 	var all []source
 	for _, s := range v.Report.Sources {
 		began := s.Started

@@ -140,15 +140,17 @@ func (v *view) facts(c Cell) map[string]string {
 	return facts
 }
 
+// Gravity orders what is observed: violated first of all, then undecided, then held. What is none of them comes last.
+func Gravity(o checker.Observed) int {
+	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
+}
+
 // observed sums up the findings of a cell, and quotes the first that was violated, or else undecided.
 func (v *view) observed(c Cell) map[string]string {
 	var workloads, faults, leases []string
 	operations, trials := 0, 0
 	cells := map[[2]string]bool{}
 	var quoted Finding
-	grave := func(f Finding) int {
-		return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, f.Observed)
-	}
 	for _, f := range v.Findings {
 		if !slices.Contains(c.Evidence, f.ID) {
 			continue
@@ -158,7 +160,7 @@ func (v *view) observed(c Cell) map[string]string {
 			cells[at] = true
 			operations, trials = operations+f.Operations, trials+f.Trials
 		}
-		if quoted.ID == "" || grave(f) > grave(quoted) {
+		if quoted.ID == "" || Gravity(f.Observed) > Gravity(quoted.Observed) {
 			quoted = f
 		}
 	}

@@ -37,7 +37,7 @@ func sample() *Report {
 		},
 	}
 	r.Sources = sampleSources()
-	r.Times = []RecordedTime{{ID: "T1", Source: "B1", Lock: "fenced", What: "acquire", Where: "contended, 16 clients", N: 4120, Quantiles: []int64{1e6, 2e6, 31e5}, Histories: []History{{File: "trials/fenced/history.jsonl.zst", SHA256: "9f86d081"}}}}
+	r.Times = []RecordedTime{{ID: "T1", Source: "B1", Lock: "fenced", What: "acquire", Where: "contended, 16 clients", N: 4120, Quantiles: []time.Duration{1e6, 2e6, 31e5}, Histories: []History{{File: "trials/fenced/history.jsonl.zst", SHA256: "9f86d081"}}}}
 	sampleCells(r)
 	return r
 }

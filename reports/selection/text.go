@@ -9,38 +9,46 @@ import (
 	"lockbench/reports/format"
 )
 
+// terminal is what a terminal shows.
+type terminal struct {
+	*view
+	format.Lines
+}
+
 // Text writes what a terminal shows: the verdict, which options are eliminated and why, which are left, what speaks against
 // the choice and what would change it. An error is the writer's.
 func Text(w io.Writer, r *Report) error {
-	p, err := newPage(r)
+	r, err := Scrubbed(r)
 	if err != nil {
 		return err
 	}
-	t := &format.Lines{}
-	t.Paragraph(p.Look.Symbol + " " + p.Look.Word + ". " + p.Headline + ".")
-	for _, s := range p.Lead {
+	t := &terminal{view: newView(r)}
+	look := t.Look()
+	t.Paragraph(look.Symbol + " " + look.Word + ". " + t.Decision.Headline() + ".")
+	for _, s := range t.Lead() {
 		t.Hang("  ", s)
 	}
-	if len(p.OrLock) > 0 {
-		t.Paragraph("If a lock is wanted all the same: " + format.Joined(p.Decision.Lock) + ".")
+	if len(t.OrLock()) > 0 {
+		t.Paragraph("If a lock is wanted all the same: " + format.Joined(t.Decision.Lock) + ".")
 	}
-	p.textEliminated(t)
-	p.textCompared(t)
-	textLines(t, "for it", p.For)
-	textLines(t, "against it", p.Against)
-	p.textChanges(t)
-	p.textLease(t)
+	t.eliminated()
+	t.compared()
+	t.list("for it", tagged(t.For()))
+	t.list("against it", tagged(t.Against()))
+	t.list("what would change it", t.changes())
+	t.list("lease", nonEmpty(t.LeaseSay()))
+	for _, c := range t.Tried() {
+		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with a double hold (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
+	}
 	var conditions []string
-	for _, a := range p.Asks {
+	for _, a := range t.Needs.Asks() {
 		if a.Key == "hold" || a.Key == "pauses" {
 			conditions = append(conditions, a.Title+": "+a.Answer+" ["+a.Tag+"]")
 		}
 	}
-	textList(t, "conditions", conditions)
-	if len(r.Needs.Assumed) > 0 {
-		textList(t, "not stated, so that defaults are assumed", []string{strings.Join(r.Needs.Assumed, ", ")})
-	}
-	textList(t, "decide again when", p.Again)
+	t.list("conditions", conditions)
+	t.list("not stated, so that defaults are assumed", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
+	t.list("decide again when", t.Needs.Again())
 	if n := len(r.Findings) + len(r.Figures) + len(r.Times); n > 0 {
 		t.Add("")
 		t.Paragraph(fmt.Sprintf("It rests on %s; `lockbench verify-report FILE ID` traces one.", format.Plural(n, "observation")))
@@ -59,17 +67,15 @@ func name(s string) string {
 	return s
 }
 
-func (p *page) textEliminated(t *format.Lines) {
-	if len(p.Decision.Out) == 0 {
-		return
-	}
-	t.Add("")
-	t.Add("eliminated")
+func (t *terminal) eliminated() {
 	wide := 0
-	for _, k := range p.Decision.Out {
+	for _, k := range t.Decision.Out {
 		wide = max(wide, format.Width(name(k.Option)))
 	}
-	for _, j := range p.Matrix {
+	if wide > 0 {
+		t.title("eliminated")
+	}
+	for _, j := range t.Matrix() {
 		if j.Why.Title != "" {
 			t.Hang(fmt.Sprintf("  %s %s  ", j.Why.Look.Symbol, format.Pad(name(j.Option.Name), wide)), j.Why.String())
 		}
@@ -79,65 +85,58 @@ func (p *page) textEliminated(t *format.Lines) {
 // abreast is how many criteria a line has room for.
 const abreast = 3
 
-// textCompared writes the table of the surviving locks; criteria beyond those that fit stand in another table below.
-func (p *page) textCompared(t *format.Lines) {
-	if len(p.Compared) == 0 {
+// compared writes the table of the surviving locks; criteria beyond those that fit stand in another table below.
+func (t *terminal) compared() {
+	all := t.Compared()
+	if len(all) == 0 {
 		return
 	}
-	t.Add("")
-	t.Add("meet all requirements; the median, and the ratio to the best")
-	first := [][]string{{"rank", "option", "score", "won", ""}}
-	for _, c := range p.Compared {
-		first = append(first, []string{c.Rank, name(c.Option), c.Score, c.Won, ""})
+	t.title("meet all requirements; the median, and the ratio to the best")
+	table := [][]string{{"rank", "option", "score", "won", ""}}
+	for _, c := range all {
+		table = append(table, []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""})
 	}
-	t.Columns(first)
-	for at := 0; at < len(p.Criteria); at += abreast {
-		upTo := min(at+abreast, len(p.Criteria))
+	t.Columns(table)
+	at := 0
+	for some := range slices.Chunk(t.Criteria, abreast) {
 		table := [][]string{{"", "option"}}
-		for _, k := range p.Criteria[at:upTo] {
+		for _, k := range some {
 			table[0] = append(table[0], k.Heading())
 		}
-		table[0] = append(table[0], "")
-		for _, c := range p.Compared {
-			row := []string{"", name(c.Option)}
-			for _, f := range c.Figures[at:upTo] {
+		for _, c := range all {
+			row := []string{"", name(c.Option.Name)}
+			for _, f := range c.Figures[at : at+len(some)] {
 				row = append(row, f.Value+" "+format.PadLeft(f.Ratio, 6))
 			}
-			table = append(table, append(row, ""))
+			table = append(table, row)
+		}
+		for i := range table {
+			table[i] = append(table[i], "")
 		}
 		t.Add("")
 		t.Columns(table)
+		at += len(some)
 	}
-	for _, c := range p.Compared {
+	for _, c := range all {
 		if c.Dominated != "" {
-			t.Hang("  dominated: ", c.Option+": "+c.Dominated+".")
+			t.Hang("  dominated: ", c.Option.Name+": "+c.Dominated+".")
 		}
 	}
 }
 
-func (p *page) textChanges(t *format.Lines) {
+func (t *terminal) changes() []string {
 	var all []string
-	for _, row := range p.turns() {
+	for _, row := range t.turns() {
 		all = append(all, fmt.Sprintf("%s, now %s: at %s %s leads.", row[0], row[1], row[2], row[3]))
 	}
-	for _, row := range p.Changes {
+	for _, row := range t.Changes() {
 		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", row[0], row[1], row[2], row[3]), ": "))
 	}
-	textList(t, "what would change it", all)
+	return all
 }
 
-func (p *page) textLease(t *format.Lines) {
-	if p.Lease == nil {
-		return
-	}
-	textList(t, "lease", []string{p.LeaseSay})
-	for _, c := range p.Tried {
-		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with a double hold (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
-	}
-}
-
-// textLines lists cells, each with what it rests on.
-func textLines(t *format.Lines, title string, lines []line) {
+// tagged are lines, each with what it rests on.
+func tagged(lines []line) []string {
 	var all []string
 	for _, l := range lines {
 		tail := []string{string(l.Tag)}
@@ -146,16 +145,19 @@ func textLines(t *format.Lines, title string, lines []line) {
 		}
 		all = append(all, l.String()+" ["+strings.Join(slices.Compact(tail), " ")+"]")
 	}
-	textList(t, title, all)
+	return all
 }
 
-func textList(t *format.Lines, title string, all []string) {
-	if len(all) == 0 {
-		return
-	}
+func (t *terminal) title(title string) {
 	t.Add("")
 	t.Add(title)
-	for _, s := range all {
+}
+
+func (t *terminal) list(title string, all []string) {
+	for i, s := range all {
+		if i == 0 {
+			t.title(title)
+		}
 		t.Hang("  - ", s)
 	}
 }

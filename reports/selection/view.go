@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// view looks things up in a Report.
+// view is what every face of a report shows: its methods return words and numbers ready to be printed.
 type view struct {
 	*Report
 	options map[string]Option
@@ -42,12 +42,13 @@ func newView(r *Report) *view {
 
 var plainID = regexp.MustCompile(`^[A-Z][0-9]+$`)
 
-// ids are those of all evidence.
+// ids are those of all evidence, each once.
 func (v *view) ids() []string {
+	seen := map[string]bool{}
 	var all []string
 	add := func(id string) {
-		if !slices.Contains(all, id) {
-			all = append(all, id)
+		if !seen[id] {
+			seen[id], all = true, append(all, id)
 		}
 	}
 	for _, s := range v.Report.Sources {
@@ -68,29 +69,22 @@ func (v *view) ids() []string {
 // look is a symbol, a word and a class for its colour, so that colour is never alone.
 type look struct{ Symbol, Word, Class string }
 
-func lookOfOutcome(o Outcome) look {
-	switch o {
-	case OneLock:
-		return look{"✓", "One option is ahead", "good"}
-	case ATie:
-		return look{"≈", "A tie", "unsure"}
-	case NoLockNeeded:
-		return look{"◇", "No lock is needed", "good"}
-	case NothingFits:
-		return look{"✗", "Nothing fits", "bad"}
-	}
-	return look{"?", "Not decided", "unsure"}
+var looks = map[string]look{
+	string(OneLock):      {"✓", "One option is ahead", "good"},
+	string(ATie):         {"≈", "A tie", "unsure"},
+	string(NoLockNeeded): {"◇", "No lock is needed", "good"},
+	string(NothingFits):  {"✗", "Nothing fits", "bad"},
+	string(Yes):          {"✓", "yes", "good"},
+	string(No):           {"✗", "no", "bad"},
 }
 
-func lookOfAnswer(a Answer) look {
-	switch a {
-	case Yes:
-		return look{"✓", "yes", "good"}
-	case No:
-		return look{"✗", "no", "bad"}
-	}
-	return look{"?", "unknown", "unsure"}
+// lookOf returns the look of an outcome or an answer.
+func lookOf[T ~string](of T, otherwise string) look {
+	return cmp.Or(looks[string(of)], look{"?", otherwise, "unsure"})
 }
+
+// Look is that of the outcome.
+func (v *view) Look() look { return lookOf(v.Decision.Outcome, "Not decided") }
 
 // tagDoc is a tag and what it means.
 type tagDoc struct {
@@ -120,16 +114,6 @@ func tagOf(t Tag) Tag {
 	return Unknown
 }
 
-// Eliminated returns which options are out, and why.
-func (r *Report) Eliminated() []string {
-	v := newView(r)
-	var all []string
-	for _, e := range r.Decision.Out {
-		all = append(all, e.Option+": "+v.answer(e.Option, e.Reason).String())
-	}
-	return all
-}
-
 // Headline returns the recommendation in as few words as possible.
 func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
@@ -146,15 +130,16 @@ func (d Decision) Headline() string {
 	return "Choose " + names
 }
 
-// lead is what follows the headline: the figures that it rests on, the lease and the main thing that speaks against it.
-func (v *view) lead() []string {
+// Lead is what follows the headline: the figures that it rests on, the lease and the main thing that speaks against it.
+func (v *view) Lead() []string {
 	d := v.Decision
 	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "option"))}
 	if s := d.Scores; len(s) > 1 && d.Outcome == OneLock {
 		all = append(all, fmt.Sprintf("Score %s; next: %s, %s.", score(s[0].Score), s[1].Option, score(s[1].Score)))
 	}
-	if i := v.nearest(); i >= 0 && d.Outcome == NothingFits {
-		all = append(all, fmt.Sprintf("Nearest: %s. Not met: %s. Not known: %s.", d.Out[i].Option, v.titles(d.Out[i].Fails), v.titles(d.Out[i].Unsure)))
+	if len(d.Out) > 0 && d.Outcome == NothingFits {
+		nearest := slices.MinFunc(d.Out, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
+		all = append(all, fmt.Sprintf("Nearest: %s. Not met: %s. Not known: %s.", nearest.Option, v.titles(nearest.Fails), v.titles(nearest.Unsure)))
 	}
 	var evidence []string
 	for _, c := range v.Cells {
@@ -174,23 +159,13 @@ func (v *view) lead() []string {
 	return all
 }
 
-// nearest is the index of the eliminated option that fails the fewest requirements: a lock, if there is one, since what
-// replaces a lock either applies or does not. -1: nothing is eliminated.
-func (v *view) nearest() int {
-	best := -1
-	rank := func(e Elimination) int {
-		n := 1000*len(e.Fails) + len(e.Unsure)
-		if slices.Contains(e.Fails, "applies") {
-			n += 1e6
-		}
-		return n
+// distance is greater the more requirements an option fails, and greatest if it would replace a lock and does not apply.
+func (e Elimination) distance() int {
+	n := 1000*len(e.Fails) + len(e.Unsure)
+	if slices.Contains(e.Fails, "applies") {
+		n += 1e6
 	}
-	for i, e := range v.Decision.Out {
-		if best < 0 || rank(e) < rank(v.Decision.Out[best]) {
-			best = i
-		}
-	}
-	return best
+	return n
 }
 
 // titles are those of requirements or criteria, in a list.
@@ -219,13 +194,7 @@ func (v *view) title(name string) string {
 // ref is an evidence id and the place on the page that it leads to; none if there is no such evidence.
 type ref struct{ ID, Anchor string }
 
-func (v *view) refs(ids []string) []ref {
-	var all []ref
-	for _, id := range ids {
-		all = append(all, ref{id, v.anchors[id]})
-	}
-	return all
-}
+func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 // line is a cell as it is shown.
 type line struct {
@@ -238,7 +207,10 @@ type line struct {
 }
 
 func (v *view) line(c Cell) line {
-	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOfAnswer(c.Answer), Tag: tagOf(c.Tag), Refs: v.refs(c.Evidence)}
+	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag)}
+	for _, id := range c.Evidence {
+		l.Refs = append(l.Refs, v.ref(id))
+	}
 	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
 		l.Title = "" // a property, which the sentence names
 	}
@@ -246,14 +218,6 @@ func (v *view) line(c Cell) line {
 		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
 	}
 	return l
-}
-
-func (v *view) lines(cells []Cell) []line {
-	var all []line
-	for _, c := range cells {
-		all = append(all, v.line(c))
-	}
-	return all
 }
 
 // String is the line without what it rests on.
@@ -279,8 +243,17 @@ func (v *view) answer(option, requirement string) line {
 	return l
 }
 
-// inFavour are the requirements that recommended options meet, and the criteria in which they beat others.
-func (v *view) inFavour() []line {
+// Against is what speaks against what is recommended.
+func (v *view) Against() []line {
+	var all []line
+	for _, c := range v.Decision.Against {
+		all = append(all, v.line(c))
+	}
+	return all
+}
+
+// For are the requirements that recommended options meet, and the criteria in which they beat others.
+func (v *view) For() []line {
 	var all []line
 	best := func(c Cell) bool {
 		own := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
@@ -300,60 +273,107 @@ func (v *view) inFavour() []line {
 	return all
 }
 
-// judged is an option in the matrix of options and requirements.
+// judged is an option in the matrix of options and requirements, and its figures if it is compared.
 type judged struct {
-	Option  Option
-	Anchor  string
-	Stays   bool
-	Why     line // it is out
-	Answers []line
-	Figures []line // of the criteria
-	Counts  string // of the answers
+	Option           Option
+	Anchor           string
+	Stays            bool
+	Why              line // it is out
+	Answers          []line
+	Counts           string // of the answers
+	Figures          []line // of the criteria
+	Rank, Score, Won string
+	Dominated        string // by which lock, and in what
 }
 
-// matrix has all options, those first that stay; otherwise in display order.
-func (v *view) matrix() []judged {
-	var stay, out []judged
+// Matrix has all options, those first that stay; otherwise in display order.
+func (v *view) Matrix() []judged {
+	var all []judged
 	for _, o := range v.Options {
-		j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name)}
-		counts := map[string]int{}
-		for _, r := range v.Report.Requirements {
-			l := v.answer(o.Name, r.Name)
-			counts[l.Look.Word]++
-			j.Answers = append(j.Answers, l)
-		}
-		j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
-		for _, k := range v.Report.Criteria {
-			if c, given := v.cells[[2]string{o.Name, k.Name}]; given {
-				j.Figures = append(j.Figures, v.figure(c, k))
-			}
-		}
-		for _, e := range v.Decision.Out {
-			if e.Option == o.Name {
-				j.Why = v.answer(o.Name, e.Reason)
-			}
-		}
-		if j.Stays {
-			stay = append(stay, j)
-		} else {
-			out = append(out, j)
+		all = append(all, v.judged(o))
+	}
+	return slices.Concat(groups(all)...)
+}
+
+func (v *view) judged(o Option) judged {
+	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name), Rank: format.None, Score: format.None, Won: format.None}
+	counts := map[string]int{}
+	for _, r := range v.Report.Requirements {
+		l := v.answer(o.Name, r.Name)
+		counts[l.Look.Word]++
+		j.Answers = append(j.Answers, l)
+	}
+	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
+	for _, k := range v.Report.Criteria {
+		if c, given := v.cells[[2]string{o.Name, k.Name}]; given || j.Stays && o.Kind == ALock {
+			j.Figures = append(j.Figures, v.figure(c, k))
 		}
 	}
-	return append(stay, out...)
+	for _, e := range v.Decision.Out {
+		if e.Option == o.Name {
+			j.Why = v.answer(o.Name, e.Reason)
+		}
+	}
+	for _, s := range v.Decision.Scores {
+		if s.Option == o.Name {
+			j.Rank, j.Score = fmt.Sprint(s.Rank), scored(s)
+		}
+	}
+	for _, w := range v.Decision.Wins {
+		if w.Option == o.Name {
+			j.Won = format.Percent(w.Share)
+		}
+	}
+	for _, d := range v.Decision.Dominated {
+		if d.Option == o.Name {
+			j.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", d.By, v.title(d.In))
+		}
+	}
+	return j
+}
+
+// groups parts the options into those that stay and those that are out; either may be missing.
+func groups(all []judged) [][]judged {
+	var groups [][]judged
+	for _, stays := range []bool{true, false} {
+		of := slices.DeleteFunc(slices.Clone(all), func(j judged) bool { return j.Stays != stays })
+		if len(of) > 0 {
+			groups = append(groups, of)
+		}
+	}
+	return groups
+}
+
+// Choices are the options that are recommended.
+func (v *view) Choices() []judged { return v.named(v.Decision.Recommended) }
+
+// OrLock are the best locks, if none is needed.
+func (v *view) OrLock() []judged {
+	if v.Decision.Outcome != NoLockNeeded {
+		return nil
+	}
+	return v.named(v.Decision.Lock)
+}
+
+// named are the options of these names, in their order.
+func (v *view) named(names []string) []judged {
+	var all []judged
+	for _, name := range names {
+		if o, known := v.options[name]; known {
+			all = append(all, v.judged(o))
+		}
+	}
+	return all
+}
+
+// Without are the options that replace a lock.
+func (v *view) Without() []judged {
+	return slices.DeleteFunc(v.Matrix(), func(j judged) bool { return j.Option.Kind != NoLock })
 }
 
 // Open are the answers that are not yes.
-func (j judged) Open() []line { return answersOf(j, func(w string) bool { return w != "yes" }) }
+func (j judged) Open() []line { return j.answers(false) }
 
-func answersOf(j judged, accept func(word string) bool) []line {
-	return slices.DeleteFunc(slices.Clone(j.Answers), func(l line) bool { return !accept(l.Look.Word) })
-}
-
-// groups parts the options into those that stay and those that are out.
-func groups(all []judged) [][]judged {
-	out := slices.IndexFunc(all, func(j judged) bool { return !j.Stays })
-	if out <= 0 {
-		return [][]judged{all}
-	}
-	return [][]judged{all[:out], all[out:]}
+func (j judged) answers(yes bool) []line {
+	return slices.DeleteFunc(slices.Clone(j.Answers), func(l line) bool { return (l.Look.Word == "yes") != yes })
 }

@@ -19,7 +19,7 @@ type Stage struct {
 	Name   string
 	Doc    string // one sentence
 	Trials int    // of each cell
-	cells  func(n selection.Needs, l impls.Impl, on string) []trial.Cell
+	cells  func(selection.Needs, impls.Impl) []trial.Cell
 }
 
 // AtOnce is how many trials run side by side: none of their figures is compared with another, and most of the time they wait.
@@ -44,7 +44,7 @@ func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell
 			continue
 		}
 		impl, on := kept{lock: o.Name}.in(table())
-		for _, c := range s.cells(n, impl, on) {
+		for _, c := range s.cells(n, impl) {
 			if on != impl.Deployment {
 				c.Deployment = on
 			}
@@ -54,7 +54,7 @@ func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell
 	return all
 }
 
-func goodDay(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
+func goodDay(n selection.Needs, l impls.Impl) []trial.Cell {
 	loads := []string{"counter", "contend"}
 	if n.TwoHold == selection.Corruption {
 		loads = append(loads, "misuse")
@@ -65,7 +65,7 @@ func goodDay(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	return plan(l, loads, "none")
 }
 
-func death(_ selection.Needs, l impls.Impl, _ string) []trial.Cell {
+func death(_ selection.Needs, l impls.Impl) []trial.Cell {
 	return plan(l, []string{"counter"}, "holder-kill")
 }
 
@@ -81,15 +81,15 @@ func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
 	return cells
 }
 
-func storeTrouble(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
+func storeTrouble(n selection.Needs, l impls.Impl) []trial.Cell {
 	var breaks []string
 	for _, t := range n.Survives {
-		breaks = append(breaks, befalling(t)...)
+		breaks = append(breaks, decision.StoreFaults(t)...)
 	}
 	return harmful(n, l, breaks...)
 }
 
-func pauses(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
+func pauses(n selection.Needs, l impls.Impl) []trial.Cell {
 	cells := harmful(n, l, "process-pause")
 	if len(cells) > 0 {
 		cells = append(cells, longestPause(n, l)...)
@@ -97,35 +97,21 @@ func pauses(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
 	return cells
 }
 
-func network(n selection.Needs, l impls.Impl, _ string) []trial.Cell {
+func network(n selection.Needs, l impls.Impl) []trial.Cell {
 	if n.TwoHold != selection.Corruption {
 		return nil
 	}
-	return plan(l, []string{"counter"}, "slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire")
-}
-
-// befalling are the faults that are some trouble of a store.
-func befalling(t selection.Trouble) []string {
-	switch t {
-	case selection.Restart:
-		return []string{"server-restart"}
-	case selection.Failover:
-		return []string{"failover", "leader-loss"}
-	case selection.Clock:
-		return []string{"clock-forward", "clock-back"}
-	}
-	return []string{"eviction"}
+	return plan(l, []string{"counter"}, decision.NetworkFaults()...)
 }
 
 // plan is what applies of some workloads and faults to a lock.
 func plan(l impls.Impl, loads []string, breaks ...string) []trial.Cell {
-	return trial.Plan([]impls.Impl{l},
-		named(workloads.All(), loads, func(w workloads.Workload) string { return w.Name }),
-		named(faults.All(), breaks, func(f faults.Fault) string { return f.Name }))
+	return trial.Plan([]impls.Impl{l}, loadsNamed(loads...),
+		slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return !slices.Contains(breaks, f.Name) }))
 }
 
-func named[T any](all []T, names []string, of func(T) string) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !slices.Contains(names, of(v)) })
+func loadsNamed(names ...string) []workloads.Workload {
+	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !slices.Contains(names, w.Name) })
 }
 
 // longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
@@ -156,7 +142,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 		return faults.Plan{Gates: gates, Steps: []faults.Step{{
 			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
 	}
-	cells := trial.Plan([]impls.Impl{l}, named(workloads.All(), []string{"counter"}, func(w workloads.Workload) string { return w.Name }), []faults.Fault{f})
+	cells := trial.Plan([]impls.Impl{l}, loadsNamed("counter"), []faults.Fault{f})
 	for i := range cells {
 		cells[i].Scenario = decision.PauseScenario(pause)
 	}
@@ -164,11 +150,12 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 }
 
 func leaseOf(lock string) selection.Lease {
-	i := slices.IndexFunc(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", lock+"@") })
-	if i < 0 {
-		return ""
+	for _, k := range choices() {
+		if strings.HasPrefix(k.lock+"@", lock+"@") {
+			return k.lease
+		}
 	}
-	return choices()[i].lease
+	return ""
 }
 
 // Warning is what a scenario of ours is about.

@@ -3,7 +3,6 @@ package advisor
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"lockbench/impls"
@@ -39,11 +38,9 @@ func Confirming(r *selection.Report) []trial.Cell {
 // since they mostly wait. Nothing is claimed of what such a hold comes to.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil
-	loads := workloads.All()
-	contend := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == "contend" })]
 	var cells []trial.Cell
 	for _, p := range points {
-		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: contend, Scenario: decision.LeaseScenario(p.TTL),
+		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
 			Fault:  pausing(p),
 			Partly: true, // a hold that was not to be had for long leaves fewer pauses, and those count
 		})
@@ -51,7 +48,6 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	return cells
 }
 
-// pausing is the fault of a point.
 func pausing(p decision.TrialPoint) faults.Fault {
 	return faults.Fault{
 		Name: decision.PauseFault, Kind: faults.Clients,
@@ -75,7 +71,6 @@ const (
 	between     = 150 * time.Millisecond // from one hold of the victim to the next, at most as a rule
 )
 
-// draw draws the pauses of a trial.
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	r := rand.New(rand.NewPCG(seed, uint64(p.TTL)))
 	var out []decision.Struck

@@ -21,7 +21,6 @@ type kept struct {
 	languages map[string]string
 }
 
-// table returns the table of locks, which is built once.
 var table = sync.OnceValue(catalog.All)
 
 // anywhere is for what is a few commands: it can be written down in any language that has a client of the store.
@@ -79,7 +78,6 @@ func Options(n selection.Needs) []selection.Option {
 	return all
 }
 
-// storeOf is the store of store@deployment.
 func storeOf(place string) string {
 	store, _, _ := strings.Cut(place, "@")
 	return store
@@ -125,11 +123,7 @@ func Stores() []string {
 		if impl.Store == "redis" {
 			places = append(places, "redis@replica", "redis@sentinel")
 		}
-		for _, p := range places {
-			if !slices.Contains(all, p) {
-				all = append(all, p)
-			}
-		}
+		all = append(all, slices.DeleteFunc(places, func(p string) bool { return slices.Contains(all, p) })...)
 	}
 	return all
 }
@@ -139,11 +133,11 @@ func Languages() []string {
 	all := []string{"c#", "javascript", "php", "ruby", "rust"}
 	for _, k := range choices() {
 		for l := range k.languages {
-			if l != "any" && !slices.Contains(all, l) {
+			if l != "any" {
 				all = append(all, l)
 			}
 		}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }

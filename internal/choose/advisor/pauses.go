@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,7 @@ type Meter struct {
 	For   time.Duration // at most: what is longer than MeterAtMost is cut
 	Floor time.Duration // shorter ones are no pauses; 0: PauseFloor
 
-	// Of a test; nil: those of the system.
+	// Of a test, both or none; nil: those of the system.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) // returns early where the context ends
 }
@@ -33,24 +34,12 @@ const (
 	mostPauses = 1_000_000 // that are kept: more would not change a quantile
 )
 
-// MeasurePauses measures for so long how processes of this machine stand still.
-func MeasurePauses(ctx context.Context, d time.Duration) (selection.Pauses, error) {
-	return Meter{For: d}.Measure(ctx)
-}
-
 // Measure measures until the time is up or ctx ends, and says what it saw. A machine that never stood still is said to
 // have paused for no time; whether anything at all was measured is the error.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
-	now, sleep := m.Now, m.Sleep
+	now, sleep, floor := m.Now, m.Sleep, cmp.Or(m.Floor, PauseFloor)
 	if now == nil {
-		now = time.Now
-	}
-	if sleep == nil {
-		sleep = sleepFor
-	}
-	floor := m.Floor
-	if floor == 0 {
-		floor = PauseFloor
+		now, sleep = time.Now, sleepFor
 	}
 	var pauses []time.Duration
 	start := now()
@@ -70,7 +59,6 @@ func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	return summed(pauses, took, floor), nil
 }
 
-// summed are quantiles of what was seen.
 func summed(pauses []time.Duration, took, floor time.Duration) selection.Pauses {
 	p := selection.Pauses{PerHour: float64(len(pauses)) * float64(time.Hour) / float64(took)}
 	if len(pauses) == 0 {
@@ -86,12 +74,9 @@ func summed(pauses []time.Duration, took, floor time.Duration) selection.Pauses 
 	return p
 }
 
-// sleepFor sleeps, or less where the context ends.
 func sleepFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -1,14 +1,10 @@
 package advisor
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
+	"math"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -22,6 +18,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/run"
 	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
@@ -54,90 +51,110 @@ func Verify(base string, r *selection.Report, only ...string) []Checked {
 		v.sources[s.ID] = s
 	}
 	var all []Checked
-	wanted := func(id string) bool { return len(only) == 0 || slices.Contains(only, id) }
-	for _, f := range r.Findings {
-		if wanted(f.ID) {
-			all = append(all, v.finding(f))
+	check := func(id string, again func(*Checked)) {
+		if len(only) == 0 || slices.Contains(only, id) {
+			c := Checked{ID: id}
+			again(&c)
+			all = append(all, c)
 		}
+	}
+	for _, f := range r.Findings {
+		check(f.ID, func(c *Checked) { v.finding(c, f) })
 	}
 	for _, f := range r.Figures {
-		switch {
-		case !wanted(f.ID):
-		case f.Metric == selection.RecoveryMetric:
-			all = append(all, v.recovery(f))
-		default:
-			all = append(all, v.figure(f))
-		}
+		check(f.ID, func(c *Checked) { v.figure(c, f) })
 	}
 	for _, s := range r.Stood {
-		if wanted(s.ID) {
-			all = append(all, v.stood(s))
-		}
+		check(s.ID, func(c *Checked) { v.stood(c, s) })
 	}
 	for _, t := range r.Times {
-		if wanted(t.ID) {
-			all = append(all, v.time(t))
-		}
+		check(t.ID, func(c *Checked) { v.time(c, t) })
 	}
 	return all
 }
 
-// stood counts again what pauses of processes came to.
-func (v *verifying) stood(s selection.StoodStill) Checked {
-	c := Checked{ID: s.ID}
-	var seen decision.Paused
-	for _, h := range s.Histories {
-		file, ok := v.same(&c, s.Source, h)
-		if !ok {
+func (c *Checked) differs(form string, args ...any) {
+	c.Differs = append(c.Differs, fmt.Sprintf(form, args...))
+}
+
+func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
+
+// each has every history read again that is there, and is the one that the report speaks of. in is the folder of the source.
+func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
+	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
+	for _, h := range all {
+		if !filepath.IsLocal(filepath.FromSlash(h.File)) {
+			c.Absent = true
 			continue
 		}
-		one, err := decision.PausesIn(file)
-		if err != nil {
-			c.Differs = append(c.Differs, fmt.Sprintf("%s cannot be read: %v", h.File, err))
+		sum, err := run.SumFile(in, h.File)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			c.Absent = true
+			continue
+		case err == nil && sum.SHA256 != h.SHA256:
+			c.differs("%s is another file than the report speaks of: its SHA-256 is %s, not %s", h.File, sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
+			continue
+		case err == nil:
+			c.Files = append(c.Files, filepath.Join(in, filepath.FromSlash(h.File)))
+			err = read(in, h.File)
 		}
+		if err != nil {
+			c.differs("%s: %v", h.File, err)
+		}
+	}
+}
+
+func (v *verifying) judge(c *Checked, source string, all []selection.History, add func(*checker.Verdict)) {
+	v.each(c, source, all, func(in, name string) error {
+		file := filepath.Join(in, filepath.FromSlash(name))
+		j, known := v.verdicts[file]
+		if !known {
+			j.verdict, _, j.err = judge.File(file, judge.Options{})
+			v.verdicts[file] = j
+		}
+		if j.err != nil {
+			return fmt.Errorf("it cannot be judged: %w", j.err)
+		}
+		add(j.verdict)
+		return nil
+	})
+}
+
+func (v *verifying) stood(c *Checked, s selection.StoodStill) {
+	var seen decision.Paused
+	v.each(c, s.Source, s.Histories, func(in, name string) error {
+		one, err := decision.PausesIn(filepath.Join(in, filepath.FromSlash(name)))
 		seen.Holds, seen.Doubled = seen.Holds+one.Holds, seen.Doubled+one.Doubled
+		return err
+	})
+	if c.complete() && seen != (decision.Paused{Holds: s.Holds, Doubled: s.Doubled}) {
+		c.differs("%s: the report says that %d of %d paused holds were doubled, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds)
 	}
-	if !c.Absent && len(c.Differs) == 0 && (seen.Holds != s.Holds || seen.Doubled != s.Doubled) {
-		c.Differs = append(c.Differs, fmt.Sprintf("%s: the report says that %d of %d paused holds were doubled, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds))
-	}
-	return c
 }
 
 // time looks that the histories are those of which a time is told, and that as many acquires are in them.
-func (v *verifying) time(t selection.RecordedTime) Checked {
-	c := Checked{ID: t.ID}
+func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
-	for _, h := range t.Histories {
-		if _, ok := v.same(&c, t.Source, h); !ok {
-			continue
-		}
-		dir := v.folder(t.Source)
-		trial, err := bench.ReadTrial(dir, path.Dir(h.File))
-		var one *hdrhistogram.Histogram
-		if err == nil {
-			one, err = measure.UncontendedAgain(dir, trial)
-		}
+	v.each(c, t.Source, t.Histories, func(in, name string) error {
+		trial, err := bench.ReadTrial(in, path.Dir(name))
 		if err != nil {
-			c.Differs = append(c.Differs, fmt.Sprintf("%s: %v", h.File, err))
-			continue
+			return err
 		}
-		all.Merge(one)
+		one, err := measure.UncontendedAgain(in, trial)
+		if err == nil {
+			all.Merge(one)
+		}
+		return err
+	})
+	if c.complete() && !slices.Equal(decision.QuantilesOf(all), t.Quantiles) {
+		c.differs("%s of %s: the histories have other quantiles", t.What, t.Lock)
 	}
-	if again := decision.QuantilesOf(all); !c.Absent && len(c.Differs) == 0 && !slices.Equal(again, t.Quantiles) {
-		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s: the histories have other quantiles", t.What, t.Lock))
-	}
-	return c
 }
 
-// finding judges the histories of a property again.
-func (v *verifying) finding(f selection.Finding) Checked {
-	c := Checked{ID: f.ID}
+func (v *verifying) finding(c *Checked, f selection.Finding) {
 	got := selection.Finding{Observed: checker.NotApplicable}
-	for _, h := range f.Histories {
-		verdict, ok := v.judge(&c, f.Source, h)
-		if !ok {
-			continue
-		}
+	v.judge(c, f.Source, f.Histories, func(verdict *checker.Verdict) {
 		seen := verdict.Finding(f.Property)
 		got.Observed = worse(got.Observed, seen.Observed)
 		got.Violations += seen.Violations
@@ -148,9 +165,9 @@ func (v *verifying) finding(f selection.Finding) Checked {
 		if seen.Observed == checker.Violated {
 			got.ViolatedIn++
 		}
-	}
-	if c.Absent || len(c.Differs) > 0 {
-		return c
+	})
+	if !c.complete() {
+		return
 	}
 	for _, d := range []struct {
 		what         string
@@ -158,148 +175,66 @@ func (v *verifying) finding(f selection.Finding) Checked {
 	}{{"observed", f.Observed, got.Observed}, {"violations", f.Violations, got.Violations}, {"operations", f.Operations, got.Operations},
 		{"trials", f.Trials, got.Trials}, {"trials with a violation", f.ViolatedIn, got.ViolatedIn}} {
 		if d.stated != d.seen {
-			c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the report says %v, its histories say %v", d.what, f.Property, f.Dir, d.stated, d.seen))
+			c.differs("%s of %s in %s: the report says %v, its histories say %v", d.what, f.Property, f.Dir, d.stated, d.seen)
 		}
 	}
-	return c
 }
 
 // worse is what two trials come to: violated if one is, else undecided if one is, else held if one did.
 func worse(a, b checker.Observed) checker.Observed {
-	rank := func(o checker.Observed) int {
-		return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
-	}
-	if rank(a) > rank(b) {
-		return a
-	}
-	return b
+	return slices.MaxFunc([]checker.Observed{a, b}, func(a, b checker.Observed) int { return selection.Gravity(a) - selection.Gravity(b) })
 }
 
-// judge judges a history again, if it is the one that the report speaks of.
-func (v *verifying) judge(c *Checked, source string, h selection.History) (*checker.Verdict, bool) {
-	file, ok := v.same(c, source, h)
-	if !ok {
-		return nil, false
-	}
-	j, known := v.verdicts[file]
-	if !known {
-		j.verdict, _, j.err = judge.File(file, judge.Options{})
-		v.verdicts[file] = j
-	}
-	if j.err != nil {
-		c.Differs = append(c.Differs, fmt.Sprintf("%s cannot be judged: %v", h.File, j.err))
-		return nil, false
-	}
-	return j.verdict, true
-}
-
-// same looks that a history is there, and that it is the one that was summed.
-func (v *verifying) same(c *Checked, source string, h selection.History) (string, bool) {
-	if h.File == "" || !filepath.IsLocal(filepath.FromSlash(h.File)) {
-		c.Absent = true
-		return "", false
-	}
-	file := filepath.Join(v.folder(source), filepath.FromSlash(h.File))
-	sum, err := sumOf(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		c.Absent = true
-		return "", false
-	case err != nil:
-		c.Differs = append(c.Differs, fmt.Sprintf("%s cannot be read: %v", h.File, err))
-		return "", false
-	case sum != h.SHA256:
-		c.Differs = append(c.Differs, fmt.Sprintf("%s is another file than the report speaks of: its SHA-256 is %s, not %s", h.File, sum[:12], h.SHA256[:min(12, len(h.SHA256))]))
-		return "", false
-	}
-	c.Files = append(c.Files, file)
-	return file, true
-}
-
-func (v *verifying) folder(source string) string {
-	return filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
-}
-
-func sumOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// recovery reads again how long it took from the death of a holder to the next grant.
-func (v *verifying) recovery(f selection.Figure) Checked {
-	c := Checked{ID: f.ID}
-	var times []float64
-	for _, h := range f.Histories {
-		if verdict, ok := v.judge(&c, f.Source, h); ok {
-			for _, took := range verdict.Recoveries {
-				times = append(times, float64(took)/float64(f.Point.TTLNS))
-			}
-		}
-	}
-	slices.Sort(times)
-	return c.compare(f, times)
-}
-
-// figure works a metric of a bench out again. What was counted beside the record is taken from the trials' files.
-func (v *verifying) figure(f selection.Figure) Checked {
-	c := Checked{ID: f.ID}
-	dir := v.folder(f.Source)
+// figure works a metric out again: a recovery from verdicts, another as the bench did. What was counted beside the record is
+// taken from the trials' files.
+func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
-	for _, h := range f.Histories {
-		if _, ok := v.same(&c, f.Source, h); !ok {
-			continue
-		}
-		t, err := bench.ReadTrial(dir, filepath.ToSlash(filepath.Dir(filepath.FromSlash(h.File))))
-		if err == nil {
-			var again bench.Figures
-			if again, err = measure.Again(dir, t, f.Point); err == nil {
-				value, recorded := again[f.Metric]
-				if !recorded {
-					value, recorded = t.Figures[f.Metric]
-				}
-				if recorded {
-					values = append(values, value)
-				}
+	if f.Metric == selection.RecoveryMetric {
+		v.judge(c, f.Source, f.Histories, func(verdict *checker.Verdict) {
+			for _, took := range verdict.Recoveries {
+				values = append(values, float64(took)/float64(f.Point.TTLNS))
 			}
-		}
-		if err != nil {
-			c.Differs = append(c.Differs, fmt.Sprintf("%s: %v", h.File, err))
-		}
+		})
+		slices.Sort(values)
+	} else {
+		v.each(c, f.Source, f.Histories, func(in, name string) error {
+			t, err := bench.ReadTrial(in, path.Dir(name))
+			if err != nil {
+				return err
+			}
+			again, err := measure.Again(in, t, f.Point)
+			value, recorded := again[f.Metric]
+			if !recorded {
+				value, recorded = t.Figures[f.Metric]
+			}
+			if err == nil && recorded {
+				values = append(values, value)
+			}
+			return err
+		})
 	}
-	return c.compare(f, values)
+	c.compare(f, values)
 }
 
 // compare holds values to those of a figure, and the figure to itself.
-func (c Checked) compare(f selection.Figure, values []float64) Checked {
+func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
-		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir))
-	}
-	if c.Absent || len(c.Differs) > 0 {
-		return c
+		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
 	}
 	stated := f.Estimate.Values
-	if len(values) != len(stated) {
-		c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s: the report has %d values, its histories %d", f.Metric, f.Lock, f.Dir, len(stated), len(values)))
-		return c
+	switch {
+	case !c.complete():
+		return
+	case len(values) != len(stated):
+		c.differs("%s of %s in %s: the report has %d values, its histories %d", f.Metric, f.Lock, f.Dir, len(stated), len(values))
+		return
 	}
 	for i := range values {
-		if diff := cmp.Compare(values[i], stated[i]); diff != 0 && !near(values[i], stated[i]) {
-			c.Differs = append(c.Differs, fmt.Sprintf("%s of %s in %s, trial %d: the report says %v, its history %v", f.Metric, f.Lock, f.Dir, i+1, stated[i], values[i]))
+		if !near(values[i], stated[i]) {
+			c.differs("%s of %s in %s, trial %d: the report says %v, its history %v", f.Metric, f.Lock, f.Dir, i+1, stated[i], values[i])
 		}
 	}
-	return c
 }
 
 // near allows for the four digits that multiples of a lease are kept with.
-func near(a, b float64) bool {
-	d := a - b
-	return max(d, -d) <= 1e-4*max(1, a, b)
-}
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

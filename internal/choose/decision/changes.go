@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// variation is another answer to one need.
 type variation struct {
 	need, value string
 	change      func(*selection.Needs)

@@ -9,34 +9,32 @@ import (
 	"lockbench/reports/selection"
 )
 
-// compare sets aside what is dominated and scores the rest.
 func (d *deciding) compare(to *selection.Decision, locks []selection.Option, values map[string]map[string]value) {
 	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
-	var left []selection.Option
-	for _, o := range locks {
-		if by := d.dominates(locks, o, values); by != nil {
+	var left []string
+	for _, o := range names(locks) {
+		if by := d.dominates(names(locks), values, o); by != nil {
 			to.Dominated = append(to.Dominated, *by)
-			continue
+		} else {
+			left = append(left, o)
 		}
-		left = append(left, o)
 	}
-	if len(left) == 0 {
-		return
+	if len(left) > 0 {
+		d.scoring = &scoring{by: d.by, options: left, values: values}
+		to.Scores = d.scoring.scores()
 	}
-	d.scoring = &scoring{by: d.by, options: names(left), values: values}
-	to.Scores = d.scoring.scores()
 }
 
 // dominates finds a lock that is as good as o in every criterion that counts, and better in one beyond noise. Medians alone
 // would set a lock aside for a difference that is none.
-func (d *deciding) dominates(locks []selection.Option, o selection.Option, values map[string]map[string]value) *selection.Dominated {
+func (d *deciding) dominates(locks []string, values map[string]map[string]value, o string) *selection.Dominated {
 	for _, other := range locks {
 		better := ""
 		for _, c := range d.by {
 			if c.Weight == 0 {
 				continue
 			}
-			a, b := values[other.Name][c.Name], values[o.Name][c.Name]
+			a, b := values[other][c.Name], values[o][c.Name]
 			if a.unknown != "" || b.unknown != "" || c.worse(c.counted(a.median), c.counted(b.median)) {
 				better = ""
 				break
@@ -46,7 +44,7 @@ func (d *deciding) dominates(locks []selection.Option, o selection.Option, value
 			}
 		}
 		if better != "" {
-			return &selection.Dominated{Option: o.Name, By: other.Name, In: better}
+			return &selection.Dominated{Option: o, By: other, In: better}
 		}
 	}
 	return nil
@@ -65,7 +63,6 @@ func (c criterion) beyondNoise(a, b value) bool {
 	return c.counted(*a.high) < c.counted(*b.low)
 }
 
-// scoring compares options by weighted means.
 type scoring struct {
 	by      []criterion
 	options []string
@@ -76,27 +73,28 @@ type scoring struct {
 // merit.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
-	for i := range parts {
-		parts[i] = make([]float64, len(s.by))
-	}
-	for k, c := range s.by {
+	counted := make([]float64, len(s.options))
+	for _, c := range s.by {
 		best := math.NaN()
-		for _, o := range s.options {
-			if v := s.values[o][c.Name]; v.unknown == "" && (math.IsNaN(best) || c.worse(best, c.counted(at(v)))) {
-				best = c.counted(at(v))
+		for i, o := range s.options {
+			if v := s.values[o][c.Name]; v.unknown != "" {
+				counted[i] = math.NaN()
+			} else if counted[i] = c.counted(at(v)); math.IsNaN(best) || c.worse(best, counted[i]) {
+				best = counted[i]
 			}
 		}
-		for i, o := range s.options {
-			if v := s.values[o][c.Name]; v.unknown == "" {
-				parts[i][k] = c.closeness(c.counted(at(v)), best)
-			}
+		for i, v := range counted {
+			parts[i] = append(parts[i], c.closeness(v, best))
 		}
 	}
 	return parts
 }
 
 func (c criterion) closeness(v, best float64) float64 {
-	if v == best {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case v == best:
 		return 1
 	}
 	if c.Better < 0 {
@@ -129,11 +127,12 @@ const (
 	fewest    = 6 // trials that an interval takes
 )
 
-// scores are those of all options, from best to worst, with intervals over trials and shared ranks.
+// scores are those of all options, from best to worst, with intervals over trials. Options that cannot be told from the first of
+// a rank share it.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)
-	var list []selection.Score
+	list, order := make([]selection.Score, len(s.options)), make([]int, len(s.options))
 	for i, o := range s.options {
 		sc := selection.Score{Option: o, Score: round(weigh(parts[i], weights), 4), Parts: map[string]float64{}}
 		for k, c := range s.by {
@@ -142,30 +141,18 @@ func (s *scoring) scores() []selection.Score {
 		if s.enough(o) {
 			sc.Low, sc.High = interval(drawn[i])
 		}
-		list = append(list, sc)
-	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
+		list[i], order[i] = sc, i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Score, list[a].Score) })
-	s.rank(list, order, drawn)
-	sorted := []selection.Score{}
-	for _, i := range order {
+	sorted, first := []selection.Score{}, 0
+	for place, i := range order {
+		if s.apart(order[first], i, drawn) {
+			first = place
+		}
+		list[i].Rank = 1 + first
 		sorted = append(sorted, list[i])
 	}
 	return sorted
-}
-
-// rank gives those that cannot be told from the first of a rank the same one.
-func (s *scoring) rank(list []selection.Score, order []int, drawn [][]float64) {
-	first := order[0]
-	for place, i := range order {
-		if place > 0 && s.apart(first, i, drawn) {
-			first = i
-		}
-		list[i].Rank = 1 + slices.Index(order, first)
-	}
 }
 
 // apart reports whether one option's score is above another's, whatever trials are drawn.
@@ -195,62 +182,32 @@ func (s *scoring) enough(option string) bool {
 
 // resampled are scores over trials drawn anew, the same of each block for every option.
 func (s *scoring) resampled(weights []float64) [][]float64 {
-	drawn := make([][]float64, len(s.options))
-	for i := range drawn {
-		drawn[i] = make([]float64, resamples)
-	}
-	draws := s.draws()
-	values := make([]float64, len(s.options))
-	for k, c := range s.by {
-		if weights[k] == 0 {
-			continue
-		}
-		of := make([]value, len(s.options))
-		for i, o := range s.options {
-			of[i] = s.values[o][c.Name]
-		}
-		for n, at := range draws {
-			best := math.NaN()
-			for i, v := range of {
-				if v.unknown == "" {
-					values[i] = c.counted(drawnMedian(v.values, at))
-					if math.IsNaN(best) || c.worse(best, values[i]) {
-						best = values[i]
-					}
-				}
-			}
-			for i, v := range of {
-				if v.unknown == "" {
-					drawn[i][n] += weights[k] * c.closeness(values[i], best)
-				}
-			}
-		}
-	}
-	return drawn
-}
-
-// draws are which trials are drawn, as parts of all there are.
-func (s *scoring) draws() [][]float64 {
 	most := 0
 	for _, of := range s.values {
 		for _, v := range of {
 			most = max(most, len(v.values))
 		}
 	}
+	drawn := make([][]float64, len(s.options))
 	r := rand.New(rand.NewPCG(1, 2))
-	draws := make([][]float64, resamples)
-	for n := range draws {
-		draws[n] = make([]float64, most)
-		for i := range most {
-			draws[n][i] = r.Float64()
+	at := make([]float64, most) // which trials are drawn, as parts of all there are
+	for range resamples {
+		for i := range at {
+			at[i] = r.Float64()
+		}
+		for i, parts := range s.parts(func(v value) float64 { return drawnMedian(v.values, at) }) {
+			drawn[i] = append(drawn[i], weigh(parts, weights))
 		}
 	}
-	return draws
+	return drawn
 }
 
-// drawnMedian is the median of as many values, drawn where at says.
+// drawnMedian is the median of as many values, drawn where at says; 0 if there are none.
 func drawnMedian(values, at []float64) float64 {
 	n := len(values)
+	if n == 0 {
+		return 0
+	}
 	drawn := make([]float64, 0, 64)
 	for i := range n {
 		drawn = append(drawn, values[int(at[i]*float64(n))])

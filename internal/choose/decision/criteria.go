@@ -13,9 +13,14 @@ import (
 // criterion is a figure by which survivors are compared, and where it is found.
 type criterion struct {
 	selection.Criterion
-	contended bool    // at the point where clients want one lock; else where each has its own
-	of        convert // nil: what was measured is compared
+	contended bool                          // at the point where clients want one lock; else where each has its own
+	of        convert                       // nil: what was measured is compared
+	asked     func(selection.Needs) float64 // the bound that the needs set, in the unit of the criterion; 0, or nil: none
+	limit     limit
 }
+
+// limit is the requirement that a criterion keeps to its bound. The zero limit is none.
+type limit struct{ requirement, title, need string }
 
 // convert returns what is compared of what was measured.
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
@@ -29,19 +34,33 @@ func Criteria() []string {
 	return all
 }
 
+// evenly is the share of the grants of the most served client that the least served one must have in a fair lock.
+const evenly = 0.5
+
 func criteria() []criterion {
-	row := func(name, title, metric, unit string, better int, contended bool, of convert, doc string) criterion {
-		return criterion{selection.Criterion{Name: name, Title: title, Metric: metric, Unit: unit, Better: better, Doc: doc}, contended, of}
-	}
 	return []criterion{
-		row("goodput", "goodput", "goodput", "/s", +1, true, atHold, "critical sections per second of the busiest lock, with all clients asking for it and the usual hold"),
-		row("acquire", "uncontended acquire", "uncontended_p50", "ms", -1, false, nil, "the median time to be granted a lock that no other client wants"),
-		row("wait", "longest wait", "longest_wait", "ms", -1, true, waitAtHold, "the longest time that a client waited for the busiest lock in a trial"),
-		row("fairness", "min/max share", "min_max_share", "", +1, true, nil, "critical sections of the least served client, divided by those of the most served one"),
-		row("recovery", "recovery", selection.RecoveryMetric, "ms", -1, false, atLease, "from the death of a holder to the next grant, at the advised lease"),
-		row("commands", "commands", "commands", "", -1, true, nil, "commands of the store for each grant of the busiest lock, including those inside scripts"),
+		{Criterion: selection.Criterion{Name: "goodput", Title: "goodput", Metric: "goodput", Unit: "/s", Better: +1,
+			Doc: "critical sections per second of the busiest lock, with all clients asking for it and the usual hold"},
+			contended: true, of: atHold, limit: limit{"rate", "fast enough", "rate"}, asked: func(n selection.Needs) float64 { return n.Rate }},
+		{Criterion: selection.Criterion{Name: "acquire", Title: "uncontended acquire", Metric: "uncontended_p50", Unit: "ms", Better: -1,
+			Doc: "the median time to be granted a lock that no other client wants"}},
+		{Criterion: selection.Criterion{Name: "wait", Title: "longest wait", Metric: "longest_wait", Unit: "ms", Better: -1,
+			Doc: "the longest time that a client waited for the busiest lock in a trial"},
+			contended: true, of: waitAtHold, limit: limit{"patience", "soon enough", "wait"}, asked: func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
+		{Criterion: selection.Criterion{Name: fairness, Title: "min/max share", Metric: "min_max_share", Better: +1,
+			Doc: "critical sections of the least served client, divided by those of the most served one"},
+			contended: true, limit: limit{"fairness", "fair", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
+		{Criterion: selection.Criterion{Name: "recovery", Title: "recovery", Metric: selection.RecoveryMetric, Unit: "ms", Better: -1,
+			Doc: "from the death of a holder to the next grant, at the advised lease"},
+			of: atLease, asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
+		{Criterion: selection.Criterion{Name: "commands", Title: "commands", Metric: "commands", Better: -1,
+			Doc: "commands of the store for each grant of the busiest lock, including those inside scripts"},
+			contended: true, limit: limit{"cost", "within budget", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
 	}
 }
+
+// fairness is a share: a better one than asked for always counts.
+const fairness = "fairness"
 
 // weighed returns the criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -50,12 +69,18 @@ func weighed(n selection.Needs) []criterion {
 	for _, c := range all {
 		sum += n.Weight(c.Name)
 	}
-	for i := range all {
+	for i, c := range all {
 		all[i].Weight = 1 / float64(len(all))
 		if sum > 0 {
-			all[i].Weight = n.Weight(all[i].Name) / sum
+			all[i].Weight = n.Weight(c.Name) / sum
 		}
-		all[i].Enough = enough(n, all[i].Name)
+		switch {
+		case c.asked == nil, c.Name == fairness:
+		case c.Better > 0:
+			all[i].Enough = c.asked(n) * plenty
+		default:
+			all[i].Enough = c.asked(n) / plenty
+		}
 	}
 	return all
 }
@@ -63,21 +88,6 @@ func weighed(n selection.Needs) []criterion {
 // plenty is how much better than asked for still counts: nobody chooses a lock for recovering in a hundredth of the time that
 // there is rather than in a fiftieth.
 const plenty = 10
-
-// enough returns the value beyond which a criterion counts no more; 0: there is none.
-func enough(n selection.Needs, criterion string) float64 {
-	switch criterion {
-	case "goodput":
-		return n.Rate * plenty
-	case "wait":
-		return milliseconds(n.Wait) / plenty
-	case "recovery":
-		return milliseconds(n.Recovery) / plenty
-	case "commands":
-		return n.Commands / plenty
-	}
-	return 0
-}
 
 // counted returns a value as far as it counts.
 func (c criterion) counted(v float64) float64 {
@@ -90,7 +100,6 @@ func (c criterion) counted(v float64) float64 {
 	return max(v, c.Enough)
 }
 
-// value is a criterion of one option.
 type value struct {
 	unknown   selection.Reason // "": it is known
 	median    float64
@@ -99,7 +108,6 @@ type value struct {
 	figure    selection.Figure
 }
 
-// value returns a criterion of an option.
 func (d *deciding) value(o selection.Option, c criterion) value {
 	f, unknown := d.figureOf(o, c)
 	if unknown != "" {

@@ -206,28 +206,38 @@ func (d *deciding) against(r *selection.Report) []selection.Cell {
 // notBest returns the criteria in which another option is better, or that were not measured.
 func notBest(r *selection.Report, option string) []selection.Cell {
 	var list []selection.Cell
-	at := slices.IndexFunc(r.Decision.Scores, func(s selection.Score) bool { return s.Option == option })
+	var parts map[string]float64
+	for _, s := range r.Decision.Scores {
+		if s.Option == option {
+			parts = s.Parts
+		}
+	}
 	for _, c := range r.Criteria {
-		i := slices.IndexFunc(r.Cells, func(of selection.Cell) bool { return of.Option == option && of.Of == c.Name })
-		switch cell := r.Cells[i]; {
+		cell := r.Cells[slices.IndexFunc(r.Cells, func(of selection.Cell) bool { return of.Option == option && of.Of == c.Name })]
+		switch part := parts[c.Name]; {
 		case cell.Tag == selection.Unknown:
 			list = append(list, cell)
-		case at >= 0 && c.Weight > 0 && r.Decision.Scores[at].Parts[c.Name] < 1:
-			part := r.Decision.Scores[at].Parts[c.Name]
+		case parts != nil && c.Weight > 0 && part < 1:
 			list = append(list, selection.Cell{Option: option, Of: c.Name, Reason: selection.NotBest, Tag: selection.Measured, Value: &part, Evidence: cell.Evidence})
 		}
 	}
 	return list
 }
 
-// violations are findings of an option that no requirement asks about.
-func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
-	used := map[string]bool{}
+// cited are the ids of the evidence of some cells.
+func cited(cells []selection.Cell) map[string]bool {
+	ids := map[string]bool{}
 	for _, c := range cells {
 		for _, id := range c.Evidence {
-			used[id] = true
+			ids[id] = true
 		}
 	}
+	return ids
+}
+
+// violations are findings of an option that no requirement asks about.
+func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
+	used := cited(cells)
 	var list []selection.Cell
 	for _, f := range d.Findings {
 		if f.Lock == o.Lock() && at(f, o) && violated(f) && !used[f.ID] && !ofLeaseCurve(f) {

@@ -30,10 +30,7 @@ func FromTimes(t selection.Times) Distribution {
 	return Distribution{[]knot{{least, 1}, {p50, 0.5}, {p99, 0.01}, {longest, rarest}}}
 }
 
-// sampled are the quantiles that are kept of a sample, in thousandths.
-const sampled = 1000
-
-// FromSample is the distribution of what was recorded; the zero one where nothing was.
+// FromSample is the distribution of what was recorded; the zero one if nothing was.
 func FromSample(sample []time.Duration) Distribution {
 	if len(sample) == 0 {
 		return Distribution{}
@@ -41,26 +38,14 @@ func FromSample(sample []time.Duration) Distribution {
 	sorted := slices.Sorted(slices.Values(sample))
 	n := len(sorted)
 	knots := []knot{{nanos(sorted[0]), 1}}
-	for q := 10; q < sampled; q += step(q) {
-		if i := n * q / sampled; i > 0 && i < n-1 {
-			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/sampled})
+	for q := range 1000 { // hundredths, and thousandths of what takes longest
+		if i := n * q / 1000; (q%10 == 0 || q > 990) && i > 0 && i < n-1 {
+			knots = append(knots, knot{nanos(sorted[i]), 1 - float64(q)/1000})
 		}
 	}
 	return Distribution{append(knots, knot{nanos(sorted[n-1]), 1 / float64(n)})}
 }
 
-// step is finer where few take longer.
-func step(q int) int {
-	if q >= 990 {
-		return 1
-	}
-	return 10
-}
-
-// Always is the distribution of what takes the same time whenever.
-func Always(d time.Duration) Distribution { return FromTimes(selection.Times{P50: d, P99: d, Max: d}) }
-
-// scaled is the same with every time multiplied.
 func (d Distribution) scaled(by float64) Distribution {
 	out := Distribution{slices.Clone(d.knots)}
 	for i := range out.knots {
@@ -72,52 +57,43 @@ func (d Distribution) scaled(by float64) Distribution {
 // nanos is never zero, which has no logarithm.
 func nanos(d time.Duration) float64 { return float64(max(d, 1)) }
 
-// Longest is the longest that was ever seen.
-func (d Distribution) Longest() time.Duration {
-	if len(d.knots) == 0 {
-		return 0
-	}
-	return time.Duration(math.Round(d.knots[len(d.knots)-1].at))
-}
+// Longest returns the longest time that was ever seen.
+func (d Distribution) Longest() time.Duration { return time.Duration(math.Round(d.quantile(0))) }
 
-// exceeds is the share that takes longer than x.
+// exceeds returns the share that takes longer than x.
 func (d Distribution) exceeds(x float64) float64 {
-	n := len(d.knots)
-	switch {
-	case n == 0 || x >= d.knots[n-1].at:
-		return 0
-	case x < d.knots[0].at:
+	if len(d.knots) > 0 && x < d.knots[0].at {
 		return 1
 	}
-	i, _ := slices.BinarySearchFunc(d.knots, x, func(k knot, x float64) int {
-		if k.at <= x {
-			return -1
-		}
-		return 1
-	})
-	a := d.knots[i-1]
-	return a.over * math.Pow(x/a.at, -a.steepness(d.knots[i]))
-}
-
-// steepness is the exponent of the power between two knots.
-func (a knot) steepness(b knot) float64 { return math.Log(a.over/b.over) / math.Log(b.at/a.at) }
-
-// quantile returns the time in nanoseconds that a share takes longer than.
-func (d Distribution) quantile(over float64) float64 {
 	for i := 1; i < len(d.knots); i++ {
-		a, b := d.knots[i-1], d.knots[i]
-		if over <= b.over {
-			continue
+		if a, b := d.knots[i-1], d.knots[i]; x < b.at {
+			return a.over * math.Pow(x/a.at, -a.steepness(b))
 		}
-		if a.at == b.at {
-			return a.at
-		}
-		return a.at * math.Pow(over/a.over, -1/a.steepness(b))
-	}
-	if n := len(d.knots); n > 0 {
-		return d.knots[n-1].at
 	}
 	return 0
+}
+
+// steepness is the exponent of the power between two knots: infinite between two at the same time.
+func (a knot) steepness(b knot) float64 {
+	if a.at == b.at {
+		return math.Inf(1)
+	}
+	return math.Log(a.over/b.over) / math.Log(b.at/a.at)
+}
+
+// quantile returns the time, between two knots, that a share takes longer than.
+func (a knot) quantile(b knot, over float64) float64 {
+	return a.at * math.Pow(over/a.over, -1/a.steepness(b))
+}
+
+// quantile returns the time in nanoseconds that a share takes longer than.
+func (d Distribution) quantile(over float64) (at float64) {
+	for i, b := range d.knots {
+		if at = b.at; i > 0 && over > b.over {
+			return d.knots[i-1].quantile(b, over)
+		}
+	}
+	return at
 }
 
 // area is the integral of exceeds from 0 to x: how much of x passes before the thing is over, on average.
@@ -127,33 +103,19 @@ func (d Distribution) area(x float64) float64 {
 	}
 	sum := min(x, d.knots[0].at)
 	for i := 1; i < len(d.knots) && d.knots[i-1].at < x; i++ {
-		sum += d.knots[i-1].areaUnder(d.knots[i], x)
+		a, b := d.knots[i-1], d.knots[i]
+		to, s := min(b.at, x), a.steepness(b)
+		if math.Abs(s-1) < 1e-9 {
+			sum += a.over * a.at * math.Log(to/a.at)
+		} else {
+			sum += a.over * a.at / (1 - s) * (math.Pow(to/a.at, 1-s) - 1)
+		}
 	}
 	return sum
 }
 
-// areaUnder is the part of the area between two knots.
-func (a knot) areaUnder(b knot, x float64) float64 {
-	to := min(b.at, x)
-	if to <= a.at {
-		return 0
-	}
-	s := a.steepness(b)
-	if math.Abs(s-1) < 1e-9 {
-		return a.over * a.at * math.Log(to/a.at)
-	}
-	return a.over * a.at / (1 - s) * (math.Pow(to/a.at, 1-s) - 1)
-}
+func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
-// mean is the mean time.
-func (d Distribution) mean() float64 {
-	if len(d.knots) == 0 {
-		return 0
-	}
-	return d.area(d.knots[len(d.knots)-1].at)
-}
-
-// portion is a time that stands for a share of all.
 type portion struct{ at, share float64 }
 
 // portions are times that stand for the whole: about so many, more where the distribution is known by more quantiles.
@@ -161,23 +123,34 @@ func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
 	}
-	n := max(1, about/len(d.knots))
 	var out []portion
 	for i := 1; i < len(d.knots); i++ {
 		a, b := d.knots[i-1], d.knots[i]
-		share := a.over - b.over
-		if share <= 0 {
-			continue
-		}
+		n, share := max(1, about/len(d.knots)), a.over-b.over
 		if a.at == b.at {
-			out = append(out, portion{a.at, share})
-			continue
+			n = 1
 		}
 		for k := range n {
-			over := a.over - share*(float64(k)+0.5)/float64(n)
-			out = append(out, portion{a.at * math.Pow(over/a.over, -1/a.steepness(b)), share / float64(n)})
+			if share > 0 {
+				over := a.over - share*(float64(k)+0.5)/float64(n)
+				out = append(out, portion{a.quantile(b, over), share / float64(n)})
+			}
 		}
 	}
 	last := d.knots[len(d.knots)-1]
 	return append(out, portion{last.at, last.over})
+}
+
+// met are portions by how often something that happens at any moment meets them: longer ones more often.
+func (d Distribution) met(about int) []portion {
+	met := d.portions(about)
+	var all float64
+	for i, p := range met {
+		met[i].share *= p.at
+		all += met[i].share
+	}
+	for i := range met {
+		met[i].share /= all
+	}
+	return met
 }

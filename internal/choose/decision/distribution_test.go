@@ -12,6 +12,9 @@ func times(p50, p99, most time.Duration) selection.Times {
 	return selection.Times{P50: p50, P99: p99, Max: most}
 }
 
+// always is the distribution of what takes the same time whenever.
+func always(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
+
 var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)
 
 func near(t *testing.T, what string, got, want, within float64) {
@@ -52,7 +55,7 @@ func TestDistributionEdges(t *testing.T) {
 	if d := FromSample(nil); d.exceeds(0) != 0 || d.Longest() != 0 || d.mean() != 0 || d.portions(10)[0] != (portion{0, 1}) {
 		t.Error("what was never recorded takes no time")
 	}
-	for name, d := range map[string]Distribution{"times": Always(time.Second), "sample": FromSample([]time.Duration{time.Second, time.Second, time.Second})} {
+	for name, d := range map[string]Distribution{"times": always(time.Second), "sample": FromSample([]time.Duration{time.Second, time.Second, time.Second})} {
 		near(t, name+": over less", d.exceeds(1e9-1), 1, 0)
 		near(t, name+": over it", d.exceeds(1e9), 0, 0)
 		near(t, name+": mean", d.mean(), 1e9, 1)
@@ -63,10 +66,10 @@ func TestDistributionEdges(t *testing.T) {
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
 	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // half of one over the time
 	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
-	if zero := Always(0); zero.exceeds(2) != 0 {
+	if zero := always(0); zero.exceeds(2) != 0 {
 		t.Error("no time at all is longer than 2 ns")
 	}
-	near(t, "scaled", Always(time.Second).scaled(0.5).mean(), 5e8, 1)
+	near(t, "scaled", always(time.Second).scaled(0.5).mean(), 5e8, 1)
 }
 
 // TestDistributionOfSample: what was recorded comes out as it was.

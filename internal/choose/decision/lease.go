@@ -63,30 +63,22 @@ func AdviseLease(in LeaseInputs) *Advice {
 	for _, ttl := range leases(needed) {
 		p := m.Point(ttl)
 		a.Curve = append(a.Curve, p)
-		if a.AdvisedNS == 0 && p.TTLNS >= a.NeededNS && in.inTime(p) {
+		if a.AdvisedNS == 0 && p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) {
 			a.AdvisedNS = p.TTLNS
 		}
 	}
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	a.Curve = m.through(a.Curve, a.Points)
+	for _, p := range a.Points { // the curve has those too, as they are in use
+		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
+	}
+	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
+	a.Curve = slices.CompactFunc(a.Curve, func(a, b selection.LeasePoint) bool { return a.TTLNS == b.TTLNS })
 	return a
 }
 
-// through returns a curve that includes the leases to try, as they are in use.
-func (m LeaseModel) through(curve []selection.LeasePoint, tried []TrialPoint) []selection.LeasePoint {
-	for _, p := range tried {
-		ttl := time.Duration(round(float64(p.TTL)/p.Scale, 4))
-		if !slices.ContainsFunc(curve, func(c selection.LeasePoint) bool { return c.TTLNS == int64(ttl) }) {
-			curve = append(curve, m.Point(ttl))
-		}
-	}
-	slices.SortFunc(curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
-	return curve
-}
-
 // inTime reports whether the next client is granted the lock soon enough after the death of a holder.
-func (in LeaseInputs) inTime(p selection.LeasePoint) bool {
-	return in.Needs.Recovery == 0 || p.RecoveryMaxNS <= int64(in.Needs.Recovery)
+func inTime(n selection.Needs, recoveryNS int64) bool {
+	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
 
 // Needed returns the shortest lease that outlasts every single pause of the needs, whatever the hold.
@@ -120,15 +112,12 @@ func leases(needed time.Duration) []time.Duration {
 // inputs are the times that the curve is made from.
 func (in LeaseInputs) inputs() []selection.LeaseInput {
 	n, p := in.Needs, in.Needs.Pauses
-	given := func(name, where string, t selection.Times) selection.LeaseInput {
-		i := selection.LeaseInput{Name: name, Tag: selection.Assumed, Times: t, Where: where}
-		if where != "" {
-			i.Tag = selection.Measured
-		}
-		return i
+	list := []selection.LeaseInput{{Name: "hold", Where: n.HoldRecorded, Times: n.Hold},
+		{Name: "pauses", Where: p.Measured, Times: selection.Times{P50: p.P50, P99: p.P99, Max: p.Longest}}, in.Acquire.input("acquire"), in.HandOff.input("hand-off")}
+	for i, input := range list {
+		list[i].Tag = cmp.Or(input.Tag, map[bool]selection.Tag{true: selection.Assumed, false: selection.Measured}[input.Where == ""])
 	}
-	return []selection.LeaseInput{given("hold", n.HoldRecorded, n.Hold), given("pauses", p.Measured, selection.Times{P50: p.P50, P99: p.P99, Max: p.Longest}),
-		in.Acquire.input("acquire"), in.HandOff.input("hand-off")}
+	return list
 }
 
 func (r Recorded) input(name string) selection.LeaseInput {
@@ -153,7 +142,7 @@ func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
 	for _, ttl := range leases(needed) {
-		if ttl >= needed && in.inTime(selection.LeasePoint{RecoveryMaxNS: int64(ttl)}) {
+		if ttl >= needed && inTime(n, int64(ttl)) {
 			return ttl
 		}
 	}
@@ -184,11 +173,10 @@ func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 	return a
 }
 
-// acquire is what was recorded of an option's acquires.
 func (d *deciding) acquire(o selection.Option) Recorded {
 	for _, t := range d.Times {
 		if t.Lock == o.Name && t.What == "acquire" {
-			return Recorded{Sample: t.Sample(), Where: t.Where, Evidence: []string{t.ID}}
+			return Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}
 		}
 	}
 	return Recorded{}

@@ -13,7 +13,7 @@ import (
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
 	perHour := 3600.0 // one each second of work
-	fixed := LeaseModel{Lease: selection.Fixed, Hold: Always(hold), Pause: Always(pause), PerHour: perHour}
+	fixed := LeaseModel{Lease: selection.Fixed, Hold: always(hold), Pause: always(pause), PerHour: perHour}
 	renewed := fixed
 	renewed.Lease = selection.Renewed
 	for _, c := range []struct {
@@ -39,14 +39,14 @@ func TestLeaseClosedForms(t *testing.T) {
 
 // TestRoundTripCounts: a lease begins when it is sent for.
 func TestRoundTripCounts(t *testing.T) {
-	m := LeaseModel{Lease: selection.Fixed, Hold: Always(time.Second), Pause: Always(time.Second), Acquire: Always(100 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(time.Second), Acquire: always(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
 		t.Errorf("100 ms until the answer, 1 s of work and 1 s of pause are longer than 2050 ms: %v", p)
 	}
 	if p := m.Point(2150 * time.Millisecond); p.GivenPause != 0 {
 		t.Errorf("and not longer than 2150 ms: %v", p)
 	}
-	m.Lease, m.Hold = selection.Renewed, Always(time.Hour)
+	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
 	// Renewed each 500 ms + 100: left is 1500 - 100 - up to 600.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
 		t.Errorf("a second is too long for 200 of each 600 ms: %v", p)
@@ -55,13 +55,13 @@ func TestRoundTripCounts(t *testing.T) {
 
 // TestLongRoundTrip: a lease that is over before the round trips of its renewals are is deadly by itself.
 func TestLongRoundTrip(t *testing.T) {
-	m := LeaseModel{Lease: selection.Renewed, Hold: Always(time.Hour), Pause: Always(1), Acquire: Always(600 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
 // TestManyPauses: more than are told apart are at least as long as those.
 func TestManyPauses(t *testing.T) {
-	m := LeaseModel{Lease: selection.Fixed, Hold: Always(time.Second), Pause: Always(10 * time.Millisecond), PerHour: 200 * 3600}
+	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Double, 1, 0.001)
 }
 
@@ -78,7 +78,7 @@ func TestLeaseRecovery(t *testing.T) {
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
 		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of them in the first period
 	} {
-		m := LeaseModel{Lease: c.lease, Hold: Always(c.hold), Pause: Always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
+		m := LeaseModel{Lease: c.lease, Hold: always(c.hold), Pause: always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
 		near(t, fmt.Sprintf("%s, work of %v, lease of %v", c.lease, c.hold, c.ttl), float64(p.RecoveryMeanNS)/1e6, float64(c.mean)/1e6+10, 2)
 		if p.RecoveryMaxNS != int64(c.ttl+50*time.Millisecond) {

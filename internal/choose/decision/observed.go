@@ -189,17 +189,16 @@ func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	return d.expected(o, a, *missing)
 }
 
-// findings returns those of an option that answer what is asked.
 func (d *deciding) findings(o selection.Option, fault string, a asked) []selection.Finding {
-	accept := a.accept
-	if accept == nil {
-		accept = usual
+	accepted := a.accept
+	if accepted == nil {
+		accepted = usual
 	}
 	var seen []selection.Finding
 	for _, f := range d.Findings {
 		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
 		prop := f.Property == a.property || slices.Contains(a.with, f.Property)
-		if f.Lock == o.Lock() && f.Fault == fault && load && prop && at(f, o) && accept(f) && f.Observed != checker.NotApplicable {
+		if f.Lock == o.Lock() && f.Fault == fault && load && prop && at(f, o) && accepted(f) && f.Observed != checker.NotApplicable {
 			seen = append(seen, f)
 		}
 	}

@@ -29,69 +29,45 @@ func PausesIn(file string) (Paused, error) {
 	defer r.Close()
 	p, err := pausesIn(r.Next)
 	if err != nil {
-		return p, fmt.Errorf("%s: %w", file, err)
+		err = fmt.Errorf("%s: %w", file, err)
 	}
-	return p, nil
+	return p, err
 }
 
-func pausesIn(next func() (record.Line, error)) (Paused, error) {
-	l := lived{holds: map[int32]*livedHold{}}
-	_, err := record.Replay(next, func(ev record.Event) error {
-		l.event(ev)
+func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
+	type hold struct {
+		key             string
+		number          int64
+		paused, doubled bool
+	}
+	holds := map[int32]*hold{} // by client, which holds one key at a time
+	_, err = record.Replay(next, func(ev record.Event) error {
+		op, h := ev.Op, holds[ev.Op.Client]
+		switch {
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other hold of the key that is not over is doubled
+			for client, other := range holds {
+				other.doubled = other.doubled || other.key == op.Key && client != op.Client
+			}
+			if op.Depth <= 1 { // an owner who enters again holds on
+				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
+			}
+		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
+			h.paused = true
+		case op.EndsClient() && !ev.Return:
+			delete(holds, op.Client) // it is not known what it would have done
+		case h == nil || op.Hold != h.number:
+		case op.Kind == record.Release && !ev.Return, op.Kind == record.Lost:
+			delete(holds, op.Client)
+			if h.paused {
+				p.Holds++
+				if h.doubled {
+					p.Doubled++
+				}
+			}
+		}
 		return nil
 	})
-	return l.paused, err
-}
-
-// lived follows who holds what: a client holds one key at a time.
-type lived struct {
-	holds  map[int32]*livedHold
-	paused Paused
-}
-
-type livedHold struct {
-	key             string
-	number          int64
-	paused, doubled bool
-}
-
-func (l *lived) event(ev record.Event) {
-	op := ev.Op
-	h := l.holds[op.Client]
-	switch {
-	case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK:
-		l.granted(op)
-	case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
-		h.paused = true
-	case op.EndsClient() && !ev.Return:
-		delete(l.holds, op.Client) // it is not known what it would have done
-	case h == nil || op.Hold != h.number:
-	case op.Kind == record.Release && !ev.Return, op.Kind == record.Lost:
-		l.ended(op.Client, h)
-	}
-}
-
-// granted has every other hold of the key doubled that is not over. An owner who enters again holds on.
-func (l *lived) granted(op *record.Op) {
-	for client, h := range l.holds {
-		if h.key == op.Key && client != op.Client {
-			h.doubled = true
-		}
-	}
-	if op.Depth <= 1 {
-		l.holds[op.Client] = &livedHold{key: op.Key, number: op.Hold}
-	}
-}
-
-func (l *lived) ended(client int32, h *livedHold) {
-	delete(l.holds, client)
-	if !h.paused {
-		return
-	}
-	l.paused.Holds++
-	if h.doubled {
-		l.paused.Doubled++
-	}
+	return p, err
 }
 
 // readStood reads the histories of the cells in which leases of the curve were tried.

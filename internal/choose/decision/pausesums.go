@@ -22,7 +22,12 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	all := first
 	for range most - 1 {
 		all = convolved(all, first)
-		s.longer = append(s.longer, tails(all))
+		longer, left := make([]float64, len(all)), 1.0
+		for i, x := range all {
+			left -= x
+			longer[i] = max(0, left)
+		}
+		s.longer = append(s.longer, longer)
 	}
 	return s
 }
@@ -39,27 +44,12 @@ func (s sums) first() []float64 {
 	return p
 }
 
-// convolved is the sum of two, as far as it is no longer than the lease.
 func convolved(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for i, x := range a {
-		if x == 0 {
-			continue
-		}
 		for j, y := range b[:len(b)-i] {
 			out[i+j] += x * y
 		}
-	}
-	return out
-}
-
-// tails are the shares over each time.
-func tails(p []float64) []float64 {
-	out := make([]float64, len(p))
-	left := 1.0
-	for i, x := range p {
-		left -= x
-		out[i] = max(0, left)
 	}
 	return out
 }

@@ -54,35 +54,40 @@ type gathering struct {
 // sourcesIn returns the folders of results among dirs, or one level below them, each once.
 func sourcesIn(dirs []string) ([]string, error) {
 	var found []string
-	add := func(dir string) bool {
-		if !exists(filepath.Join(dir, run.ManifestName)) && !exists(filepath.Join(dir, bench.PlanName)) {
-			return false
-		}
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
-		}
-		if !slices.Contains(found, dir) {
-			found = append(found, dir)
-		}
-		return true
-	}
 	for _, dir := range dirs {
-		if add(dir) {
-			continue
+		here := []string{dir}
+		if !isSource(dir) {
+			below, err := os.ReadDir(dir)
+			if err != nil {
+				return nil, err
+			}
+			here = nil
+			for _, entry := range below {
+				here = append(here, filepath.Join(dir, entry.Name()))
+			}
+			if here = slices.DeleteFunc(here, func(d string) bool { return !isSource(d) }); len(here) == 0 {
+				return nil, fmt.Errorf("%s has no results in it: want the folder of a run (run.json) or of a bench (bench.json)", dir)
+			}
 		}
-		below, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		any := false
-		for _, entry := range below {
-			any = add(filepath.Join(dir, entry.Name())) || any
-		}
-		if !any {
-			return nil, fmt.Errorf("%s has no results in it: want the folder of a run (run.json) or of a bench (bench.json)", dir)
+		for _, d := range here {
+			if d = resolved(d); !slices.Contains(found, d) {
+				found = append(found, d)
+			}
 		}
 	}
 	return found, nil
+}
+
+func isSource(dir string) bool {
+	return exists(filepath.Join(dir, run.ManifestName)) || exists(filepath.Join(dir, bench.PlanName))
+}
+
+// resolved returns a folder without symbolic links, or as it is if it cannot be looked up.
+func resolved(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 func exists(file string) bool {
@@ -92,10 +97,7 @@ func exists(file string) bool {
 
 // relative returns a folder, with slashes, relative to another.
 func relative(base, dir string) (string, error) {
-	if real, err := filepath.EvalSymlinks(base); err == nil { // as sources are
-		base = real
-	}
-	base, err1 := filepath.Abs(base)
+	base, err1 := filepath.Abs(resolved(base)) // as sources are
 	dir, err2 := filepath.Abs(dir)
 	if err := errors.Join(err1, err2); err != nil {
 		return "", err
@@ -142,13 +144,8 @@ func (g *gathering) readRun(dir, from string) error {
 
 // source numbers a source within its kind, and adds it.
 func (g *gathering) source(kind, letter string, s selection.Source) selection.Source {
-	n := 1
-	for _, other := range g.Sources {
-		if other.Kind == kind {
-			n++
-		}
-	}
-	s.ID, s.Kind = fmt.Sprint(letter, n), kind
+	n := len(filtered(g.Sources, func(other selection.Source) bool { return other.Kind == kind }))
+	s.ID, s.Kind = fmt.Sprint(letter, n+1), kind
 	g.Sources = append(g.Sources, s)
 	return s
 }
@@ -189,16 +186,16 @@ func histories(c run.Measurement, all []run.Observation) []selection.History {
 }
 
 func recoveryFigure(s selection.Source, c run.Measurement, from []selection.History) selection.Figure {
-	blocks := make([]int, len(c.Recovery.Multiples))
-	for i := range blocks {
-		blocks[i] = i
+	blocks := []int{}
+	for i := range c.Recovery.Multiples {
+		blocks = append(blocks, i)
 	}
 	return selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
 		Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
 		Estimate: stats.EstimateOf(c.Recovery.Multiples, blocks), Histories: from}
 }
 
-// readBench takes the figures of a bench.
+// readBench takes the figures of a bench that decisions look at.
 func (g *gathering) readBench(dir, from string) error {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -213,8 +210,24 @@ func (g *gathering) readBench(dir, from string) error {
 		if subject.Role != bench.Lock || !g.among(subject.Lock) || point.Section == bench.ControlSection {
 			continue
 		}
-		trials := trialsOf(r, row)
-		g.Figures = append(g.Figures, figuresOf(s, trials, row, subject, point)...)
+		f := selection.Figure{Source: s.ID, Dir: path.Join(point.ID, subject.Name), Lock: subject.Name, Deployment: subject.Deployment,
+			Point: point, Limited: row.Limited}
+		if row.Unsafe != nil {
+			f.Unsafe = row.Unsafe.Text
+		}
+		trials := filtered(r.Trials, func(t *bench.Trial) bool {
+			return t.Subject == row.Subject && t.Point == row.Point && t.Void == "" && t.Judged != nil
+		})
+		for _, t := range trials {
+			f.Histories = append(f.Histories, historyOf(t))
+		}
+		for _, c := range criteria() {
+			if e, ok := row.Estimates[c.Metric]; ok {
+				m, _ := bench.FindMetric(c.Metric)
+				f.Metric, f.Unit, f.Estimate = c.Metric, m.Unit, e
+				g.Figures = append(g.Figures, f)
+			}
+		}
 		if point.Contended() {
 			continue
 		}
@@ -228,6 +241,10 @@ func (g *gathering) readBench(dir, from string) error {
 		}
 	}
 	return nil
+}
+
+func historyOf(t *bench.Trial) selection.History {
+	return selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256}
 }
 
 // acquires returns the times of all trials of a lock that no other client wanted: from the call to the grant.
@@ -244,65 +261,37 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 			return t, fmt.Errorf("%s: its curve of acquires: %w", trial.Dir, err)
 		}
 		all.Merge(h)
-		t.Histories = append(t.Histories, selection.History{File: trial.Judged.History, SHA256: trial.Judged.SHA256})
+		t.Histories = append(t.Histories, historyOf(trial))
 	}
 	t.N, t.Quantiles = all.TotalCount(), QuantilesOf(all)
 	return t, nil
 }
 
 // QuantilesOf are those that stand for a distribution of nanoseconds: the middles of as many equal parts, and the longest.
-func QuantilesOf(h *hdrhistogram.Histogram) []int64 {
+func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
-	var all []int64
+	var all []time.Duration
 	for i := range parts {
-		all = append(all, h.ValueAtQuantile(100*(float64(i)+0.5)/parts))
+		all = append(all, time.Duration(h.ValueAtQuantile(100*(float64(i)+0.5)/parts)))
 	}
-	return append(all, h.Max())
-}
-
-// trialsOf are the trials of a row that count.
-func trialsOf(r *bench.Results, row bench.Row) []*bench.Trial {
-	return slices.DeleteFunc(slices.Clone(r.Trials), func(t *bench.Trial) bool {
-		return t.Subject != row.Subject || t.Point != row.Point || t.Void != "" || t.Judged == nil
-	})
-}
-
-// figuresOf returns the metrics of a row that decisions look at.
-func figuresOf(s selection.Source, trials []*bench.Trial, row bench.Row, subject bench.Subject, point bench.Point) []selection.Figure {
-	var from []selection.History
-	for _, t := range trials {
-		from = append(from, selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256})
-	}
-	unsafe := ""
-	if row.Unsafe != nil {
-		unsafe = row.Unsafe.Text
-	}
-	var list []selection.Figure
-	for _, c := range criteria() {
-		if e, ok := row.Estimates[c.Metric]; ok {
-			m, _ := bench.FindMetric(c.Metric)
-			list = append(list, selection.Figure{Source: s.ID, Dir: path.Join(point.ID, subject.Name), Lock: subject.Name, Deployment: subject.Deployment,
-				Metric: c.Metric, Unit: m.Unit, Point: point, Estimate: e, Unsafe: unsafe, Limited: row.Limited, Histories: from})
-		}
-	}
-	return list
+	return append(all, time.Duration(h.Max()))
 }
 
 // numbered gives everything an id, in its order, and leaves no list out.
 func numbered(e selection.Evidence) selection.Evidence {
-	e = selection.Evidence{Sources: append([]selection.Source{}, e.Sources...), Findings: append([]selection.Finding{}, e.Findings...), Figures: append([]selection.Figure{}, e.Figures...),
-		Times: append([]selection.RecordedTime{}, e.Times...), Stood: append([]selection.StoodStill{}, e.Stood...)}
-	for i := range e.Findings {
-		e.Findings[i].ID = fmt.Sprint("P", i+1)
+	return selection.Evidence{
+		Sources:  append([]selection.Source{}, e.Sources...),
+		Findings: withIDs("P", e.Findings, func(f *selection.Finding, id string) { f.ID = id }),
+		Figures:  withIDs("M", e.Figures, func(f *selection.Figure, id string) { f.ID = id }),
+		Times:    withIDs("T", e.Times, func(t *selection.RecordedTime, id string) { t.ID = id }),
+		Stood:    withIDs("S", e.Stood, func(s *selection.StoodStill, id string) { s.ID = id }),
 	}
-	for i := range e.Figures {
-		e.Figures[i].ID = fmt.Sprint("M", i+1)
+}
+
+func withIDs[T any](letter string, all []T, set func(*T, string)) []T {
+	all = append([]T{}, all...)
+	for i := range all {
+		set(&all[i], fmt.Sprint(letter, i+1))
 	}
-	for i := range e.Times {
-		e.Times[i].ID = fmt.Sprint("T", i+1)
-	}
-	for i := range e.Stood {
-		e.Stood[i].ID = fmt.Sprint("S", i+1)
-	}
-	return e
+	return all
 }

@@ -38,74 +38,71 @@ func rules() []rule {
 		{"release", "frees its own only", "if_two_hold", true, true, corrupting, freesItsOwn, nothingHeld},
 		{"work", "covers the work", "hold", true, false, always, covers, nothingHeld},
 		{"pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld},
-		{"network", "survives the network", "if_two_hold", true, true, corrupting, excludes("slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"), nothingHeld},
+		{"network", "survives the network", "if_two_hold", true, true, corrupting, excludes(NetworkFaults()...), nothingHeld},
 		{"crash", "recovers", "recovery_within", false, true, always, recovers, nothingHeld},
 	}
-	for _, t := range []struct {
-		trouble selection.Trouble
-		title   string
-		faults  []string
-	}{
-		{selection.Restart, "survives a restart", []string{"server-restart"}},
-		{selection.Failover, "survives a failover", []string{"failover", "leader-loss"}},
-		{selection.Clock, "survives clock jumps", []string{"clock-forward", "clock-back"}},
-		{selection.Eviction, "survives eviction", []string{"eviction"}},
-	} {
+	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
 		rows = append(rows, rule{"store-" + string(t.trouble), t.title, "survives_store", true, true, asked, survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld})
 	}
-	for _, l := range limits() {
-		asked := func(n selection.Needs) bool { return l.at(n) > 0 }
-		check := func(d *deciding, o selection.Option) selection.Cell { return d.limited(o, l) }
-		rows = append(rows, rule{l.requirement, l.title, l.need, false, true, asked, check, nothingHeld})
+	for _, c := range criteria() {
+		if c.limit.requirement != "" {
+			asked := func(n selection.Needs) bool { return c.asked(n) > 0 }
+			check := func(d *deciding, o selection.Option) selection.Cell { return d.limited(o, c) }
+			rows = append(rows, rule{c.limit.requirement, c.limit.title, c.limit.need, false, true, asked, check, nothingHeld})
+		}
 	}
 	return rows
 }
 
-// limit is a bound that the needs set to a criterion.
-type limit struct {
-	requirement, title, need string
-	criterion                string
-	atMost                   bool
-	at                       func(selection.Needs) float64 // in the criterion's unit; 0: it is not asked for
+// trouble is what may happen to a store, and the faults that are such.
+type trouble struct {
+	trouble selection.Trouble
+	title   string
+	faults  []string
 }
 
-// evenly is the share of the grants of the most served client that the least served one must have in a fair lock.
-const evenly = 0.5
-
-func limits() []limit {
-	return []limit{
-		{"rate", "fast enough", "rate", "goodput", false, func(n selection.Needs) float64 { return n.Rate }},
-		{"patience", "soon enough", "wait", "wait", true, func(n selection.Needs) float64 { return milliseconds(n.Wait) }},
-		{"fairness", "fair", "fair", "fairness", false, func(n selection.Needs) float64 {
-			if n.Fair {
-				return evenly
-			}
-			return 0
-		}},
-		{"cost", "within budget", "commands", "commands", true, func(n selection.Needs) float64 { return n.Commands }},
+func troubles() []trouble {
+	return []trouble{
+		{selection.Restart, "survives a restart", []string{"server-restart"}},
+		{selection.Failover, "survives a failover", []string{"failover", "leader-loss"}},
+		{selection.Clock, "survives clock jumps", []string{"clock-forward", "clock-back"}},
+		{selection.Eviction, "survives eviction", []string{"eviction"}},
 	}
+}
+
+// StoreFaults returns the faults that are some trouble of a store.
+func StoreFaults(t selection.Trouble) (faults []string) {
+	for _, of := range troubles() {
+		if of.trouble == t {
+			faults = of.faults
+		}
+	}
+	return faults
+}
+
+// NetworkFaults returns the faults that a lock must survive if two holders do harm.
+func NetworkFaults() []string {
+	return []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
 }
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// limited compares a figure with a limit. If the interval contains the limit, nobody can tell.
-func (d *deciding) limited(o selection.Option, l limit) selection.Cell {
-	all := criteria()
-	c := all[slices.IndexFunc(all, func(c criterion) bool { return c.Name == l.criterion })]
+// limited compares a figure with its bound. If the interval contains the bound, nobody can tell.
+func (d *deciding) limited(o selection.Option, c criterion) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
 	cell.Answer = selection.DontKnow
 	if v.unknown != "" {
 		return cell
 	}
-	at := l.at(d.needs)
+	at := c.asked(d.needs)
 	cell.Limit = &at
 	low, high := v.median, v.median
 	if v.low != nil {
 		low, high = *v.low, *v.high
 	}
-	if !l.atMost { // more is better: compare what is missing
+	if c.Better > 0 { // compare what is missing
 		low, high, at = -high, -low, -at
 	}
 	switch {
@@ -126,9 +123,7 @@ func said(why selection.Reason) answer {
 	}
 }
 
-func nothingHeld(d *deciding, o selection.Option) selection.Cell {
-	return said(selection.NothingHeld)(d, o)
-}
+var nothingHeld = said(selection.NothingHeld)
 
 // assumed answers by what the team says.
 func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {

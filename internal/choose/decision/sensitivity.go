@@ -76,38 +76,28 @@ func (s *scoring) turns(ahead string) []selection.Turn {
 func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
-	others := func(i int) float64 { // the score by all other criteria
-		if rest <= 1e-9 {
-			return 0
-		}
-		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
-	}
 	if rest <= 1e-9 {
 		return nil
 	}
-	up, down := math.Inf(1), math.Inf(-1)
-	upTo, downTo := -1, -1
-	for i := range parts {
-		slope := (parts[i][k] - others(i)) - (parts[ahead][k] - others(ahead))
-		gap := others(ahead) - others(i) // at no weight
-		if i == ahead || slope == 0 {
-			continue
+	others := func(i int) float64 { // the score by all other criteria
+		return (weigh(parts[i], weights) - weights[k]*parts[i][k]) / rest
+	}
+	nearest := func(direction float64) []selection.Turn { // of the weights above, or below
+		var turn []selection.Turn
+		least := math.Inf(1)
+		for i := range parts {
+			slope := (parts[i][k] - others(i)) - (parts[ahead][k] - others(ahead))
+			if i == ahead || slope*direction <= 0 {
+				continue
+			}
+			w := (others(ahead) - others(i)) / slope // where the lines meet
+			if by := (w - weights[k]) * direction; w > 0 && w < 1 && by > 0 && by < least {
+				least, turn = by, []selection.Turn{{Of: s.by[k].Name, Weight: four(w), To: s.options[i]}}
+			}
 		}
-		switch w := gap / slope; {
-		case slope > 0 && w > weights[k] && w < 1 && w < up:
-			up, upTo = w, i
-		case slope < 0 && w < weights[k] && w > 0 && w > down:
-			down, downTo = w, i
-		}
+		return turn
 	}
-	var list []selection.Turn
-	if downTo >= 0 {
-		list = append(list, selection.Turn{Of: s.by[k].Name, Weight: four(down), To: s.options[downTo]})
-	}
-	if upTo >= 0 {
-		list = append(list, selection.Turn{Of: s.by[k].Name, Weight: four(up), To: s.options[upTo]})
-	}
-	return list
+	return append(nearest(-1), nearest(+1)...)
 }
 
 // furthest is by how much a measured value is worsened in the search for one that would change the winner.

@@ -28,15 +28,9 @@ type Struck struct {
 
 // Draw draws a hold as a pause meets it, which meets long ones more often, and that anywhere.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
-	holds := p.Hold.portions(holdPortions)
-	var all float64
-	for _, h := range holds {
-		all += h.at * h.share
-	}
-	at := r.Float64() * all
-	hold := p.HoldCut
-	for _, h := range holds {
-		if at -= h.at * h.share; at < 0 {
+	hold, left := p.HoldCut, r.Float64()
+	for _, h := range p.Hold.met(holdPortions) {
+		if left -= h.share; left < 0 {
 			hold = min(time.Duration(h.at), p.HoldCut)
 			break
 		}
@@ -88,7 +82,6 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 	return points
 }
 
-// trialModel is the model of a trial.
 type trialModel struct {
 	LeaseModel
 	scale float64
@@ -101,14 +94,7 @@ type trialModel struct {
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilAsked(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
-	var all float64
-	for _, h := range t.Hold.portions(100) {
-		all += h.at * h.share
-		t.holds = append(t.holds, portion{h.at, h.at * h.share})
-	}
-	for i := range t.holds {
-		t.holds[i].share /= all
-	}
+	t.holds = t.Hold.met(100)
 	return t
 }
 

@@ -9,28 +9,21 @@ import (
 // Trim leaves of the evidence what a decision by these needs rests on, or one that another need would change, and numbers it
 // anew. The decision by what is left is the same.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
-	used := map[string]bool{}
-	use := func(cells []selection.Cell) {
-		for _, c := range cells {
-			for _, id := range c.Evidence {
-				used[id] = true
-			}
-		}
-	}
+	r := Decide(n, options, e)
+	cells := slices.Concat(r.Cells, r.Decision.Against)
 	for _, v := range variations(n) {
 		varied := n
 		v.change(&varied)
-		use(newDeciding(varied, options, e).decide().Cells)
+		cells = append(cells, newDeciding(varied, options, e).decide().Cells...)
 	}
-	r := Decide(n, options, e)
-	use(slices.Concat(r.Cells, r.Decision.Against))
 	advised := ""
 	if r.Lease != nil {
 		advised = r.Lease.Option
 		for _, in := range r.Lease.Inputs {
-			use([]selection.Cell{{Evidence: in.Evidence}})
+			cells = append(cells, selection.Cell{Evidence: in.Evidence})
 		}
 	}
+	used := cited(cells)
 	quotes := func(f selection.Finding) bool { // it keeps a recommended lock's table from being quoted in its place
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}

@@ -150,7 +150,7 @@ func without(assumed []string, group string) []string {
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how processes of this machine stand still\n", a.pauses)
-		p, err := advisor.MeasurePauses(ctx, a.pauses)
+		p, err := advisor.Meter{For: a.pauses}.Measure(ctx)
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses takes what the needs say")
 		}
