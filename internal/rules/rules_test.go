@@ -31,12 +31,11 @@ var mayImport = map[string][]string{
 	"reports/selection": {"checker", "reports"},
 
 	"internal/suggest":    {},
-	"internal/strictjson": {},
 	"internal/yamlfile":   {"internal/suggest"},
 	"internal/world":      {},
 	"internal/drive":      {"histories", "impls", "workloads", "checker", "internal/world"},
 	"internal/measure":    {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/world", "internal/yamlfile", "internal/suggest"},
-	"internal/simulate":   {"histories", "impls", "workloads", "checker", "internal/drive", "internal/world", "internal/strictjson"},
+	"internal/simulate":   {"histories", "impls", "workloads", "checker", "internal/drive", "internal/world", "internal/yamlfile"},
 	"internal/choose":     {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/measure", "internal/yamlfile", "internal/suggest"},
 	"internal/web":        {"histories", "checker", "reports"},
 	"internal/cli":        {"histories", "impls", "workloads", "checker", "reports", "internal"},

@@ -24,7 +24,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 	all := questions()
 	d := dialogue{ctx, linesOf(ctx, in), out, known}
 	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
-	a := answers{"if_two_hold": yamlfile.Scalar(string(selection.Corruption)), "name": yamlfile.Scalar("our-lock")}
+	a := answers{"if_two_hold": string(selection.Corruption), "name": "our-lock"}
 	for i, q := range all {
 		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
 		var err error

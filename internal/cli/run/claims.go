@@ -1,132 +1,87 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"strings"
 
 	"lockbench/histories"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/strictjson"
+	"lockbench/internal/yamlfile"
 )
 
 const hintClaims = "docs/claims.schema.json has the shape of a file of claims, and examples/ci one"
 
 // claims are what a library says of its lock; docs/claims.schema.json has their shape.
 type claims struct {
-	Schema  string            `json:"$schema"`
-	Version int               `json:"lockbench_claims"`
-	Lock    string            `json:"lock"`
-	Claims  []claim           `json:"claims"`
-	Params  map[string]string `json:"params"` // handed to the worker
+	Lock   string
+	Claims []claim
+	Params map[string]string // handed to the worker
 }
 
-type claim struct {
-	Property string `json:"property"`
-	Fault    string `json:"fault"`    // "none" where it is left out
-	Workload string `json:"workload"` // what shows the property where it is left out
-	Verdict  string `json:"verdict"`
-	Because  string `json:"because"`
+type claim struct{ Property, Fault, Workload, Verdict, Because string }
+
+func (c *claims) keys() []yamlfile.Key {
+	var schema string
+	var version int
+	return []yamlfile.Key{
+		{Name: "$schema", Into: &schema, Form: yamlfile.Text},
+		{Name: "lockbench_claims", Into: &version, Form: yamlfile.Whole, Min: 1, Top: 1, Required: true, Doc: "the version of the format, 1"},
+		{Name: "lock", Into: &c.Lock, Form: yamlfile.Text, Required: true, Check: stated, Doc: "as its worker calls itself"},
+		{Name: "claims", Into: &c.Claims, Form: yamlfile.Mapping, List: true, Required: true, Doc: "what is claimed",
+			Of: func(into any) []yamlfile.Key { return into.(*claim).keys() }},
+		{Name: "params", Into: &c.Params, Form: yamlfile.Pairs},
+	}
 }
 
-// claimsReader tells what is wrong in a file of claims.
-type claimsReader struct {
-	file string
-	text *strictjson.Text
+func (c *claim) keys() []yamlfile.Key {
+	verdicts := []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}
+	return []yamlfile.Key{
+		{Name: "property", Into: &c.Property, Form: yamlfile.Choice, Values: choice.Properties.Names(), Required: true, Doc: "what is claimed"},
+		{Name: "fault", Into: &c.Fault, Form: yamlfile.Choice, Values: choice.Faults.Names()},
+		{Name: "workload", Into: &c.Workload, Form: yamlfile.Choice, Values: choice.Workloads.Names()},
+		{Name: "verdict", Into: &c.Verdict, Form: yamlfile.Choice, Values: verdicts, Required: true, Doc: "whether it " + strings.Join(verdicts, ", ")},
+		{Name: "because", Into: &c.Because, Form: yamlfile.Text, Required: true, Check: stated, Doc: "a sentence for the reader of the report"},
+	}
 }
 
-// readClaims reads a file of claims whole. An error names the line and the column.
+func stated(into any) error {
+	if *into.(*string) == "" {
+		return errors.New("there is none")
+	}
+	return nil
+}
+
+// readClaims reads a file of claims, and fills in what was left out. The error lists all mistakes.
 func readClaims(file string) (claims, error) {
 	var c claims
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return c, console.Usage(err, hintClaims)
 	}
-	r := claimsReader{file: file}
-	if r.text, err = strictjson.Decode(text, &c); err != nil {
-		return c, r.placed(err.(*strictjson.Error))
-	}
-	return c, r.check(&c)
-}
-
-// placed is a mistake with the file that it is in.
-func (r claimsReader) placed(e *strictjson.Error) error {
-	if e.Field != "" {
-		return r.suggested(e, console.Unknown("field", e.Field, e.Known))
-	}
-	return console.Usage(fmt.Errorf("%s:%w", r.file, e), hintClaims)
-}
-
-// suggested has the place of a mistake in an error that suggests names.
-func (r claimsReader) suggested(at *strictjson.Error, err error) error {
-	var e *console.Exit
-	if errors.As(err, &e) {
-		e.Err = fmt.Errorf("%s:%d:%d: %w", r.file, at.Line, at.Column, e.Err)
-	}
-	return err
-}
-
-func (r claimsReader) wrong(path, format string, args ...any) error {
-	return r.placed(r.text.Wrong(path, format, args...))
-}
-
-// check holds the names to the tables, and fills in what was left out.
-func (r claimsReader) check(c *claims) error {
-	switch {
-	case c.Version != 1:
-		return r.wrong("lockbench_claims", `version %d of the format is not known: want "lockbench_claims":1`, c.Version)
-	case c.Lock == "":
-		return r.wrong("lock", `the file names no lock: want "lock":"...", as its worker calls itself`)
-	case len(c.Claims) == 0:
-		return r.wrong("claims", "nothing is claimed")
+	f, err := yamlfile.ReadJSON(file, "file of claims", text, c.keys())
+	if err != nil {
+		return c, console.Usage(err, hintClaims)
 	}
 	seen := map[claim]bool{}
 	for i := range c.Claims {
-		if err := r.checkOne(&c.Claims[i], fmt.Sprintf("claims[%d]", i)); err != nil {
-			return err
-		}
-		same := c.Claims[i]
-		same.Verdict, same.Because = "", ""
+		one := &c.Claims[i]
+		one.Fault = cmp.Or(one.Fault, faults.None().Name)
+		one.Workload = cmp.Or(one.Workload, showing(one.Property, one.Fault))
+		same := claim{Property: one.Property, Fault: one.Fault, Workload: one.Workload}
 		if seen[same] {
-			return r.wrong(fmt.Sprintf("claims[%d]", i), "%s in %s under %s was claimed before", same.Property, same.Workload, same.Fault)
+			f.Wrong(fmt.Sprintf("claims[%d]", i), "%s in %s under %s was claimed before", same.Property, same.Workload, same.Fault)
 		}
 		seen[same] = true
 	}
-	return nil
-}
-
-func (r claimsReader) checkOne(c *claim, path string) error {
-	if c.Fault == "" {
-		c.Fault = faults.None().Name
+	if err := f.Err(); err != nil {
+		return c, console.Usage(err, hintClaims)
 	}
-	if c.Workload == "" {
-		c.Workload = showing(c.Property, c.Fault)
-	}
-	for _, f := range []struct {
-		field, text string
-		known       []string
-	}{
-		{"property", c.Property, choice.Properties.Names()},
-		{"fault", c.Fault, choice.Faults.Names()},
-		{"workload", c.Workload, choice.Workloads.Names()},
-		{"verdict", c.Verdict, []string{histories.Holds.String(), histories.Breaks.String(), histories.MeasuredOnly.String()}},
-	} {
-		at := path + "." + f.field
-		switch {
-		case slices.Contains(f.known, f.text):
-		case !r.text.Has(at):
-			return r.wrong(path, "the claim has no %q", f.field)
-		default:
-			return r.suggested(r.text.Wrong(at, ""), console.Unknown(f.field, f.text, f.known))
-		}
-	}
-	if c.Because == "" {
-		return r.wrong(path, `the claim has no "because": a sentence for who reads the report`)
-	}
-	return nil
+	return c, nil
 }
 
 // showing is the workload that shows a property: the tables have special ones for those that others do not

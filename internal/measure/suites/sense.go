@@ -34,7 +34,7 @@ func (r reader) sense(s *Suite, limits []limit) {
 }
 
 // place is the path of an entry of a list.
-func place(list string, i int) string { return list + "." + strconv.Itoa(i) }
+func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 func (r reader) sections(s *Suite) {
 	names, ids, setUp := map[string]bool{}, map[string]bool{}, map[string]Lock{}
