@@ -10,17 +10,13 @@ import (
 	"lockbench/histories"
 )
 
-// newExactTry judges for locks that claim to answer "busy" only while somebody holds.
-func newExactTry(f *Facts) Judgement {
-	return &tries{Facts: f, open: map[int32]time.Duration{}}
-}
-
 // maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
 const maxDoubts = 1024
 
-// tries follows busy answers that no past hold explains. The next grant explains one if it was asked for
-// before that answer; later grants cannot, since the next one lies between. An acquire without a definite
-// answer explains all that were answered after its call: it may have been granted, and have ended.
+// tries judges locks that claim to answer "busy" only while somebody holds, by the busy answers that no past hold
+// explains. The next grant explains one if it was asked for before that answer; later grants cannot, since the next
+// one lies between. An acquire without a definite answer explains all that were answered after its call: it may have
+// been granted, and have ended.
 type tries struct {
 	*Facts
 	keys projection.PerKey[tried]

@@ -11,15 +11,11 @@ import (
 	"lockbench/histories"
 )
 
-// newFencing judges that tokens rise from one holder to the next, so that a resource can tell who is late.
-func newFencing(f *Facts) Judgement {
-	return &tokens{Facts: f, open: map[int32]time.Duration{}}
-}
-
 // maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
 // forgotten, which may hide a violation and invents none.
 const maxGrants = 1 << 13
 
+// tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
 type tokens struct {
 	*Facts
 	keys    projection.PerKey[minted]

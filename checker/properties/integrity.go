@@ -9,14 +9,10 @@ import (
 	"lockbench/histories"
 )
 
-// newResourceIntegrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
-func newResourceIntegrity(f *Facts) Judgement {
-	return &integrity{Facts: f, stock: inventory{Facts: f}}
-}
-
 // recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
 const recentWrites = 4096
 
+// integrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
 type integrity struct {
 	*Facts
 	keys    projection.PerKey[guarded]

@@ -10,18 +10,14 @@ import (
 	"lockbench/histories"
 )
 
-// newProgress judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
-// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
-func newProgress(f *Facts) Judgement {
-	return &waiting{Facts: f}
-}
-
 // unstatedBound is why neither progress nor recovery applies.
 const unstatedBound = "the history states neither a lease nor a bound"
 
 // retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
+// waiting judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
+// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
 type waiting struct {
 	*Facts
 	keys      projection.PerKey[awaited]

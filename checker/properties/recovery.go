@@ -10,14 +10,10 @@ import (
 	"lockbench/histories"
 )
 
-// newRecovery judges how soon a key can be had again when the client that had it is gone, without having given it up.
-func newRecovery(f *Facts) Judgement {
-	return &recoveries{Facts: f}
-}
-
 // maxRecoveries is how many are kept for the verdict; what is judged is all of them.
 const maxRecoveries = 1 << 16
 
+// recoveries judges how soon a key can be had again when the client that had it is gone, without having given it up.
 type recoveries struct {
 	*Facts
 	keys      projection.PerKey[bereft]

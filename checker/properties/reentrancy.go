@@ -10,11 +10,7 @@ import (
 	"lockbench/histories"
 )
 
-// newReentrancy judges what a lock owes an owner that takes it again.
-func newReentrancy(f *Facts) Judgement {
-	return &reentrant{Facts: f}
-}
-
+// reentrant judges what a lock owes an owner that takes it again.
 type reentrant struct {
 	*Facts
 	keys    projection.PerKey[map[int32]*entry]

@@ -30,8 +30,6 @@ type entry struct {
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	time    *int64
-	index   *int64
 	numbers map[string]int64 // stated, by field
 	keyed   bool             // a key was stated
 	ended   bool             // an outcome was stated
@@ -43,16 +41,6 @@ func (e *entry) who() string {
 		return fmt.Sprintf("client %d", e.op.Client)
 	}
 	return fmt.Sprintf("process %d", e.op.Client)
-}
-
-func (e *entry) clock() string {
-	switch {
-	case e.time != nil:
-		return "time"
-	case e.index != nil:
-		return "index"
-	}
-	return ""
 }
 
 // parse reads an entry's fields. What is not known is counted, not refused: Jepsen's tests add fields of
@@ -128,10 +116,6 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		err = e.setProcess(v)
 	case ":value":
 		e.value = v
-	case ":time":
-		e.time, err = v.optional()
-	case ":index":
-		e.index, err = v.optional()
 	case ":key":
 		op.Key, err = keyOf(v)
 		e.keyed = true
@@ -165,6 +149,8 @@ const (
 )
 
 var numbers = map[string]number{
+	":time":       {0, longest, func(*histories.Op, int64) {}, false},
+	":index":      {0, longest, func(*histories.Op, int64) {}, false},
 	":client":     {int64(histories.Harness), math.MaxInt32, func(op *histories.Op, n int64) { op.Client = int32(n) }, false},
 	":life":       {0, math.MaxInt32, func(op *histories.Op, n int64) { op.Life = int32(n) }, false},
 	":hold":       {0, math.MaxInt64, func(op *histories.Op, n int64) { op.Hold = n }, true},
@@ -340,13 +326,4 @@ func (f *form) number(low, high int64) (int64, error) {
 		return 0, fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())
 	}
 	return f.n, nil
-}
-
-// optional reads a whole number from 0 on; nil is none.
-func (f *form) optional() (*int64, error) {
-	if f.isNil() {
-		return nil, nil
-	}
-	n, err := f.number(0, longest)
-	return &n, err
 }
