@@ -25,7 +25,6 @@ type tries struct {
 	found
 }
 
-// tried is what is known of one key.
 type tried struct {
 	name   string
 	taken  time.Duration    // until then it may have been held by one that holds no more; 0: by nobody yet
@@ -70,7 +69,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
+// Fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {

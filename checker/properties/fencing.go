@@ -45,7 +45,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
+// Fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {

@@ -24,7 +24,6 @@ type integrity struct {
 	found
 }
 
-// guarded is what is known of one key's value.
 type guarded struct {
 	initial  int64
 	final    int64
@@ -41,7 +40,6 @@ type guarded struct {
 	register register
 }
 
-// update is a write and the read it was based on.
 type update struct{ read, write histories.Op }
 
 // stale is when two updates on the same value were under way at once: both had read, neither had written.

@@ -16,7 +16,6 @@ type orphans struct {
 	found
 }
 
-// used is what happened to one key.
 type used struct {
 	name     string
 	asked    bool

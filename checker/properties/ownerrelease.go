@@ -160,7 +160,6 @@ func (x *releases) Finding() checker.Finding {
 		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
 }
 
-// evidence says how many of each kind were tried.
 func (x *releases) evidence() string {
 	var kinds []string
 	for why, n := range x.tried {

@@ -27,7 +27,6 @@ type waiting struct {
 	found
 }
 
-// awaited is what is known of one key.
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // acquires that have not returned
@@ -38,14 +37,12 @@ type awaited struct {
 	last  histories.Op  // the last release
 }
 
-// asked is an acquire that is open.
 type asked struct {
 	client int32
 	hold   int64
 	call   time.Duration
 }
 
-// op returns the acquire, as it was called.
 func (a asked) op(k *projection.Key) histories.Op {
 	return histories.Op{Client: a.client, Hold: a.hold, Kind: histories.Acquire, Key: k.Name, Due: a.call, Call: a.call, Return: histories.StillOpen}
 }
@@ -106,7 +103,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
-// fault stops the wait of a client that is gone. What it asked for may yet be granted.
+// Fault stops the wait of a client that is gone. What it asked for may yet be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return

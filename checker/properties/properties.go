@@ -19,7 +19,7 @@ type Property struct {
 	NeedsGrant bool
 }
 
-// Properties returns every property that a history is judged by, in the order of a verdict.
+// All returns every property that a history is judged by, in the order of a verdict.
 func All() []Property {
 	return []Property{
 		{"lease-exclusion",
@@ -56,7 +56,7 @@ func All() []Property {
 	}
 }
 
-// judgement follows a history and says at its end what it found. Events come in the order in which they
+// Judgement follows a history and says at its end what it found. Events come in the order in which they
 // happened, after the projection took them in; changes come as the projection finds them.
 type Judgement interface {
 	Event(*projection.Key, histories.Event)
@@ -64,6 +64,6 @@ type Judgement interface {
 	Finding() checker.Finding
 }
 
-// faulted is a judgement that must know of the faults after which a client does nothing more: it is told at
+// Faulted is a judgement that must know of the faults after which a client does nothing more: it is told at
 // their call, before the projection takes that in, and at their return.
 type Faulted interface{ Fault(histories.Event) }

@@ -22,7 +22,6 @@ type recoveries struct {
 	found
 }
 
-// bereft is what is known of one key.
 type bereft struct {
 	key    *projection.Key
 	open   []asked       // acquires that have not returned, of those who are not gone
@@ -84,7 +83,7 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// fault takes in a fault that is called or has returned, before the projection does.
+// Fault takes in a fault that is called or has returned, before the projection does.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]

@@ -52,7 +52,6 @@ func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// returned judges the answer to a re-entry.
 func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	depth := int(op.Depth)
 	refused := op.Outcome == histories.Refused

@@ -52,7 +52,6 @@ type injection struct {
 	call   time.Duration
 }
 
-// client is a process of Jepsen's.
 type client struct {
 	open   *histories.Op // nil: none
 	line   int           // of its invocation

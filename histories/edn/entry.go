@@ -164,7 +164,6 @@ var numbers = map[string]number{
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
 }
 
-// setNumber reads the fields that are whole numbers.
 func (e *entry) setNumber(name string, v *form) (known bool, err error) {
 	name = strings.ReplaceAll(name, "_", "-")
 	field, known := numbers[name]
@@ -269,7 +268,6 @@ func (h *history) header(e *entry) error {
 	return h.reader.SetHeader([]byte(e.value.text))
 }
 
-// kindOf is what a client's :f means.
 func kindOf(f string) (histories.Kind, error) {
 	synonyms := map[string]histories.Kind{
 		"lock": histories.Acquire, "try-lock": histories.Acquire, "try-acquire": histories.Acquire, "unlock": histories.Release,
@@ -296,7 +294,6 @@ func faultKind(f string) histories.Kind {
 	return histories.Inject
 }
 
-// keyOf is the name of a lock: a text, or how EDN writes it.
 func keyOf(v *form) (string, error) {
 	if v.isNil() {
 		return "", errors.New("the key is nil")
@@ -320,7 +317,6 @@ func oneOf(v *form, names ...string) (string, error) {
 	return "", fmt.Errorf("want one of :%s, got %.40s", strings.Join(names, " :"), v.String())
 }
 
-// number reads a whole number within bounds.
 func (f *form) number(low, high int64) (int64, error) {
 	if f.kind != whole || f.n < low || f.n > high {
 		return 0, fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())

@@ -99,7 +99,6 @@ func (f *File) entries(k Key, list []ast.Node) {
 	}
 }
 
-// one reads a single value.
 func (f *File) one(k Key, n ast.Node) {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value
@@ -186,7 +185,6 @@ func (s scalar) String() string {
 	return plain(s.text)
 }
 
-// told returns a value as errors quote it.
 func told(n ast.Node) string {
 	if s, ok := textOf(n); ok {
 		return s.String()

@@ -133,7 +133,6 @@ func fieldOf(of reflect.Type, name ast.Node) (reflect.Type, error) {
 	return nil, &UnknownField{text.text, slices.Compact(known)}
 }
 
-// kindOf returns what JSON calls a type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
