@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,7 +90,7 @@ func fields(n ast.Node, of reflect.Type) error {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	if reflect.PointerTo(of).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+	if of.Kind() == reflect.Interface || reflect.PointerTo(of).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return nil
 	}
 	switch v := n.(type) {
@@ -123,14 +122,15 @@ func fieldOf(of reflect.Type, name ast.Node) (reflect.Type, error) {
 	var known []string
 	for _, f := range reflect.VisibleFields(of) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag == text.text {
+		switch tag {
+		case "", "-":
+		case text.text:
 			return f.Type, nil
-		}
-		if tag != "" {
+		default:
 			known = append(known, tag)
 		}
 	}
-	return nil, &UnknownField{text.text, slices.Compact(known)}
+	return nil, &UnknownField{text.text, known}
 }
 
 func kindOf(t reflect.Type) string {

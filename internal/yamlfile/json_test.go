@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -16,15 +17,28 @@ type outer struct {
 	Name  string           `json:"name"`
 	Many  []inner          `json:"many"`
 	By    map[string]inner `json:"by"`
+	Any   any              `json:"any"`
 	Never int              `json:"-"`
 	inner
 }
 
 func TestDecodeJSON(t *testing.T) {
 	var o outer
-	text := "{\"name\":\"x\",\n\t\"many\":[{\"small\":1,\"when\":\"2026-01-02T03:04:05Z\"}],\"by\":{\"any\":{\"small\":2}},\"small\":3}"
+	text := "{\"name\":\"x\",\n\t\"many\":[{\"small\":1,\"when\":\"2026-01-02T03:04:05Z\"}],\"any\":[{\"x\":[1]}],\"by\":{\"any\":{\"small\":2}},\"small\":3}"
 	if err := DecodeJSON([]byte(text), &o); err != nil || o.Many[0].Small != 1 || o.By["any"].Small != 2 || o.Small != 3 {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestLongJSON holds that the time that reading takes does not explode with the length.
+func TestLongJSON(t *testing.T) {
+	start := time.Now()
+	text := `{"many":[` + strings.Repeat("\n\t{\"small\": 1,\n\t\"when\": \"2026-01-02T03:04:05Z\"},", 3000) + "{}]}"
+	if err := DecodeJSON([]byte(text), new(outer)); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
