@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ms is a duration in ms, with as many digits as matter.
+// Milliseconds writes a duration in ms, with as many digits as matter.
 func Milliseconds(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {
@@ -18,7 +18,7 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", v)
 }
 
-// count is a number and its noun.
+// Count is a number and its noun.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

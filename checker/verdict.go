@@ -31,9 +31,7 @@ func (o Observed) MarshalText() ([]byte, error) { return []byte(o.String()), nil
 
 // UnmarshalText refuses what is not an observation.
 func (o *Observed) UnmarshalText(text []byte) error {
-	i, err := histories.IndexOf(observedNames[:], text, "observation")
-	*o = Observed(i)
-	return err
+	return histories.Parse(o, observedNames[:], text, "observation")
 }
 
 // Witness is the smallest part of a history that shows a violation, as a rule four operations.
@@ -127,9 +125,7 @@ func (s Score) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText refuses what is not a score.
 func (s *Score) UnmarshalText(text []byte) error {
-	i, err := histories.IndexOf(scoreNames[:], text, "score")
-	*s = Score(i)
-	return err
+	return histories.Parse(s, scoreNames[:], text, "score")
 }
 
 // ScoreOf holds an observation to what was expected.

@@ -60,9 +60,7 @@ func (e Expectation) MarshalText() ([]byte, error) { return []byte(e.String()), 
 
 // UnmarshalText refuses what is not an expectation.
 func (e *Expectation) UnmarshalText(text []byte) error {
-	i, err := IndexOf(expectationNames[:], text, "expectation")
-	*e = Expectation(i)
-	return err
+	return Parse(e, expectationNames[:], text, "expectation")
 }
 
 // Nanos is a duration in a header: written as nanoseconds, read also as "5s".

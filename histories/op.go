@@ -40,9 +40,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText refuses what is not a kind.
 func (k *Kind) UnmarshalText(text []byte) error {
-	i, err := IndexOf(kindNames[:], text, "kind")
-	*k = Kind(i)
-	return err
+	return Parse(k, kindNames[:], text, "kind")
 }
 
 // SelfStarted kinds are begun by the lock or by the harness, not by the client whose number they bear.
@@ -68,9 +66,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText refuses what is not an outcome.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	i, err := IndexOf(outcomeNames[:], text, "outcome")
-	*o = Outcome(i)
-	return err
+	return Parse(o, outcomeNames[:], text, "outcome")
 }
 
 const (
@@ -155,11 +151,13 @@ func NameOf(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
-// IndexOf returns the value of an enumeration (a noun, for errors) that a text names.
-func IndexOf(names []string, text []byte, what string) (int, error) {
+// Parse sets a value of an enumeration (what is a noun, for errors) to the one that a text names, or else to zero.
+func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
-		return i, nil
+		*into = T(i)
+		return nil
 	}
+	*into = 0
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
-	return 0, fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
+	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }

@@ -68,7 +68,6 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// str returns a string with its quotes.
 func (s *scanner) str() ([]byte, bool) {
 	s.space()
 	start := s.at

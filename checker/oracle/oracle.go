@@ -31,7 +31,6 @@ const (
 	fullBudget   = 10 * time.Minute
 )
 
-// pair is a hold, as the oracle sees it.
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
 type Oracle struct {
@@ -62,13 +61,13 @@ func New(full bool, seed uint64, views ...projection.View) *Oracle {
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// monitor judges the property of a view by itself.
+// Monitor judges the property of a view by itself.
 type Monitor interface {
 	Monitors() (property string)
 	Violated(key string) bool
 }
 
-// watch names the monitor that judges the same view.
+// Watch names the monitor that judges the same view.
 func (o *Oracle) Watch(x Monitor) {
 	for v := range o.views {
 		if o.views[v].Property == x.Monitors() {
@@ -77,7 +76,6 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
-// add takes a hold that is closed.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)
@@ -155,7 +153,7 @@ func (o *Oracle) violated(v int, s *searched) bool {
 	return o.monitors[v] != nil && o.monitors[v].Violated(s.key.Name)
 }
 
-// judge searches what is left in both views and compares with what the monitors found.
+// Judge searches what is left in both views and compares with what the monitors found.
 func (o *Oracle) Judge() checker.Oracle {
 	var out checker.Oracle
 	for v := range o.views {
@@ -197,7 +195,6 @@ func (o *Oracle) finish(s *searched) {
 	s.result = o.search(s, w)
 }
 
-// check asks Porcupine.
 func (w *window) check(budget time.Duration) porcupine.CheckResult {
 	if budget <= 0 {
 		return porcupine.Unknown
@@ -209,7 +206,6 @@ func (w *window) check(budget time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
 }
 
-// step is what the model's mutex is asked to do.
 type step struct {
 	hold int
 	ends bool

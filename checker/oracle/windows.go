@@ -35,7 +35,6 @@ type stream struct {
 	doubtful bool // a hold was taken to be over, and was not
 }
 
-// known is a hold and its number in the stream.
 type known struct {
 	id int
 	pair
@@ -66,7 +65,6 @@ func newStream(size int, yield func(*window, bool) bool) *stream {
 	return &stream{size: size, yield: yield, w: &window{holder: free, patience: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
 }
 
-// add takes a hold that is closed.
 func (s *stream) add(h *projection.Hold, p pair) {
 	if s.over {
 		return
@@ -160,7 +158,6 @@ func (s *stream) first(h *projection.Hold, p pair) *early {
 	return e
 }
 
-// finish looks at all that is left.
 func (s *stream) finish() {
 	s.drain(int64(histories.Forever) + 1)
 	if !s.over {
@@ -168,7 +165,6 @@ func (s *stream) finish() {
 	}
 }
 
-// drain looks at what happened before a time.
 func (s *stream) drain(before int64) {
 	slices.SortFunc(s.waiting, func(a, b instant) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what), cmp.Compare(a.id, b.id))
@@ -222,7 +218,6 @@ type window struct {
 	patience int // length from which a window that cannot be cut is looked at all the same
 }
 
-// act is an acquire or an end.
 type act struct {
 	hold      int
 	ends      bool

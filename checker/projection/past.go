@@ -6,7 +6,7 @@ import (
 	"lockbench/histories"
 )
 
-// past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
+// Past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
 // It has room for a fixed number of them, and what is pushed out is not known any more: whoever asks must
 // take that for an answer, so that a long history costs no more than a short one.
 type Past struct {
@@ -14,7 +14,7 @@ type Past struct {
 	of    [256]*[16]PastAcquire
 }
 
-// gone is an acquire that has returned.
+// PastAcquire is an acquire that has returned.
 type PastAcquire struct {
 	Acquire histories.Op
 	Release histories.Op  // the last of its hold; none where it was lost
@@ -37,7 +37,7 @@ func (p *Past) at(number int64) *PastAcquire {
 	return &(*page)[number&15]
 }
 
-// find returns what is known of an acquire, or nil.
+// Find returns what is known of an acquire, or nil.
 func (p *Past) Find(number int64) *PastAcquire {
 	if g := p.at(number); g.known && g.Acquire.Hold == number && number != 0 {
 		return g
@@ -45,7 +45,7 @@ func (p *Past) Find(number int64) *PastAcquire {
 	return nil
 }
 
-// event takes in acquires that return, and renewals, which may have been on their way when their hold ended.
+// Event takes in acquires that return, and renewals, which may have been on their way when their hold ended.
 func (p *Past) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	if op.Kind == histories.Renew && op.Outcome != histories.Refused {
@@ -59,7 +59,7 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
-// change takes in the end of a hold.
+// Change takes in the end of a hold.
 func (p *Past) Change(h *Hold, c Change) {
 	if c != Closed {
 		return

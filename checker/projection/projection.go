@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// hold is one stretch of time in which one client held one key: from the return of the outermost acquire
+// Hold is one stretch of time in which one client held one key: from the return of the outermost acquire
 // to the call of its release. Nested acquires by the same client are folded into it.
 type Hold struct {
 	Acquire histories.Op
@@ -33,7 +33,7 @@ type Hold struct {
 
 func (h *Hold) Number() int64 { return h.Acquire.Hold }
 
-// key is one lock: what the projection knows of it.
+// Key is one lock: what the projection knows of it.
 type Key struct {
 	Name      string
 	Index     int
@@ -42,7 +42,7 @@ type Key struct {
 	Last      *Hold   // the one that ended last
 }
 
-// perKey is a judgement's state for each key.
+// PerKey is a judgement's state for each key.
 type PerKey[T any] []T
 
 func (p *PerKey[T]) Of(k *Key) *T {
@@ -53,7 +53,7 @@ func (p *PerKey[T]) Of(k *Key) *T {
 	return &(*p)[k.Index]
 }
 
-// change is what an event does to a hold.
+// Change is what an event does to a hold.
 type Change uint8
 
 const (
@@ -65,7 +65,7 @@ const (
 	Closed                      // its release returned, or never will: its client is gone, or the history over
 )
 
-// projection folds the events of a history into holds: both views, the oracle and the counts see the
+// Projection folds the events of a history into holds: both views, the oracle and the counts see the
 // same ones.
 type Projection struct {
 	slack time.Duration
@@ -134,7 +134,7 @@ func (p *Projection) grant(k *Key, op *histories.Op) {
 	p.abandon(k, h, fault)
 }
 
-// gone ends what a client holds at the call of a fault after which it does nothing more.
+// Gone ends what a client holds at the call of a fault after which it does nothing more.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault
@@ -264,7 +264,7 @@ func (p *Projection) innerReturned(h *Hold, op *histories.Op) {
 	}
 }
 
-// finish closes what is still open: it never ended.
+// Finish closes what is still open: it never ended.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
 		for _, h := range append(k.Releasing, k.Live...) {
@@ -273,7 +273,7 @@ func (p *Projection) Finish() {
 	}
 }
 
-// heldBy is the hold on the key of the client, in the life, that an operation is of.
+// HeldBy is the hold on the key of the client, in the life, that an operation is of.
 func (k *Key) HeldBy(op *histories.Op) *Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client == op.Client && h.Acquire.Life == op.Life {
@@ -283,7 +283,7 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// numbered is the hold that an operation names. A release names the outermost acquire even where a nested
+// Numbered is the hold that an operation names. A release names the outermost acquire even where a nested
 // one was indeterminate and began another life.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {

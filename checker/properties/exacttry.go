@@ -10,17 +10,13 @@ import (
 	"lockbench/histories"
 )
 
-// newExactTry judges for locks that claim to answer "busy" only while somebody holds.
-func newExactTry(f *Facts) Judgement {
-	return &tries{Facts: f, open: map[int32]time.Duration{}}
-}
-
 // maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
 const maxDoubts = 1024
 
-// tries follows busy answers that no past hold explains. The next grant explains one if it was asked for
-// before that answer; later grants cannot, since the next one lies between. An acquire without a definite
-// answer explains all that were answered after its call: it may have been granted, and have ended.
+// tries judges locks that claim to answer "busy" only while somebody holds, by the busy answers that no past hold
+// explains. The next grant explains one if it was asked for before that answer; later grants cannot, since the next
+// one lies between. An acquire without a definite answer explains all that were answered after its call: it may have
+// been granted, and have ended.
 type tries struct {
 	*Facts
 	keys projection.PerKey[tried]
@@ -29,7 +25,6 @@ type tries struct {
 	found
 }
 
-// tried is what is known of one key.
 type tried struct {
 	name   string
 	taken  time.Duration    // until then it may have been held by one that holds no more; 0: by nobody yet
@@ -74,7 +69,7 @@ func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })
 }
 
-// fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
+// Fault takes in that a client is gone: what it asked for, of whatever key, may have been granted.
 func (x *tries) Fault(ev histories.Event) {
 	call, ok := x.open[ev.Op.Client]
 	if ev.Return || !ok {

@@ -125,7 +125,6 @@ func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
 
-// inside tells whether a hold that began earlier still lasts.
 func (x *exclusion) inside(h *projection.Hold, at time.Duration) bool {
 	end, ok := x.End(h)
 	return ok && end > at

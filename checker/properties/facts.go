@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// facts are what judgements share.
+// Facts are what judgements share.
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
@@ -30,7 +30,7 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	return from + f.Header.TTL.D() + 2*f.Slack
 }
 
-// newFacts returns what is known before the first event.
+// NewFacts returns what is known before the first event.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
 }
@@ -50,7 +50,7 @@ func (c *Facts) client(op *histories.Op) string {
 	return fmt.Sprintf("client %d", op.Client)
 }
 
-// fresh tells whether an operation is the epilogue's: those clients are numbered after all others.
+// Fresh tells whether an operation is the epilogue's: those clients are numbered after all others.
 func (c *Facts) Fresh(op *histories.Op) bool {
 	return c.Header.Clients > 0 && int(op.Client) >= c.Header.Clients
 }

@@ -11,15 +11,11 @@ import (
 	"lockbench/histories"
 )
 
-// newFencing judges that tokens rise from one holder to the next, so that a resource can tell who is late.
-func newFencing(f *Facts) Judgement {
-	return &tokens{Facts: f, open: map[int32]time.Duration{}}
-}
-
 // maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
 // forgotten, which may hide a violation and invents none.
 const maxGrants = 1 << 13
 
+// tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
 type tokens struct {
 	*Facts
 	keys    projection.PerKey[minted]
@@ -49,7 +45,7 @@ func (x *tokens) Event(_ *projection.Key, ev histories.Event) {
 	}
 }
 
-// fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
+// Fault takes in that a client is gone. A grant that comes to it late is judged all the same, by what is kept.
 func (x *tokens) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
 func (x *tokens) Change(k *projection.Key, h *projection.Hold, c projection.Change) {

@@ -9,7 +9,6 @@ import (
 	"lockbench/histories"
 )
 
-// found counts the violations of a property and keeps the witness of the first.
 type found struct {
 	violations int
 	witness    *checker.Witness

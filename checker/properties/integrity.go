@@ -9,14 +9,10 @@ import (
 	"lockbench/histories"
 )
 
-// newResourceIntegrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
-func newResourceIntegrity(f *Facts) Judgement {
-	return &integrity{Facts: f, stock: inventory{Facts: f}}
-}
-
 // recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
 const recentWrites = 4096
 
+// integrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
 type integrity struct {
 	*Facts
 	keys    projection.PerKey[guarded]
@@ -28,7 +24,6 @@ type integrity struct {
 	found
 }
 
-// guarded is what is known of one key's value.
 type guarded struct {
 	initial  int64
 	final    int64
@@ -45,7 +40,6 @@ type guarded struct {
 	register register
 }
 
-// update is a write and the read it was based on.
 type update struct{ read, write histories.Op }
 
 // stale is when two updates on the same value were under way at once: both had read, neither had written.

@@ -18,7 +18,6 @@ type inventory struct {
 	found
 }
 
-// product is what is known of one product's stock.
 type product struct {
 	name      string
 	initial   int64
@@ -43,7 +42,6 @@ func (x *inventory) of(name string) *product {
 	return p
 }
 
-// byHarness takes in the initial stock and the final one.
 func (x *inventory) byHarness(op *histories.Op) {
 	switch p := x.of(op.Key); {
 	case op.Outcome != histories.OK:
@@ -55,7 +53,6 @@ func (x *inventory) byHarness(op *histories.Op) {
 	}
 }
 
-// order takes in a buyer's order.
 func (x *inventory) order(op *histories.Op) {
 	if op.Stale() {
 		return // it was not looked at whether anything was left

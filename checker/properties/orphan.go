@@ -8,19 +8,14 @@ import (
 	"lockbench/histories"
 )
 
-// newNoOrphan judges judged by the epilogue: when all clients are done, a fresh one takes each key. A key that is
+// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is
 // still refused after the lock's bound belongs to nobody and is locked.
-func newNoOrphan(f *Facts) Judgement {
-	return &orphans{Facts: f}
-}
-
 type orphans struct {
 	*Facts
 	used projection.PerKey[used]
 	found
 }
 
-// used is what happened to one key.
 type used struct {
 	name     string
 	asked    bool

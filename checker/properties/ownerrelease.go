@@ -10,11 +10,6 @@ import (
 	"lockbench/histories"
 )
 
-// newOwnerRelease judges that only the owner gives a lock up. It takes one who tries otherwise to show anything.
-func newOwnerRelease(f *Facts) Judgement {
-	return &releases{Facts: f, open: map[int32]attempt{}}
-}
-
 // wrong is why a release is not its owner's.
 type wrong uint8
 
@@ -28,7 +23,7 @@ const (
 
 var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
 
-// releases follows releases by those who do not hold.
+// releases judges that only the owner gives a lock up. It takes a client that tries otherwise to show anything.
 type releases struct {
 	*Facts
 	open    map[int32]attempt // by client
@@ -165,7 +160,6 @@ func (x *releases) Finding() checker.Finding {
 		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
 }
 
-// evidence says how many of each kind were tried.
 func (x *releases) evidence() string {
 	var kinds []string
 	for why, n := range x.tried {

@@ -10,18 +10,14 @@ import (
 	"lockbench/histories"
 )
 
-// newProgress judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
-// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
-func newProgress(f *Facts) Judgement {
-	return &waiting{Facts: f}
-}
-
 // unstatedBound is why neither progress nor recovery applies.
 const unstatedBound = "the history states neither a lease nor a bound"
 
 // retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
+// waiting judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
+// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
 type waiting struct {
 	*Facts
 	keys      projection.PerKey[awaited]
@@ -31,7 +27,6 @@ type waiting struct {
 	found
 }
 
-// awaited is what is known of one key.
 type awaited struct {
 	key   *projection.Key
 	open  []asked       // acquires that have not returned
@@ -42,14 +37,12 @@ type awaited struct {
 	last  histories.Op  // the last release
 }
 
-// asked is an acquire that is open.
 type asked struct {
 	client int32
 	hold   int64
 	call   time.Duration
 }
 
-// op returns the acquire, as it was called.
 func (a asked) op(k *projection.Key) histories.Op {
 	return histories.Op{Client: a.client, Hold: a.hold, Kind: histories.Acquire, Key: k.Name, Due: a.call, Call: a.call, Return: histories.StillOpen}
 }
@@ -110,7 +103,7 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
-// fault stops the wait of a client that is gone. What it asked for may yet be granted.
+// Fault stops the wait of a client that is gone. What it asked for may yet be granted.
 func (x *waiting) Fault(ev histories.Event) {
 	if ev.Return {
 		return

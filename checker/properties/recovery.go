@@ -10,14 +10,10 @@ import (
 	"lockbench/histories"
 )
 
-// newRecovery judges how soon a key can be had again when the client that had it is gone, without having given it up.
-func newRecovery(f *Facts) Judgement {
-	return &recoveries{Facts: f}
-}
-
 // maxRecoveries is how many are kept for the verdict; what is judged is all of them.
 const maxRecoveries = 1 << 16
 
+// recoveries judges how soon a key can be had again when the client that had it is gone, without having given it up.
 type recoveries struct {
 	*Facts
 	keys      projection.PerKey[bereft]
@@ -26,7 +22,6 @@ type recoveries struct {
 	found
 }
 
-// bereft is what is known of one key.
 type bereft struct {
 	key    *projection.Key
 	open   []asked       // acquires that have not returned, of those who are not gone
@@ -88,7 +83,7 @@ func (b *bereft) rest(x *recoveries, now time.Duration) {
 	}
 }
 
-// fault takes in a fault that is called or has returned, before the projection does.
+// Fault takes in a fault that is called or has returned, before the projection does.
 func (x *recoveries) Fault(ev histories.Event) {
 	for i := range x.keys {
 		b := &x.keys[i]

@@ -10,11 +10,7 @@ import (
 	"lockbench/histories"
 )
 
-// newReentrancy judges what a lock owes an owner that takes it again.
-func newReentrancy(f *Facts) Judgement {
-	return &reentrant{Facts: f}
-}
-
+// reentrant judges what a lock owes an owner that takes it again.
 type reentrant struct {
 	*Facts
 	keys    projection.PerKey[map[int32]*entry]
@@ -56,7 +52,6 @@ func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// returned judges the answer to a re-entry.
 func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	depth := int(op.Depth)
 	refused := op.Outcome == histories.Refused

@@ -9,11 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// newRenewal judges that a lease is moved on only while it is held, and in time.
-func newRenewal(f *Facts) Judgement {
-	return &renewals{Facts: f, held: map[*projection.Hold]*lease{}}
-}
-
+// renewals judges that a lease is moved on only while it is held, and in time.
 type renewals struct {
 	*Facts
 	held     map[*projection.Hold]*lease

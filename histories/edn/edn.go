@@ -52,7 +52,6 @@ type injection struct {
 	call   time.Duration
 }
 
-// client is a process of Jepsen's.
 type client struct {
 	open   *histories.Op // nil: none
 	line   int           // of its invocation
@@ -158,17 +157,17 @@ func (h *history) atEnd() bool {
 
 // take turns an entry into lines, if it ends an operation.
 func (h *history) take(f *form) error {
-	if err := h.turn(f); err != nil {
+	e, err := h.parse(f)
+	if err == nil {
+		err = h.turn(e)
+	}
+	if err != nil {
 		return fmt.Errorf("line %d: %w", f.line, err)
 	}
 	return nil
 }
 
-func (h *history) turn(f *form) error {
-	e, err := h.parse(f)
-	if err != nil {
-		return err
-	}
+func (h *history) turn(e *entry) error {
 	if err := h.tick(e); err != nil {
 		return err
 	}
@@ -188,22 +187,26 @@ func (h *history) turn(f *form) error {
 	return h.complete(e)
 }
 
-// tick moves the clock on: by :time, or where the entries have none by :index, or else one by one.
+// tick moves the clock on: by :time, or by :index if the first entry has no time, or else one by one.
 func (h *history) tick(e *entry) error {
 	if h.clock == "" {
-		h.clock = cmp.Or(e.clock(), "none")
+		h.clock = "none"
+		for _, name := range []string{":index", ":time"} {
+			if e.has(name) {
+				h.clock = name
+			}
+		}
 	}
 	at := h.now + 1
-	switch {
-	case h.clock == "time" && e.time != nil:
-		at = time.Duration(*e.time)
-	case h.clock == "index" && e.index != nil:
-		at = time.Duration(*e.index)
-	case h.clock != "none":
-		return fmt.Errorf("no :%s, which the first operation has", h.clock)
+	if h.clock != "none" {
+		n, ok := e.numbers[h.clock]
+		if !ok {
+			return fmt.Errorf("no %s, which the first operation has", h.clock)
+		}
+		at = time.Duration(n)
 	}
 	if at < h.now || at >= histories.Forever {
-		return fmt.Errorf(":%s %d stands below %d: want operations in the order in which they happened", h.clock, at, h.now)
+		return fmt.Errorf("%s %d stands below %d: want operations in the order in which they happened", h.clock, at, h.now)
 	}
 	h.now, h.last = at, max(h.last, at)
 	return nil

@@ -30,8 +30,6 @@ type entry struct {
 	f       string
 	process string // nemesis, selfStarted, or empty for a client
 	line    int
-	time    *int64
-	index   *int64
 	numbers map[string]int64 // stated, by field
 	keyed   bool             // a key was stated
 	ended   bool             // an outcome was stated
@@ -43,16 +41,6 @@ func (e *entry) who() string {
 		return fmt.Sprintf("client %d", e.op.Client)
 	}
 	return fmt.Sprintf("process %d", e.op.Client)
-}
-
-func (e *entry) clock() string {
-	switch {
-	case e.time != nil:
-		return "time"
-	case e.index != nil:
-		return "index"
-	}
-	return ""
 }
 
 // parse reads an entry's fields. What is not known is counted, not refused: Jepsen's tests add fields of
@@ -128,10 +116,6 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 		err = e.setProcess(v)
 	case ":value":
 		e.value = v
-	case ":time":
-		e.time, err = v.optional()
-	case ":index":
-		e.index, err = v.optional()
 	case ":key":
 		op.Key, err = keyOf(v)
 		e.keyed = true
@@ -165,6 +149,8 @@ const (
 )
 
 var numbers = map[string]number{
+	":time":       {0, longest, func(*histories.Op, int64) {}, false},
+	":index":      {0, longest, func(*histories.Op, int64) {}, false},
 	":client":     {int64(histories.Harness), math.MaxInt32, func(op *histories.Op, n int64) { op.Client = int32(n) }, false},
 	":life":       {0, math.MaxInt32, func(op *histories.Op, n int64) { op.Life = int32(n) }, false},
 	":hold":       {0, math.MaxInt64, func(op *histories.Op, n int64) { op.Hold = n }, true},
@@ -178,7 +164,6 @@ var numbers = map[string]number{
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
 }
 
-// setNumber reads the fields that are whole numbers.
 func (e *entry) setNumber(name string, v *form) (known bool, err error) {
 	name = strings.ReplaceAll(name, "_", "-")
 	field, known := numbers[name]
@@ -283,7 +268,6 @@ func (h *history) header(e *entry) error {
 	return h.reader.SetHeader([]byte(e.value.text))
 }
 
-// kindOf is what a client's :f means.
 func kindOf(f string) (histories.Kind, error) {
 	synonyms := map[string]histories.Kind{
 		"lock": histories.Acquire, "try-lock": histories.Acquire, "try-acquire": histories.Acquire, "unlock": histories.Release,
@@ -310,7 +294,6 @@ func faultKind(f string) histories.Kind {
 	return histories.Inject
 }
 
-// keyOf is the name of a lock: a text, or how EDN writes it.
 func keyOf(v *form) (string, error) {
 	if v.isNil() {
 		return "", errors.New("the key is nil")
@@ -334,19 +317,9 @@ func oneOf(v *form, names ...string) (string, error) {
 	return "", fmt.Errorf("want one of :%s, got %.40s", strings.Join(names, " :"), v.String())
 }
 
-// number reads a whole number within bounds.
 func (f *form) number(low, high int64) (int64, error) {
 	if f.kind != whole || f.n < low || f.n > high {
 		return 0, fmt.Errorf("want a whole number from %d to %d, got %.40s", low, high, f.String())
 	}
 	return f.n, nil
-}
-
-// optional reads a whole number from 0 on; nil is none.
-func (f *form) optional() (*int64, error) {
-	if f.isNil() {
-		return nil, nil
-	}
-	n, err := f.number(0, longest)
-	return &n, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The bounds of one EDN form, so that a broken file cannot eat the memory or the stack.
@@ -46,9 +47,9 @@ func (f *form) String() string {
 	case whole:
 		return strconv.FormatInt(f.n, 10)
 	case vector, mapping, set:
-		parts := make([]string, len(f.items))
+		var parts []string
 		for i := range f.items {
-			parts[i] = f.items[i].String()
+			parts = append(parts, f.items[i].String())
 		}
 		brackets := map[formKind][2]string{vector: {"[", "]"}, mapping: {"{", "}"}, set: {"#{", "}"}}[f.kind]
 		return brackets[0] + strings.Join(parts, " ") + brackets[1]
@@ -211,36 +212,23 @@ func (f *forms) collection(kind formKind, closing byte, depth int) (form, error)
 	}
 }
 
-// token reads a symbol, a keyword, a number or a character.
+// token reads a symbol, a keyword, a number or a character: up to a delimiter, but its first byte whatever that is.
 func (f *forms) token() (string, error) {
-	text, err := f.untilDelimiter()
-	return strings.ToValidUTF8(string(text), "\uFFFD"), err
-}
-
-// untilDelimiter reads up to what ends a token. The first byte is taken whatever it is.
-func (f *forms) untilDelimiter() ([]byte, error) {
 	var b []byte
 	for {
 		c, err := f.read()
-		if err == io.EOF && len(b) > 0 {
-			return b, nil
+		if err != nil && (err != io.EOF || len(b) == 0) {
+			return "", err
 		}
-		if err != nil {
-			return nil, err
-		}
-		if len(b) > 0 && b[0] == '\\' && len(b) == 1 { // a character, such as \{
-			b = append(b, c)
-			continue
-		}
-		if len(b) > 0 && (isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0) {
-			if c == '\n' {
-				return b, nil
+		character := len(b) == 1 && b[0] == '\\' // such as \{
+		if ends := isSpace(c) || strings.IndexByte(`()[]{}";`, c) >= 0; err != nil || len(b) > 0 && !character && ends {
+			if err == nil && c != '\n' {
+				f.unread()
 			}
-			f.unread()
-			return b, nil
+			return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 		}
 		if b = append(b, c); len(b) > maxForm {
-			return nil, fmt.Errorf("longer than %d bytes", maxForm)
+			return "", fmt.Errorf("longer than %d bytes", maxForm)
 		}
 	}
 }
@@ -285,7 +273,7 @@ func (f *forms) escape(b []byte) ([]byte, error) {
 		if err != nil {
 			return b, fmt.Errorf(`\u%s in a string: want four hexadecimal digits`, hex[:])
 		}
-		return append(b, string(rune(n))...), nil
+		return utf8.AppendRune(b, rune(n)), nil
 	}
 	i := strings.IndexByte(`trnbf"\`, c)
 	if i < 0 {

@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,32 +21,13 @@ const (
 
 var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placedWord)
 
+// isNumber keeps words such as inf from being numbers.
+var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
+
 // fewValues is how many values to choose from are listed in an error.
 const fewValues = 8
 
-// scalar tells what is wrong with a single value, and writes it in one way where there are several. It is empty where
-// nothing is.
-func (k Key) scalar(n *Node) string {
-	switch k.Form {
-	case Text:
-		return k.text(n)
-	case Name, Choice, Placed:
-		return k.word(n)
-	case Whole:
-		return k.whole(n)
-	case Number:
-		return k.number(n)
-	case Span:
-		return k.span(n)
-	case Flag:
-		if n.Kind != Bool {
-			return fmt.Sprintf("%s is neither true nor false", told(n))
-		}
-	}
-	return ""
-}
-
-// Want is what may stand there, as errors have it.
+// Want returns what may stand there, as errors have it.
 func (k Key) Want() string {
 	if len(k.Values) > 0 && len(k.Values) <= fewValues {
 		return strings.Join(k.Values, ", ")
@@ -71,81 +53,81 @@ func (k Key) Want() string {
 	return "small letters, digits and dashes, at most 40"
 }
 
-// text is made one line: where lines end in a file means nothing.
-func (k Key) text(n *Node) string {
-	line := strings.Join(strings.Fields(n.Value), " ")
+// oneLine returns a text without line ends, which mean nothing in a file.
+func oneLine(text string) (string, error) {
+	line := strings.Join(strings.Fields(text), " ")
 	if strings.ContainsFunc(line, unicode.IsControl) {
-		return fmt.Sprintf("%q has control characters (want plain text)", line)
+		return "", fmt.Errorf("%q has control characters (want plain text)", line)
 	}
-	n.Value = line
-	return ""
+	return line, nil
 }
 
-// word checks a name: one of those that are known, or where none are, one that is clean.
-func (k Key) word(n *Node) string {
-	name, shape := n.Value, isClean
+// word checks a name: one of those that are known, or any that is clean if Values is nil.
+func (k Key) word(s scalar) error {
+	name, shape := s.text, isClean
 	if k.Form == Placed {
-		name, _, _ = strings.Cut(n.Value, "@")
+		name, _, _ = strings.Cut(s.text, "@")
 		shape = isPlaced
 	}
-	known, clean := slices.Contains(k.Values, name), shape.MatchString(n.Value)
+	known, clean := slices.Contains(k.Values, name), shape.MatchString(s.text)
 	switch {
-	case known && (clean || name == n.Value), k.Values == nil && clean:
-		return ""
+	case known && (clean || name == s.text), k.Values == nil && clean:
+		return nil
 	case known:
-		return fmt.Sprintf("%s names no deployment (want %s@deployment)", told(n), name)
+		return fmt.Errorf("%v names no deployment (want %s@deployment)", s, name)
 	case k.Values == nil:
-		return fmt.Sprintf("%s is no clean name (want %s)", told(n), k.Want())
+		return fmt.Errorf("%v is no clean name (want %s)", s, k.Want())
 	case len(k.Values) > fewValues:
-		return fmt.Sprintf("%s is unknown%s", told(n), suggest.Meant(name, k.Values))
+		return fmt.Errorf("%v is unknown%s", s, suggest.Meant(name, k.Values))
 	}
-	return fmt.Sprintf("%s is none of %s%s", told(n), k.Want(), suggest.Meant(name, k.Values))
+	return fmt.Errorf("%v is none of %s%s", s, k.Want(), suggest.Meant(name, k.Values))
 }
 
-func (k Key) whole(n *Node) string {
-	if k.Instead != "" && n.Value == k.Instead {
-		return ""
+func (k Key) whole(s scalar) (string, error) {
+	if k.Instead != "" && s.text == k.Instead {
+		return s.text, nil
 	}
-	if n.Kind != Integer {
-		return fmt.Sprintf("%s is no whole number (want %s)", told(n), k.Want())
+	v, err := strconv.ParseUint(strings.TrimPrefix(s.text, "+"), 0, 64)
+	below, _ := strconv.ParseInt(s.text, 0, 64)
+	if s.quoted || err != nil && below >= 0 {
+		return "", fmt.Errorf("%v is no whole number (want %s)", s, k.Want())
 	}
-	v, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64)
-	less, more := strings.HasPrefix(n.Value, "-") || err == nil && v < uint64(k.Min), err != nil || v > k.Top
-	return k.within(n, less, more, Plainly(k.Min), fmt.Sprint(k.Top), strconv.FormatUint(v, 10))
+	return strconv.FormatUint(v, 10), k.within(s, below < 0 || v < uint64(k.Min), v > k.Top, Plainly(k.Min), fmt.Sprint(k.Top))
 }
 
-func (k Key) number(n *Node) string {
-	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(strings.ToLower(n.Value)), 64)
-	if whole, e := strconv.ParseInt(n.Value, 0, 64); e == nil {
+func (k Key) number(s scalar) (string, error) {
+	text := strings.ToLower(s.text)
+	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(text), 64)
+	if whole, e := strconv.ParseInt(text, 0, 64); e == nil {
 		v, err = float64(whole), nil // in another base
 	}
-	if n.Kind != Integer && n.Kind != Float || err != nil || v != v {
-		return fmt.Sprintf("%s is no number (want %s)", told(n), k.Want())
+	if s.quoted || !isNumber.MatchString(text) || err != nil || v != v {
+		return "", fmt.Errorf("%v is no number (want %s)", s, k.Want())
 	}
-	return k.within(n, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max), Plainly(v+0)) // -0 is 0
+	return Plainly(v + 0), k.within(s, v < k.Min, v > k.Max, Plainly(k.Min), Plainly(k.Max)) // -0 is 0
 }
 
-func (k Key) span(n *Node) string {
-	d, err := time.ParseDuration(n.Value)
-	switch {
-	case err != nil && (n.Kind == Integer || n.Kind == Float):
-		return fmt.Sprintf("%s has no unit (want %s, such as 1ms)", told(n), k.Want())
-	case err != nil:
-		return fmt.Sprintf("%s is no duration (want %s, such as 1ms)", told(n), k.Want())
+func (k Key) span(s scalar) (string, error) {
+	d, err := time.ParseDuration(s.text)
+	if _, number := strconv.ParseFloat(s.text, 64); err != nil && number == nil {
+		err = errors.New("has no unit")
+	} else if err != nil {
+		err = errors.New("is no duration")
 	}
-	return k.within(n, d < k.From, d > k.To, Spelt(k.From), Spelt(k.To), d.String())
+	if err != nil {
+		return "", fmt.Errorf("%v %w (want %s, such as 1ms)", s, err, k.Want())
+	}
+	return d.String(), k.within(s, d < k.From, d > k.To, Spelt(k.From), Spelt(k.To))
 }
 
-// within gives a value its normal form unless it is out of its bounds.
-func (k Key) within(n *Node, less, more bool, low, high, normal string) string {
+func (k Key) within(s scalar, less, more bool, low, high string) error {
 	switch {
 	case less:
-		return fmt.Sprintf("%s is less than %s (want %s)", told(n), low, k.Want())
+		return fmt.Errorf("%v is less than %s (want %s)", s, low, k.Want())
 	case more:
-		return fmt.Sprintf("%s is more than %s (want %s)", told(n), high, k.Want())
+		return fmt.Errorf("%v is more than %s (want %s)", s, high, k.Want())
 	}
-	n.Value = normal
-	return ""
+	return nil
 }
 
 // Spelt writes a duration without the zeros at its end.
@@ -162,38 +144,3 @@ func Spelt(d time.Duration) string {
 
 // Plainly writes a number without an exponent.
 func Plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// single reports whether a node is a value without parts.
-func (n *Node) single() bool { return n.Kind <= Bool }
-
-// told is a value as errors quote it: as it stands, in quotes where it has them.
-func told(n *Node) string {
-	switch {
-	case n.Kind == Map:
-		return "a mapping"
-	case n.Kind == List:
-		return "a list"
-	case n.Kind == Alias:
-		return "an alias"
-	case n.Quoted:
-		return strconv.Quote(short(n.Value))
-	}
-	return plain(n.Value)
-}
-
-// plain is what stands in a file as a terminal may see it: cut where it is long, in quotes unless it has nothing to hide.
-func plain(text string) string {
-	text = short(text)
-	if text == "" || strconv.Quote(text) != `"`+text+`"` {
-		return strconv.Quote(text)
-	}
-	return text
-}
-
-func short(text string) string {
-	const long = 60
-	if runes := []rune(text); len(runes) > long {
-		return string(runes[:long]) + "..."
-	}
-	return text
-}

@@ -149,30 +149,35 @@ func message(err error) string {
 }
 
 func TestTexts(t *testing.T) {
-	root := &Node{Kind: Map, Content: []*Node{{Value: "name"}, {Value: "it"}, {Value: "span"}, {Value: "5", Kind: Integer}}}
+	_, err := Read("f.yaml", "thing", []byte("name: it\nspan: 5\n"), every(new(thing)))
 	want := []string{"span: 5 has no unit (want a duration from 1ms to 1h, such as 1ms)"}
-	if diff := cmp.Diff(want, Texts(Check(root, every(new(thing))).Err())); diff != "" {
+	if diff := cmp.Diff(want, Texts(err)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestAt(t *testing.T) {
+// TestPaths holds that a mistake at a path stands there, or as far along the path as there is something.
+func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		path, value string
-		found       bool
+	for path, want := range map[string]struct {
+		at     string
+		stated bool
 	}{
-		{"placed.1", "two@venus", true},
-		{"placed.2.name", "three", true},
-		{"placed.2.nam", "", false},
-		{"times.p50", "1.5ms", true},
-		{"name.x.y", "it", false},
+		"placed[1]":      {"10:15", true},
+		"placed[2].name": {"10:33", true},
+		"placed[2].nam":  {"10:26", false},
+		"times.p50":      {"12:14", true},
+		"name.x.y":       {"1:7", false},
+		"choice[0]":      {"8:9", false}, // one value stands for a list of one
 	} {
-		if n, found := f.Root.At(c.path); found && n.Value != c.value || found != c.found {
-			t.Errorf("%v leads to %q, %v; want %q, %v", c.path, n.Value, found, c.value, c.found)
+		one := newFile("f.yaml", nil)
+		one.at = f.at
+		one.Wrong(path, "x")
+		if got := one.Err().Error(); got != "f.yaml:"+want.at+": x" || f.Stated(path) != want.stated {
+			t.Errorf("%s: got %s, %v; want %s, %v", path, got, f.Stated(path), want.at, want.stated)
 		}
 	}
 }

@@ -2,64 +2,66 @@ package requirements
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/selection"
 )
 
-// answers are values by the path of their need.
-type answers map[string]*yamlfile.Node
+// answers are values in YAML, by the path of their need.
+type answers map[string]string
 
-// needs are what the answers come to, or all that is wrong with them.
+// needs returns what the answers come to, or all that is wrong with them.
 func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
-	all := keys(&n, known)
-	f := yamlfile.Check(mappingOf(a, "", all), all)
-	if err := f.Err(); err != nil {
-		return selection.Needs{}, yamlfile.Texts(err)
-	}
-	return n, yamlfile.Texts(complete(f, &n))
-}
-
-// mappingOf is the mapping that would stand in a file. Checking writes its values in one way, which does no harm to answers.
-func mappingOf(a answers, prefix string, keys []yamlfile.Key) *yamlfile.Node {
-	m := &yamlfile.Node{Kind: yamlfile.Map}
-	for _, k := range keys {
-		v := a[prefix+k.Name]
-		if k.Form == yamlfile.Mapping && v == nil {
-			v = mappingOf(a, prefix+k.Name+".", k.Of(k.Into))
-			if len(v.Content) == 0 {
-				continue
+	var b strings.Builder
+	for _, k := range Table() {
+		value, said := a[k.Name]
+		if k.Form == yamlfile.Mapping && !said {
+			var stated []string
+			for _, of := range k.Of(k.Into) {
+				if v, ok := a[k.Name+"."+of.Name]; ok {
+					stated = append(stated, of.Name+": "+v)
+				}
 			}
+			value, said = "{"+strings.Join(stated, ", ")+"}", len(stated) > 0
 		}
-		if v != nil {
-			m.Content = append(m.Content, yamlfile.Scalar(k.Name), v)
+		if said {
+			b.WriteString(k.Name + ": " + value + "\n")
 		}
 	}
-	return m
+	n, err := Parse("", []byte(b.String()), known)
+	return n, yamlfile.Texts(err)
 }
 
-// with is what is known once a line has answered a question, or why it does not. An empty line takes every default.
+// with returns what is known once a line has answered a question, or why it does not. An empty line takes every default.
 func (a answers) with(q question, line string) (answers, string) {
-	all := answers{}
-	for path, v := range a {
-		all[path] = v
-	}
+	all := maps.Clone(a)
+	lower := strings.ToLower(line)
 	switch first := keyAt(Table(), q.keys[0]); {
 	case strings.TrimSpace(line) == "":
-		return all, ""
 	case first.List:
-		all[q.keys[0]] = listOf(line)
+		words := strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(", \t", r) })
+		if len(words) == 1 && (words[0] == "none" || words[0] == "any") {
+			words = nil
+		}
+		for i, word := range words {
+			words[i] = inYAML(word)
+		}
+		all[q.keys[0]] = "[" + strings.Join(words, ", ") + "]"
 	case first.Form == yamlfile.Mapping:
-		m, why := pairsOf(line)
-		if why != "" {
-			return nil, why
+		words := strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(",;:= \t", r) })
+		if len(words)%2 != 0 {
+			return nil, "these are no pairs (want a name and a number, and the next, such as goodput 2 recovery 0)"
 		}
-		all[q.keys[0]] = m
+		var pairs []string
+		for i := 0; i < len(words); i += 2 {
+			pairs = append(pairs, inYAML(words[i])+": "+inYAML(words[i+1]))
+		}
+		all[q.keys[0]] = "{" + strings.Join(pairs, ", ") + "}"
 	default:
-		if why := all.inOrder(q, line); why != "" {
-			return nil, why
-		}
+		return all, all.inOrder(q, line)
 	}
 	return all, ""
 }
@@ -75,59 +77,28 @@ func (a answers) inOrder(q question, line string) string {
 		return fmt.Sprintf("these are %d values, and there is room for %d: %s", len(words), len(q.keys), strings.Join(q.keys, ", "))
 	}
 	for i, word := range words {
-		if word == "-" {
-			continue
-		}
 		k := keyAt(Table(), q.keys[i])
-		said, why := spoken(k, word)
-		if why != "" {
-			return why
+		if k.Form != yamlfile.Text {
+			word = strings.ToLower(word)
 		}
-		a[q.keys[i]] = yamlfile.Scalar(said)
+		if k.Form == yamlfile.Flag && word != "-" {
+			said, ok := map[string]string{"yes": "true", "y": "true", "true": "true", "no": "false", "n": "false", "false": "false"}[word]
+			if !ok {
+				return fmt.Sprintf("%s: %q is neither yes nor no", k.Name, word)
+			}
+			word = said
+		}
+		if word != "-" {
+			a[q.keys[i]] = inYAML(word)
+		}
 	}
 	return ""
 }
 
-// spoken is a word as it would stand in a file: people capitalise, and say yes.
-func spoken(k yamlfile.Key, word string) (said, why string) {
-	if k.Form == yamlfile.Text {
-		return word, ""
+// inYAML returns a word as it has to stand in YAML, where a number stays one.
+func inYAML(word string) string {
+	if strings.ContainsAny(word, ",[]{}:#\"'\\") || strings.ContainsAny(word[:1], "&*!|>%@`?") || strconv.Quote(word) != `"`+word+`"` {
+		return strconv.Quote(word)
 	}
-	word = strings.ToLower(word)
-	if k.Form != yamlfile.Flag {
-		return word, ""
-	}
-	switch word {
-	case "yes", "y", "true":
-		return "true", ""
-	case "no", "n", "false":
-		return "false", ""
-	}
-	return "", fmt.Sprintf("%s: %q is neither yes nor no", k.Name, word)
-}
-
-// listOf takes words with commas or blanks between them.
-func listOf(line string) *yamlfile.Node {
-	list := &yamlfile.Node{Kind: yamlfile.List}
-	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
-	if len(words) == 1 && (words[0] == "none" || words[0] == "any") {
-		return list
-	}
-	for _, word := range words {
-		list.Content = append(list.Content, yamlfile.Scalar(word))
-	}
-	return list
-}
-
-// pairsOf takes names and values in turn, whatever stands between them.
-func pairsOf(line string) (*yamlfile.Node, string) {
-	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return strings.ContainsRune(",;:= \t", r) })
-	if len(words)%2 != 0 {
-		return nil, "these are no pairs (want a name and a number, and the next, such as goodput 2 recovery 0)"
-	}
-	m := &yamlfile.Node{Kind: yamlfile.Map}
-	for _, word := range words {
-		m.Content = append(m.Content, yamlfile.Scalar(word))
-	}
-	return m, ""
+	return word
 }

@@ -22,9 +22,11 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all := questions()
-	d := dialogue{ctx, linesOf(ctx, in), out, known}
+	lines := make(chan string)
+	d := dialogue{ctx, bufio.NewScanner(in), lines, out, known}
+	go d.read(lines)
 	d.say("%d questions. An empty line takes what stands in brackets, ? tells more, a dash skips one of several values.\n", len(all))
-	a := answers{"if_two_hold": yamlfile.Scalar(string(selection.Corruption)), "name": yamlfile.Scalar("our-lock")}
+	a := answers{"if_two_hold": string(selection.Corruption), "name": "our-lock"}
 	for i, q := range all {
 		place := fmt.Sprintf("question %d of %d, %s", i+1, len(all), q.of)
 		var err error
@@ -42,7 +44,8 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 // dialogue is a terminal, or what stands in for one.
 type dialogue struct {
 	ctx   context.Context
-	lines <-chan line
+	in    *bufio.Scanner
+	lines <-chan string
 	out   io.Writer
 	known Known
 }
@@ -58,7 +61,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 	}
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
 	for tries := 0; ; {
-		d.say("[%s]\n", q.usual(before))
+		d.say("[%s]\n", strings.TrimSpace(strings.Join(q.words(before, false), " ")))
 		text, err := d.next()
 		if err != nil {
 			return nil, err
@@ -71,7 +74,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 		if why == "" {
 			n, wrong := with.needs(d.known)
 			if len(wrong) == 0 {
-				d.say("Understood: %s.\n", q.understood(n))
+				d.say("Understood: %s.\n", strings.Join(q.words(n, true), ", "))
 				return with, nil
 			}
 			why = strings.Join(wrong, "\n")
@@ -79,69 +82,43 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 		if tries++; tries == maxTries {
 			return nil, fmt.Errorf("%s (that was the wrong answer number %d, and the last)", why, tries)
 		}
-		d.say("%s\nWanted:\n%sPlease answer again, for the %s time of %d, or ? for more.\n", why, q.wants(d.known), ordinal(tries+1), maxTries)
+		next := [maxTries]string{"first", "second", "third", "fourth", "last"}[tries]
+		d.say("%s\nWanted:\n%sPlease answer again, for the %s time of %d, or ? for more.\n", why, q.wants(d.known), next, maxTries)
 	}
 }
 
-func ordinal(n int) string {
-	return [maxTries]string{"first", "second", "third", "fourth", "last"}[n-1]
-}
-
-// line is a line of input, or why there is none.
-type line struct {
-	text string
-	err  error
-}
-
-// linesOf reads lines until nobody wants them. A read that nobody answers cannot be called off, and ends with the process.
-func linesOf(ctx context.Context, in io.Reader) <-chan line {
-	lines := make(chan line)
-	go func() {
-		s := bufio.NewScanner(in)
-		for {
-			l := line{err: io.EOF}
-			if s.Scan() {
-				l = line{text: strings.ToValidUTF8(s.Text(), "\uFFFD")}
-			} else if s.Err() != nil {
-				l.err = s.Err()
-			}
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-				return
-			}
-			if l.err != nil {
-				return
-			}
+// read sends lines until ctx is done. A read that nobody answers cannot be called off, and ends with the process.
+func (d dialogue) read(lines chan<- string) {
+	defer close(lines)
+	for d.in.Scan() {
+		select {
+		case lines <- strings.ToValidUTF8(d.in.Text(), "\uFFFD"):
+		case <-d.ctx.Done():
+			return
 		}
-	}()
-	return lines
+	}
 }
 
 func (d dialogue) next() (string, error) {
 	select {
 	case <-d.ctx.Done():
 		return "", d.ctx.Err()
-	case l := <-d.lines:
-		switch {
-		case l.err == nil:
-			return l.text, nil
-		case errors.Is(l.err, io.EOF):
-			return "", errors.New("the input ends before all questions are answered")
-		case errors.Is(l.err, bufio.ErrTooLong):
-			return "", fmt.Errorf("the answer is longer than %d bytes", bufio.MaxScanTokenSize)
+	case text, ok := <-d.lines:
+		if ok {
+			return text, nil
 		}
-		return "", fmt.Errorf("the answer cannot be read: %w", l.err)
+	}
+	switch err := d.in.Err(); {
+	case d.ctx.Err() != nil:
+		return "", d.ctx.Err()
+	case err == nil:
+		return "", errors.New("the input ends before all questions are answered")
+	case errors.Is(err, bufio.ErrTooLong):
+		return "", fmt.Errorf("the answer is longer than %d bytes", bufio.MaxScanTokenSize)
+	default:
+		return "", fmt.Errorf("the answer cannot be read: %w", err)
 	}
 }
-
-// usual is what an empty line takes, as an answer that could be given.
-func (q question) usual(n selection.Needs) string {
-	return strings.TrimSpace(strings.Join(q.words(n, false), " "))
-}
-
-// understood is what an answer came to.
-func (q question) understood(n selection.Needs) string { return strings.Join(q.words(n, true), ", ") }
 
 // words are the values of a question's keys, each with its name where it is asked for.
 func (q question) words(n selection.Needs, named bool) []string {

@@ -31,14 +31,12 @@ func (r reader) fill(n *selection.Needs) {
 	}
 }
 
-// normally sets what was not stated.
 func normally[T any](r reader, path string, at *T, to T) {
 	if !r.Stated(path) {
 		*at = to
 	}
 }
 
-// quantile is one of several that rise.
 type quantile struct {
 	path  string
 	at    *time.Duration

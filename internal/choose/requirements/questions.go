@@ -1,6 +1,5 @@
 package requirements
 
-// question asks for one need or several.
 type question struct {
 	of   string   // what the answers are called together
 	keys []string // paths; answers stand in this order

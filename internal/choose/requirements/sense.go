@@ -8,7 +8,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// reader tells what is wrong in needs.
 type reader struct{ *yamlfile.File }
 
 // sense checks what a key cannot tell by itself, once each is right.

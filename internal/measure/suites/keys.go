@@ -16,7 +16,6 @@ type Known struct {
 	Lock func(Lock) error
 }
 
-// lock asks the caller of what a lock can do.
 func (k Known) lock(into any) error {
 	if k.Lock == nil {
 		return nil

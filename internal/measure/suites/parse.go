@@ -52,7 +52,6 @@ type limit struct {
 	ToBaseline bool
 }
 
-// thresholds are limits one by one.
 func thresholds(limits []limit) []bench.Threshold {
 	var all []bench.Threshold
 	for _, l := range limits {

@@ -64,7 +64,6 @@ func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))
 }
 
-// combinations counts points without making them.
 func (s *Section) combinations() int {
 	return len(s.Clients) * len(s.Keys) * len(s.Hold) * max(1, len(s.Rate))
 }

@@ -11,7 +11,6 @@ import (
 	"lockbench/reports/bench"
 )
 
-// reader tells what is wrong in a suite.
 type reader struct{ *yamlfile.File }
 
 // sense checks what a key cannot tell by itself, once each is right.
@@ -33,8 +32,7 @@ func (r reader) sense(s *Suite, limits []limit) {
 	}
 }
 
-// place is the path of an entry of a list.
-func place(list string, i int) string { return list + "." + strconv.Itoa(i) }
+func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 func (r reader) sections(s *Suite) {
 	names, ids, setUp := map[string]bool{}, map[string]bool{}, map[string]Lock{}
@@ -152,7 +150,6 @@ func (r reader) bounds(n string, l limit) {
 	}
 }
 
-// names are the subjects of a section.
 func (s *Section) names() []string {
 	names := slices.Clone(s.Floors)
 	for _, l := range s.Locks {

@@ -3,7 +3,6 @@ package suites
 import (
 	"embed"
 	"fmt"
-	"slices"
 )
 
 //go:embed shipped/*.yaml
@@ -24,16 +23,6 @@ func Shipped() []Suite {
 		all = append(all, *s)
 	}
 	return all
-}
-
-// Find finds a shipped suite by its name.
-func Find(name string) (*Suite, bool) {
-	all := Shipped()
-	i := slices.IndexFunc(all, func(s Suite) bool { return s.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return &all[i], true
 }
 
 // Source is the file of a shipped suite, to read it against what is known, or to begin one's own from.

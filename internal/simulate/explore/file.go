@@ -12,7 +12,7 @@ import (
 	"lockbench/checker/properties"
 	"lockbench/impls"
 	"lockbench/impls/catalog"
-	"lockbench/internal/strictjson"
+	"lockbench/internal/yamlfile"
 	"lockbench/workloads"
 )
 
@@ -85,11 +85,11 @@ func Decode(text []byte) (File, error) {
 		return File{}, fmt.Errorf("the case has version %d, and this lockbench reads version %d", *kind.Version, Version)
 	}
 	var f File
-	_, err := strictjson.Decode(text, &f)
-	var wrong *strictjson.Error
+	err := yamlfile.DecodeJSON(text, &f)
+	var field *yamlfile.UnknownField
 	switch {
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return File{}, &Unknown{"field", wrong.Field, wrong.Known}
+	case errors.As(err, &field):
+		return File{}, &Unknown{"field", field.Name, field.Known}
 	case err != nil:
 		return File{}, err
 	}

@@ -13,27 +13,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// set gives a variable the value that a checked text stands for.
-func set(into any, text string) (err error) {
-	switch p := into.(type) {
-	case encoding.TextUnmarshaler:
-		return p.UnmarshalText([]byte(text))
-	case *time.Duration:
-		*p, err = time.ParseDuration(text)
-		return err
-	}
-	switch v := reflect.ValueOf(into).Elem(); v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return set(v.Interface(), text)
-	case reflect.String:
-		v.SetString(text)
-		return nil
-	}
-	_, err = fmt.Sscan(text, into)
-	return err
-}
-
 // Text returns the value of a key as it stands in a file, in one line; empty if it has none.
 func (k Key) Text() string {
 	switch {

@@ -1,0 +1,150 @@
+package yamlfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// ReadJSON reads a JSON file as Read does, but of any length. Text has to be in quotes, and is taken as it stands.
+func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
+	f := newFile(name, whole)
+	f.json = true
+	if err := f.checkJSON(new(any)); err != nil {
+		return nil, err
+	}
+	return f, f.read(kind, keys)
+}
+
+// checkJSON decodes JSON. A syntax error gets its place.
+func (f *File) checkJSON(into any) error {
+	err := json.Unmarshal(f.whole, into)
+	var syntax *json.SyntaxError
+	if err == nil || !errors.As(err, &syntax) {
+		return err
+	}
+	line, column := f.place(max(0, syntax.Offset-1))
+	return f.fail(line, column, "%v", err)
+}
+
+// place returns the line and the column of an offset.
+func (f *File) place(at int64) (line, column int) {
+	before := f.whole[:min(at, int64(len(f.whole)))]
+	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+}
+
+// UnknownField is a field of a JSON object that its type does not have.
+type UnknownField struct {
+	Name  string
+	Known []string // the fields that may stand there
+}
+
+func (u *UnknownField) Error() string { return fmt.Sprintf("unknown field %q", u.Name) }
+
+// DecodeJSON decodes JSON into a struct whose fields have json tags. The error is one line; it is an *UnknownField, or has a place.
+func DecodeJSON(whole []byte, into any) error {
+	f := newFile("", whole)
+	f.json = true
+	err := f.checkJSON(into)
+	var shape *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &shape) {
+		return f.first(err)
+	}
+	file, twice := parser.ParseBytes(whole, 0)
+	if twice != nil {
+		return f.first(f.syntax(twice))
+	}
+	if shape == nil {
+		return fields(file.Docs[0].Body, reflect.TypeOf(into))
+	}
+	before := whole[:max(0, shape.Offset-1)] // the offset is the end of the value
+	line, column := f.place(int64(bytes.LastIndexAny(before, " \t\n:,[{") + 1))
+	path := shape.Field
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		if f.Anonymous {
+			path = strings.TrimPrefix(path, f.Name+".")
+		}
+	}
+	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
+}
+
+// first returns the first mistake in one line, without the name of the file.
+func (f *File) first(err error) error {
+	if len(f.all) == 0 {
+		return err
+	}
+	return fmt.Errorf("%d:%d: %s", f.all[0].line, f.all[0].column, f.all[0].text)
+}
+
+// fields checks that a type has all fields of a value that was decoded into it.
+func fields(n ast.Node, of reflect.Type) error {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() == reflect.Interface || reflect.PointerTo(of).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	switch v := n.(type) {
+	case *ast.SequenceNode:
+		for _, one := range v.Values {
+			if err := fields(one, of.Elem()); err != nil {
+				return err
+			}
+		}
+	case ast.MapNode:
+		for each := v.MapRange(); each.Next(); {
+			element, err := fieldOf(of, each.Key())
+			if err == nil {
+				err = fields(each.Value(), element)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func fieldOf(of reflect.Type, name ast.Node) (reflect.Type, error) {
+	if of.Kind() == reflect.Map {
+		return of.Elem(), nil
+	}
+	text, _ := textOf(name)
+	var known []string
+	for _, f := range reflect.VisibleFields(of) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch tag {
+		case "", "-":
+		case text.text:
+			return f.Type, nil
+		default:
+			known = append(known, tag)
+		}
+	}
+	return nil, &UnknownField{text.text, known}
+}
+
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Float64:
+		return "number"
+	}
+	return "a whole number that fits"
+}

@@ -1,0 +1,197 @@
+package yamlfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+const (
+	MaxBytes = 64 << 10 // of a YAML file
+	MaxLines = 1000     // of a YAML file
+	MaxWrong = 10       // mistakes listed in an error
+)
+
+// File is what was read, and what is wrong in it.
+type File struct {
+	at   map[string]ast.Node // by path, such as $.sections[0].name
+	json bool                // text is in quotes and taken as it is; lists and names are as long as they like
+	mistakes
+}
+
+// Read reads a YAML file of a kind (a noun, for errors) into the variables of its keys. The error lists all mistakes.
+func Read(name, kind string, whole []byte, keys []Key) (*File, error) {
+	f := newFile(name, whole)
+	if lines := bytes.Count(whole, []byte("\n")); len(whole) > MaxBytes || lines > MaxLines {
+		return nil, f.fail(1, 1, "the file has %d lines and %d bytes (want at most %d and %d)", lines, len(whole), MaxLines, MaxBytes)
+	}
+	return f, f.read(kind, keys)
+}
+
+func newFile(name string, whole []byte) *File {
+	return &File{at: map[string]ast.Node{}, mistakes: mistakes{name: name, whole: whole}}
+}
+
+func (f *File) read(kind string, keys []Key) error {
+	file, err := parser.ParseBytes(f.whole, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return f.syntax(err)
+	}
+	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
+	switch len(docs) {
+	case 0:
+		return f.fail(1, 1, "the file is empty (want the keys of a %s, such as %s)", kind, strings.Join(required(keys), " and "))
+	case 1:
+		f.mapping(docs[0].Body, keys)
+		return f.Err()
+	}
+	line, column := position(docs[1].Body)
+	if start := docs[1].Start; start != nil {
+		line, column = start.Position.Line, start.Position.Column
+	}
+	return f.fail(line, column, "another document begins here (want one %s in a file)", kind)
+}
+
+// syntax returns where and why a file is no YAML or JSON at all.
+func (f *File) syntax(err error) error {
+	notation := "YAML"
+	if f.json {
+		notation = "JSON"
+	}
+	var at interface {
+		GetToken() *token.Token
+		GetMessage() string
+	}
+	if !errors.As(err, &at) || at.GetToken() == nil {
+		return f.fail(1, 1, "this is no %s: %s", notation, printable(err.Error()))
+	}
+	p := at.GetToken().Position
+	return f.fail(p.Line, p.Column, "this is no %s: %s", notation, printable(at.GetMessage()))
+}
+
+func required(keys []Key) []string {
+	names := []string{}
+	for _, k := range keys {
+		if k.Required {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// position returns where a node stands: a mapping in more than one line stands where its first key does.
+func position(n ast.Node) (line, column int) {
+	p := n.GetToken().Position
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			p = n.Values[0].Key.GetToken().Position
+		}
+	case *ast.MappingValueNode:
+		p = n.Key.GetToken().Position
+	case *ast.AnchorNode:
+		return position(n.Value)
+	case *ast.NullNode:
+		if n.Token.Type == token.ImplicitNullType {
+			return p.Line, p.Column - 1 // right behind the colon
+		}
+	}
+	return p.Line, p.Column
+}
+
+// Stated reports whether something stands at a path, such as sections[0].name.
+func (f *File) Stated(path string) bool { return f.at["$."+path] != nil }
+
+// Wrong adds a mistake at a path; if nothing stands there, at the last part of the path where something does.
+func (f *File) Wrong(path, format string, args ...any) {
+	path = "$." + path
+	for f.at[path] == nil {
+		path = path[:strings.LastIndexAny(path, ".[")]
+	}
+	f.wrong(f.at[path], format, args...)
+}
+
+func (f *File) wrong(at ast.Node, format string, args ...any) {
+	line, column := position(at)
+	f.fail(line, column, format, args...)
+}
+
+// Err returns all that is wrong; nil if nothing is.
+func (f *File) Err() error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.all, func(a, b mistake) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column)) })
+	return f.mistakes
+}
+
+// Texts returns the mistakes that an error of this package lists, without their places.
+func Texts(err error) (all []string) {
+	var m mistakes
+	errors.As(err, &m)
+	for _, one := range m.all {
+		all = append(all, one.text)
+	}
+	return all
+}
+
+// mistakes is an error with two lines for each mistake: place and text, and the line of the file.
+type mistakes struct {
+	name  string
+	whole []byte
+	all   []mistake
+}
+
+type mistake struct {
+	line, column int
+	text         string
+}
+
+// fail adds a mistake and returns all of them.
+func (m *mistakes) fail(line, column int, format string, args ...any) error {
+	m.all = append(m.all, mistake{line, column, fmt.Sprintf(format, args...)})
+	return *m
+}
+
+func (m mistakes) Error() string {
+	var b strings.Builder
+	lines := strings.Split(string(m.whole), "\n")
+	for _, one := range m.all[:min(MaxWrong, len(m.all))] {
+		fmt.Fprintf(&b, "%s:%d:%d: %s\n", m.name, one.line, one.column, one.text)
+		if one.line <= len(lines) {
+			b.WriteString(excerpt(lines[one.line-1], one.column))
+		}
+	}
+	if more := len(m.all) - MaxWrong; more > 0 {
+		fmt.Fprintf(&b, "%s: and %d more\n", m.name, more)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// excerpt returns a line and a mark below one of its columns; nothing of a long line.
+func excerpt(line string, column int) string {
+	const longest = 120
+	line = printable(line)
+	if strings.TrimSpace(line) == "" || len(line) > longest || column > longest {
+		return ""
+	}
+	return fmt.Sprintf("    %s\n    %s^\n", strings.TrimRight(line, " "), strings.Repeat(" ", column-1))
+}
+
+// printable replaces by blanks what could move a terminal's cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
