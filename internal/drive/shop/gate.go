@@ -131,19 +131,16 @@ func (s gateSettings) start(ctx context.Context, k *children.Keeper, program str
 	if err := errors.Join(s.write("nginx.conf", gateConf), s.write("gate.lua", gateLua)); err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(s.Dir, "nginx.log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
+	var log children.Tail
 	cmd := exec.Command(program, "-p", s.Dir, "-e", "stderr", "-c", filepath.Join(s.Dir, "nginx.conf"))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = &log, &log
 	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", s.Port)}
 	if g.child, err = k.Start(cmd); err != nil {
 		return nil, err
 	}
 	if err := g.await(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%s", err, said(log.Name())), g.Close())
+		ended := g.Close()
+		return nil, errors.Join(fmt.Errorf("%w%s", err, &log), ended)
 	}
 	return g, nil
 }

@@ -174,10 +174,8 @@ func (b *buyer) think(stop context.Context, order uint64) {
 		return
 	}
 	stream := uint64(b.number)<<40 | order
-	timer := time.NewTimer(time.Duration(rand.New(rand.NewPCG(b.Params.Seed, stream)).Int64N(2 * mean)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Duration(rand.New(rand.NewPCG(b.Params.Seed, stream)).Int64N(2 * mean))):
 	case <-stop.Done():
 	}
 }

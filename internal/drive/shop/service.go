@@ -164,10 +164,8 @@ func (v *visit) nothing(key string) Outcome {
 
 // work spends the time under the lock, or less where the lock is lost.
 func (v *visit) work(lost <-chan struct{}) {
-	timer := time.NewTimer(v.Hold)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(v.Hold):
 	case <-lost: // nil, and never ready, where the lock cannot tell
 	}
 }

@@ -181,7 +181,7 @@ func TestProcessSays(t *testing.T) {
 		{`echo '{"error":"no lock"}'`, "no lock"},
 		{"echo hello", "not understood"},
 	} {
-		_, err := Start(t.Context(), k, []string{"/bin/sh", "-c", c.script}, t.TempDir(), Opening{Stock: "redis://:secret@127.0.0.1:1"})
+		_, err := Start(t.Context(), k, []string{"/bin/sh", "-c", c.script}, Opening{Stock: "redis://:secret@127.0.0.1:1"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", c.script, err)
 		}

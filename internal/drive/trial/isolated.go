@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"lockbench/impls/worker"
@@ -13,20 +12,12 @@ import (
 	"lockbench/workloads"
 )
 
-// isolated is clients in processes of their own: each with its network, and what the lock guards beside them
-// all. A nil one is none.
-type isolated struct {
-	*world
-	keeper  *children.Keeper
-	guarded *workers.Guarded
-}
-
 // openApart starts a process for each that the clients are spread over, and one for the epilogue.
 func (t *trial) openApart(ctx context.Context, asked []string) error {
 	register := t.Workload.Register()
 	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
-	a := &isolated{world: &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}}
-	t.isolated = a
+	a := &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}
+	t.world = a
 	var err error
 	if a.keeper, err = children.New(); err != nil {
 		return err
@@ -59,34 +50,6 @@ func (t *trial) openApart(ctx context.Context, asked []string) error {
 func OwnWorker() ([]string, error) {
 	self, err := os.Executable()
 	return []string{self, "worker"}, err
-}
-
-func (a *isolated) close() error {
-	if a == nil {
-		return nil
-	}
-	errs := []error{a.world.close()}
-	if a.guarded != nil {
-		errs = append(errs, a.guarded.Close())
-	}
-	if a.keeper != nil {
-		errs = append(errs, a.keeper.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func (a *isolated) failed() error {
-	if a == nil {
-		return nil
-	}
-	return a.world.failed()
-}
-
-func (a *isolated) network() map[string]float64 {
-	if a == nil {
-		return nil
-	}
-	return a.world.network()
 }
 
 // since is by how much counts rose.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"lockbench/histories"
@@ -69,7 +68,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {
 		return err
 	}
-	lock, err := s.Lock.Open(impls.Env{Nodes: s.front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
+	lock, err := s.Lock.Open(impls.Env{Nodes: s.group.Front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
 		Params: s.LockParams, Rand: impls.NewRand(s.Params.Seed, uint64(s.Params.Processes))})
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func (s *sale) open(ctx context.Context) error {
 		wait = -1
 	}
 	for process := range s.Params.Processes {
-		p, err := shop.Start(ctx, s.keeper, []string{s.Self, "shop"}, s.dir, shop.Opening{Lock: s.Lock.Name, Nodes: s.front(), CAFile: s.Remote.CAFile,
+		p, err := shop.Start(ctx, s.keeper, []string{s.Self, "shop"}, shop.Opening{Lock: s.Lock.Name, Nodes: s.group.Front(), CAFile: s.Remote.CAFile,
 			Prefix: servers.KeyPrefix(s.Run), Process: process, Seed: s.Params.Seed, Params: s.LockParams, Stock: s.stocked.URLs()[0],
 			Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
 		if err != nil {
@@ -154,7 +153,7 @@ func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
 		}
 		return lock, stock, err
 	}
-	t.lock.Server, t.stock.Server, t.lock.Store = s.server(), s.stocked.Server, s.Lock.Store
+	t.lock.Server, t.stock.Server, t.lock.Store = s.group.Server, s.stocked.Server, s.Lock.Store
 	if t.lock.Before, t.stock.Before, err = read(); err != nil {
 		return t, err
 	}
@@ -224,15 +223,11 @@ func (c counted) perOrder(orders int) *float64 {
 
 // down takes everything down, whatever of it is up.
 func (s *sale) down() error {
-	errs := make([]error, len(s.processes))
+	var errs []error
 	if s.gate != nil {
 		errs = append(errs, s.gate.Close())
 	}
-	var all sync.WaitGroup
-	for i, p := range s.processes {
-		all.Go(func() { errs[i] = p.Close() })
-	}
-	all.Wait()
+	errs = append(errs, servers.Each(len(s.processes), func(i int) error { return s.processes[i].Close() }))
 	if s.dir != "" {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}

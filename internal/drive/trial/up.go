@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"lockbench/impls"
@@ -25,14 +24,14 @@ func (t *trial) up(ctx context.Context) error {
 	if t.InProcesses() {
 		open = t.openApart
 	}
-	if err := open(ctx, t.front()); err != nil {
+	if err := open(ctx, t.group.Front()); err != nil {
 		return err
 	}
 	return t.connect(ctx)
 }
 
 // start brings up the lock's servers, where it talks to any.
-func (t *trial) start(ctx context.Context) (err error) {
+func (t *trial) start(ctx context.Context) error {
 	if t.Lock.Store == "" {
 		return nil
 	}
@@ -42,11 +41,12 @@ func (t *trial) start(ctx context.Context) (err error) {
 	}
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
-	t.group, err = stores.Start(ctx, spec)
+	g, err := stores.Start(ctx, spec)
 	if err != nil {
 		return err
 	}
-	return t.group.Around(ctx, t.storeKey())
+	t.group = g
+	return g.Around(ctx, t.storeKey())
 }
 
 // shares reports whether the trial uses servers that are not its own.
@@ -88,17 +88,14 @@ const (
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	errs := make([]error, t.Params.Clients+1)
-	var all sync.WaitGroup
-	for c := range errs {
+	err := servers.Each(t.Params.Clients+1, func(c int) error {
 		lock := t.fresh.Lock
 		if c < t.Params.Clients {
 			lock = t.processes[c%t.Params.Processes].Lock
 		}
-		all.Go(func() { errs[c] = connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+		return connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL)
+	})
+	if err != nil {
 		return fmt.Errorf("a first acquire and release: %w", err)
 	}
 	return nil
@@ -128,26 +125,21 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 
 // down closes the locks, removes their keys from servers that are not ours, and ends those that are.
 func (t *trial) down() error {
-	errs := []error{t.isolated.close()}
+	errs := []error{t.world.close()}
 	for _, p := range append(t.processes, t.fresh) {
-		if p.Lock != nil && t.isolated == nil {
+		if p.Lock != nil && !t.InProcesses() {
 			errs = append(errs, p.Lock.Close())
 		}
 	}
-	if t.group != nil {
-		errs = append(errs, t.group.Sweep(t.Run))
-		if !t.shares() {
-			errs = append(errs, t.group.Stop())
-		}
+	errs = append(errs, t.group.Sweep(t.Run))
+	if !t.shares() {
+		errs = append(errs, t.group.Stop())
 	}
 	return errors.Join(errs...)
 }
 
 // counters are what the trial's servers have counted, summed over the nodes; nil where they do not count.
 func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
-	if t.group == nil {
-		return nil, nil
-	}
 	c, err := Counters(ctx, t.group)
 	if err != nil && t.faulty() {
 		return nil, nil // a server may be dead, or count from anew
@@ -159,6 +151,9 @@ func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	if len(g.Nodes) == 0 {
+		return nil, nil
+	}
 	sum := map[string]float64{}
 	for _, n := range g.Nodes {
 		c, err := n.Counters(ctx)
@@ -180,12 +175,4 @@ func writeJSON(file string, v any) error {
 		return err
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
-}
-
-// front is what the lock asks; nothing where it talks to nothing.
-func (t *trial) front() []string {
-	if t.group == nil {
-		return nil
-	}
-	return t.group.Front()
 }

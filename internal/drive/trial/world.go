@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
 	"lockbench/internal/drive/workers"
+	"lockbench/internal/world/children"
 	"lockbench/internal/world/proxy"
 	"lockbench/internal/world/servers"
 )
@@ -24,6 +24,8 @@ type world struct {
 	clients   int
 	key       string // of the lock, in the store
 	stalls    *stalls
+	keeper    *children.Keeper
+	guarded   *workers.Guarded // what the lock guards, beside them all
 }
 
 var _ inject.World = (*world)(nil)
@@ -203,18 +205,19 @@ func (w *world) network() map[string]float64 {
 	return sum
 }
 
-// close ends the processes and then their network.
+// close ends the processes, and then their network and what the lock guards.
 func (w *world) close() error {
-	errs := make([]error, len(w.processes))
-	var all sync.WaitGroup
-	for i, p := range w.processes {
-		all.Go(func() { errs[i] = p.Close() })
-	}
-	all.Wait()
+	errs := []error{servers.Each(len(w.processes), func(i int) error { return w.processes[i].Close() })}
 	for _, of := range w.links {
 		for _, l := range of {
 			errs = append(errs, l.Close())
 		}
+	}
+	if w.guarded != nil {
+		errs = append(errs, w.guarded.Close())
+	}
+	if w.keeper != nil {
+		errs = append(errs, w.keeper.Close())
 	}
 	return errors.Join(errs...)
 }

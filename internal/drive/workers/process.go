@@ -38,7 +38,7 @@ type Process struct {
 	Ready   worker.Ready
 	bounds  bounds
 	child   *children.Child
-	log     *tail
+	log     children.Tail
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when nothing can be expected of it any more
 
@@ -61,17 +61,13 @@ func Start(ctx context.Context, k *children.Keeper, command []string, open worke
 }
 
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
-	p := &Process{bounds: b, log: newTail(), renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
+	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
-	var out *os.File
-	stderr, err := p.log.pipe()
-	if err == nil {
-		p.child, p.in, out, err = k.StartPiped(command, stderr)
-		stderr.Close()
-	}
+	child, in, out, err := k.StartPiped(command, &p.log)
 	if err != nil {
 		return nil, fmt.Errorf("start the worker %q: %w", command, err)
 	}
+	p.child, p.in = child, in
 	first := make(chan error, 1)
 	go func() {
 		defer close(p.gone)
@@ -80,7 +76,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	}()
 	if err := p.introduce(ctx, open, first); err != nil {
 		_ = p.Kill()
-		return nil, fmt.Errorf("the worker %q: %w%s", command, err, p.log.said())
+		return nil, fmt.Errorf("the worker %q: %w%s", command, err, &p.log)
 	}
 	return p, nil
 }
@@ -89,8 +85,6 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
 	unread := p.send(open) // of less interest than why it was not read, if the process tells
-	timer := time.NewTimer(p.bounds.ready)
-	defer timer.Stop()
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -99,7 +93,7 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(p.bounds.ready):
 		return fmt.Errorf("it wrote no first line within %v", p.bounds.ready)
 	}
 }
@@ -137,12 +131,10 @@ func (p *Process) ending(err error) error {
 	if err != nil {
 		return fmt.Errorf("its output cannot be read: %w", err)
 	}
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.child.Done():
 		return fmt.Errorf("it ended by itself (%s)", p.child.State())
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 		return errors.New("it closed its standard output")
 	}
 }
@@ -234,14 +226,12 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 // giveUp tells the process that the caller's patience is over, and leaves it a moment to answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
 	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
-	timer := time.NewTimer(p.bounds.giveUp)
-	defer timer.Stop()
 	select {
 	case l := <-answer:
 		return l, nil
 	case <-p.gone:
 		return p.lastWord(answer)
-	case <-timer.C:
+	case <-time.After(p.bounds.giveUp):
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,11 +256,9 @@ func (p *Process) tell(v any) error {
 		p.hung(fmt.Errorf("it did not read what it was told within %v", p.bounds.write))
 		return p.reason(workloads.ErrGone)
 	}
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.gone: // the end of its output tells more
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it reads its standard input no more: %w", err))
 	}
 	return p.reason(workloads.ErrGone)
@@ -323,7 +311,11 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, p.log.said())
+	select { // so that its last words are here
+	case <-p.child.Done():
+	case <-time.After(p.bounds.end):
+	}
+	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, &p.log)
 }
 
 // Can reports whether it has a capability.
@@ -352,11 +344,9 @@ func (p *Process) Kill() error {
 
 // shut lets go of the pipes once the process has ended.
 func (p *Process) shut() error {
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.gone:
-	case <-timer.C: // somebody else has its output open, say a child of its own in another group
+	case <-time.After(p.bounds.end): // somebody else has its output open, say a child of its own in another group
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -371,11 +361,9 @@ func (p *Process) Close() error {
 	p.mu.Unlock()
 	_ = p.send(worker.Request{Do: "shutdown"})
 	_ = p.in.Close()
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.child.Done():
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 	}
 	return p.Kill()
 }

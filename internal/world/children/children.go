@@ -184,12 +184,10 @@ func (c *Child) ended(within time.Duration) bool {
 		return true
 	default:
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-c.done:
 		return true
-	case <-timer.C:
+	case <-time.After(within):
 		return false
 	}
 }

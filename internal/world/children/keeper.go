@@ -90,9 +90,9 @@ func (k *Keeper) startAll() {
 }
 
 // Start starts a child that ends with the harness at the latest, and with the keeper. The command's
-// SysProcAttr is set here, but for the user that it is to run as.
+// SysProcAttr is set here, but for the user that it is to run as, and its WaitDelay.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
-	cmd.SysProcAttr = inOwnGroup(cmd.SysProcAttr)
+	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputWithin
 	result := make(chan error)
 	select {
 	case k.starts <- func() { result <- cmd.Start() }:

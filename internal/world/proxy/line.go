@@ -103,10 +103,8 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(t)):
 		return true
 	case <-ctx.Done():
 		return false
