@@ -7,7 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
@@ -45,9 +46,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 		return console.Environment(err, "some servers are this program itself")
 	}
 	seen := map[string]bool{}
-	var errs []error
-	var mu sync.Mutex // guards errs
-	var all sync.WaitGroup
+	all, starting := errgroup.WithContext(ctx) // the first that fails ends the others
 	for _, c := range r.cells {
 		spec := servers.Spec{How: r.servers.How, Store: c.Lock.Store, Deployment: c.On(), Remote: r.servers.Remote, Self: self}
 		if seen[spec.Store] || spec.Store == "" {
@@ -57,18 +56,15 @@ func (r *Runner) preflight(ctx context.Context) error {
 		if spec.Store == servers.Redis && len(r.servers.Remote.Of(servers.Redis)) == choice.Five {
 			spec.Deployment = servers.Five
 		}
-		all.Go(func() {
-			g, err := stores.Start(ctx, spec)
+		all.Go(func() error {
+			g, err := stores.Start(starting, spec)
 			if err == nil {
 				err = g.Stop()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
+			return err
 		})
 	}
-	all.Wait()
-	switch err := errors.Join(errs...); {
+	switch err := all.Wait(); {
 	case err != nil && ctx.Err() != nil:
 		return &console.Exit{Code: console.ExitInterrupted}
 	case err != nil && r.servers.How == servers.External:

@@ -43,7 +43,6 @@ func Start(ctx context.Context, k *children.Keeper, command []string, o Opening)
 	return p, nil
 }
 
-// introduce exchanges the first lines.
 func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error {
 	defer context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Unix(1, 0)) })()
 	by := time.Now().Add(upWithin)
@@ -75,16 +74,9 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+reachedPath, nil)
-	if err != nil {
-		return r, err
+	if r, err = ask[Reached](ctx, http.DefaultClient, http.MethodGet, p.URL+reachedPath); err != nil {
+		err = fmt.Errorf("ask a service how many orders reached it: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return r, fmt.Errorf("ask a service how many orders reached it: %w", err)
-	}
-	defer resp.Body.Close()
-	err = json.NewDecoder(resp.Body).Decode(&r)
 	return r, err
 }
 

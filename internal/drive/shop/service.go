@@ -84,7 +84,6 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 // elsewhere is the outcome of a segment that is empty while another may not be.
 const elsewhere Outcome = ""
 
-// visit is what is done for one buyer.
 type visit struct {
 	*Service
 	segments int
@@ -92,7 +91,6 @@ type visit struct {
 	steps    []Step
 }
 
-// did notes a step that was called at a time and has returned now.
 func (v *visit) did(called time.Duration, s Step, err error) {
 	s.Called, s.Returned = called, v.now()
 	switch {
@@ -108,7 +106,6 @@ func (v *visit) did(called time.Duration, s Step, err error) {
 
 var errSoldOut = errors.New("sold out")
 
-// buy takes the lock once, sells a piece of what it guards, and gives the lock back.
 func (v *visit) buy(ctx context.Context, buyer string) Outcome {
 	called := v.now()
 	h, err := v.lock.Acquire(ctx, impls.Request{Key: v.Product, Owner: buyer, TTL: v.TTL, Wait: v.Wait, KeepAlive: true})
@@ -128,7 +125,6 @@ func (v *visit) buy(ctx context.Context, buyer string) Outcome {
 	return outcome
 }
 
-// under is what is done under the lock: read the stock, work, write it one lower.
 func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	called := v.now()
 	left, err := v.stock.Read(ctx, h.Key, h.Fence)

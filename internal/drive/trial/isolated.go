@@ -52,7 +52,6 @@ func OwnWorker() ([]string, error) {
 	return []string{self, "worker"}, err
 }
 
-// since is by how much counts rose.
 func since(before, after map[string]float64) map[string]float64 {
 	for name, n := range before {
 		after[name] -= n

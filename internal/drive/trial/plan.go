@@ -54,7 +54,6 @@ func (c Cell) Dir() string {
 
 func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
 
-// faulty reports whether something goes wrong in the cell on purpose.
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
 // InProcesses reports whether the clients live in processes of their own: to have something happen to one, or
@@ -164,12 +163,10 @@ func (c Cell) leftOut(why error) string {
 	return what
 }
 
-// spec is what the cell needs of servers.
 func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
 }
 
-// jumps reports whether a clock does.
 func (c Cell) jumps() bool {
 	if c.Fault.Plan == nil {
 		return false

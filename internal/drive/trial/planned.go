@@ -41,7 +41,6 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 	return c, nil
 }
 
-// keeps reports whether a server is to come back with all that it knew.
 func keeps(plan faults.Plan) bool {
 	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Keeps })
 }
@@ -61,7 +60,6 @@ func kindOf(plan faults.Plan) faults.Kind {
 	return kind
 }
 
-// refused says what cannot be done with real processes and servers.
 func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	switch {
 	case len(c.Lock.Worker) == 0 && c.Lock.Store == "":

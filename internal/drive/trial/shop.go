@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -29,15 +30,9 @@ type Asked struct {
 	Hold   *time.Duration
 }
 
-// of are the parameters of a sale.
 func (a Asked) of(p workloads.Params) workloads.Params {
-	p.Clients, p.Hold = UsualBuyers, UsualHold
-	if a.Buyers != nil {
-		p.Clients = *a.Buyers
-	}
-	if a.Hold != nil {
-		p.Hold = *a.Hold
-	}
+	buyers, hold := UsualBuyers, UsualHold
+	p.Clients, p.Hold = *cmp.Or(a.Buyers, &buyers), *cmp.Or(a.Hold, &hold)
 	p.Processes = max(2, p.Processes)
 	return p
 }
@@ -53,7 +48,6 @@ type sale struct {
 	gate      *shop.Gate
 }
 
-// up brings up the lock's servers and the stock's, the services, and the gate.
 func (s *sale) up(ctx context.Context) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -83,7 +77,6 @@ func (s *sale) up(ctx context.Context) (err error) {
 	return s.open(ctx)
 }
 
-// open starts the services and the gate.
 func (s *sale) open(ctx context.Context) error {
 	wait := s.Params.Wait
 	if wait == 0 {
@@ -108,7 +101,6 @@ func (s *sale) open(ctx context.Context) error {
 
 func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
-// segments are the keys that the stock is split over.
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
 // drive sells, lets buyers come for a while when all is sold, and does what every trial ends with.
@@ -141,17 +133,13 @@ func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 
-// tallies are what the servers of the lock and the stock's counted while something was done.
 type tallies struct{ lock, stock counted }
 
-// counting reads what the servers count before and after something.
 func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
 	read := func() (lock, stock map[string]float64, err error) {
-		lock, err = s.counters(context.WithoutCancel(ctx))
-		if err == nil {
-			stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
-		}
-		return lock, stock, err
+		lock, errLock := s.counters(context.WithoutCancel(ctx))
+		stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
+		return lock, stock, errors.Join(errLock, err)
 	}
 	t.lock.Server, t.stock.Server, t.lock.Store = s.group.Server, s.stocked.Server, s.Lock.Store
 	if t.lock.Before, t.stock.Before, err = read(); err != nil {
@@ -177,7 +165,6 @@ func (s *sale) write(f shop.Figures, t tallies) error {
 	return errors.Join(writeJSON(filepath.Join(s.trial.dir, "counters.json"), t.lock), writeJSON(filepath.Join(s.trial.dir, "shop.json"), f))
 }
 
-// form names what the shop does about the crowd.
 func (s *sale) form(segments int) string {
 	var parts []string
 	if segments > 1 {
@@ -221,7 +208,6 @@ func (c counted) perOrder(orders int) *float64 {
 	return &n
 }
 
-// down takes everything down, whatever of it is up.
 func (s *sale) down() error {
 	var errs []error
 	if s.gate != nil {

@@ -88,7 +88,6 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
 }
 
-// params are the parameters of a cell's trials.
 func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {

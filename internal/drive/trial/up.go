@@ -30,7 +30,6 @@ func (t *trial) up(ctx context.Context) error {
 	return t.connect(ctx)
 }
 
-// start brings up the lock's servers, where it talks to any.
 func (t *trial) start(ctx context.Context) error {
 	if t.Lock.Store == "" {
 		return nil
@@ -49,13 +48,11 @@ func (t *trial) start(ctx context.Context) error {
 	return g.Around(ctx, t.storeKey())
 }
 
-// shares reports whether the trial uses servers that are not its own.
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 
 // storeKey is what the lock's key is called in the store, or the first of them.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
-// openHere opens the locks in this process.
 func (t *trial) openHere(_ context.Context, asked []string) error {
 	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {

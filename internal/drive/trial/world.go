@@ -77,7 +77,6 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 	return w.befall(ctx, a)
 }
 
-// befall does something to servers.
 func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	if a.Verb == faults.Depose {
 		return inject.Effect{}, w.group.Depose(ctx)
@@ -168,7 +167,6 @@ func (w *world) connect(asked []string) ([][]string, error) {
 	return urls, nil
 }
 
-// hostOf is the host and port of a server, and what is spoken to it.
 func hostOf(server string) (string, proxy.Protocol, error) {
 	u, err := url.Parse(server)
 	switch {
@@ -182,7 +180,6 @@ func hostOf(server string) (string, proxy.Protocol, error) {
 	return u.Host, proxy.Opaque, nil
 }
 
-// through is the URL of a server as seen through a link.
 func through(server, addr string) string {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -192,7 +189,6 @@ func through(server, addr string) string {
 	return u.String()
 }
 
-// network is what the links have counted.
 func (w *world) network() map[string]float64 {
 	sum := map[string]float64{}
 	for _, l := range w.Links(-1, nil) {
@@ -205,7 +201,6 @@ func (w *world) network() map[string]float64 {
 	return sum
 }
 
-// close ends the processes, and then their network and what the lock guards.
 func (w *world) close() error {
 	errs := []error{servers.Each(len(w.processes), func(i int) error { return w.processes[i].Close() })}
 	for _, of := range w.links {
@@ -222,7 +217,6 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// failed is what a process did wrong that nobody told it to.
 func (w *world) failed() error {
 	var errs []error
 	for _, p := range w.processes {

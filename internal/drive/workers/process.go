@@ -20,7 +20,6 @@ import (
 	"lockbench/workloads"
 )
 
-// bounds is how long a process is waited for.
 type bounds struct {
 	ready  time.Duration // from its start to its first line
 	answer time.Duration // beyond what it was asked to wait for; a process paused by a fault takes part of it
@@ -81,7 +80,6 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	return p, nil
 }
 
-// introduce exchanges the first lines.
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
 	unread := p.send(open) // of less interest than why it was not read, if the process tells
@@ -123,7 +121,6 @@ func (p *Process) read(out *os.File, first chan<- error) {
 	_ = p.child.Kill()
 }
 
-// ending says how its output ended.
 func (p *Process) ending(err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("it wrote a line of more than %d bytes", worker.MaxLine)
@@ -197,7 +194,6 @@ func (p *Process) call(ctx context.Context, r worker.Request, within time.Durati
 	}
 }
 
-// lastWord is the answer of a process that is no more, if there was one.
 func (p *Process) lastWord(answer <-chan worker.Line) (worker.Line, error) {
 	select {
 	case l := <-answer:
@@ -264,7 +260,6 @@ func (p *Process) tell(v any) error {
 	return p.reason(workloads.ErrGone)
 }
 
-// send writes a line.
 func (p *Process) send(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -277,7 +272,6 @@ func (p *Process) send(v any) error {
 	return err
 }
 
-// hung ends a process of which nothing can be expected.
 func (p *Process) hung(why error) {
 	p.fail(why)
 	_ = p.child.Kill()

@@ -117,7 +117,6 @@ func (c *Child) signal(send func(leader int) error) error {
 	return nil
 }
 
-// await returns when the states of the group's threads are as wanted.
 func (c *Child) await(what string, is func(states string) bool) error {
 	for deadline := time.Now().Add(seenWithin); ; time.Sleep(lookEvery) {
 		states, err := threadStates(c.Pid())

@@ -111,5 +111,4 @@ func threadStates(leader int) (string, error) {
 	return states.String(), nil
 }
 
-// lives reports whether a process is neither a zombie nor dead.
 func lives(p procfs.ProcStat) bool { return p.State != "Z" && p.State != "X" }

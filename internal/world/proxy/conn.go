@@ -143,7 +143,7 @@ func (w *way) read() {
 	}
 }
 
-// pass passes on what was read, as far as the rules let it; false says that a rule closes the connection.
+// pass returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -164,7 +164,6 @@ func (w *way) pass(chunk []byte) bool {
 	return true
 }
 
-// flush puts what was read on the line.
 func (w *way) flush() {
 	if len(w.batch) > 0 && !w.conn.mute.Load() {
 		w.line.put(w.conn.ctx, load{bytes: w.batch, due: w.due()})
@@ -182,7 +181,6 @@ func (w *way) end(how ending) {
 	_ = w.to.SetWriteDeadline(due.Add(lingerFor)) // it fails only where that is closed already
 }
 
-// due is when what is read now arrives.
 func (w *way) due() time.Time {
 	if d := time.Duration(w.conn.link.delay.Load()); d > 0 {
 		return time.Now().Add(d)

@@ -18,7 +18,7 @@ func Begin() *Conversation { return &Conversation{up: scanner{requests: true}} }
 
 // Part is bytes to pass on, as they came.
 type Part struct {
-	Bytes   []byte // valid until the next is asked for
+	Bytes   []byte // of the chunk, or the caller's
 	Met     bool   // they end something that rules can be about, and what follows says what
 	At      Point
 	Command Command // without the number of the connection

@@ -50,11 +50,10 @@ func (l *line) put(ctx context.Context, item load) {
 	}
 }
 
-// offer puts if there is room; for an end there is.
 func (l *line) offer(item load) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size >= maxQueued && item.ending == goesOn {
+	if l.size >= maxQueued && item.ending == goesOn { // for an end there is always room
 		return false
 	}
 	l.queue = append(l.queue, item)
@@ -63,7 +62,6 @@ func (l *line) offer(item load) bool {
 	return true
 }
 
-// take waits for the next load and until it is due; it fails when the context ends.
 func (l *line) take(ctx context.Context) (load, bool) {
 	for {
 		if item, ok := l.next(); ok {

@@ -17,7 +17,6 @@ type pairing struct {
 	totals  [3]string  // what the server said last, by what it counts together
 }
 
-// asked is a command that waits for its reply.
 type asked struct {
 	command Command
 	confirm int // how many confirmations are to come, if it subscribes
@@ -37,7 +36,6 @@ func (p *pairing) ask(c Command, words int) (first bool) {
 	return len(p.waiting) == 1
 }
 
-// stop says that commands to come will not be known to be answered.
 func (p *pairing) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +122,6 @@ const (
 	shard
 )
 
-// subscription says of what kind a command that subscribes or unsubscribes is.
 func subscription(name string) (kind int, ok bool) {
 	switch name {
 	case "SUBSCRIBE", "UNSUBSCRIBE":

@@ -143,7 +143,6 @@ func (l *Link) Close() error {
 	}
 }
 
-// closeAll closes the connections that are chosen.
 func (l *Link) closeAll(chosen func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

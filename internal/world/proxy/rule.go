@@ -50,7 +50,6 @@ type Rule struct {
 	Do func(context.Context, Command) Fate
 }
 
-// rule is a Rule that was set.
 type rule struct {
 	Rule
 	matched int // so far

@@ -86,7 +86,6 @@ func open(user, password, addr, name string, timeout time.Duration) (*sql.DB, er
 	return sql.OpenDB(connector), nil
 }
 
-// query asks one question of a server of ours, on a connection of its own.
 func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) error) error {
 	db, err := open("root", "", addr, "", servers.AskWithin)
 	if err != nil {

@@ -92,7 +92,6 @@ func clustered(f *forwarder) arguments {
 	}
 }
 
-// gather makes the nodes one cluster.
 func (c *cluster) gather(ctx context.Context, nodes []*clusterNode) error {
 	for i, n := range nodes {
 		if err := n.introduce(ctx, c, i, nodes[0]); err != nil {
@@ -142,10 +141,8 @@ func (n *clusterNode) introduce(ctx context.Context, c *cluster, i int, to *clus
 	return n.do(ctx, "CLUSTER", "MEET", "127.0.0.1", to.forwarder.port(), to.Ports[1]).Err()
 }
 
-// last is the last slot of a part.
 func (c *cluster) last(i int) int { return (i+1)*slots/shards - 1 }
 
-// replicate has a replica follow, once it has heard of its primary.
 func (n *node) replicate(ctx context.Context, primary *node) error {
 	id, err := primary.do(ctx, "CLUSTER", "MYID").Text()
 	if err != nil {
@@ -156,7 +153,6 @@ func (n *node) replicate(ctx context.Context, primary *node) error {
 	})
 }
 
-// awaitCluster returns when the node says of the cluster what is wanted.
 func (n *node) awaitCluster(ctx context.Context, what, name, value string) error {
 	return n.Await(ctx, what, func(ctx context.Context) error {
 		text, err := n.do(ctx, "CLUSTER", "INFO").Text()
@@ -167,7 +163,6 @@ func (n *node) awaitCluster(ctx context.Context, what, name, value string) error
 	})
 }
 
-// keyOf is a key that a part has.
 func (c *cluster) keyOf(ctx context.Context, part int) (string, error) {
 	for i := range slots {
 		key := probeKey + strconv.Itoa(i)

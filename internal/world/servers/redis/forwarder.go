@@ -21,15 +21,14 @@ const dialWithin = time.Second
 type forwarder struct {
 	listener net.Listener
 	all      sync.WaitGroup // its goroutines
+	node     atomic.Value   // the node's address, a string; nil until it is known
 
 	mu       sync.Mutex
-	node     string          // the node's address; "" until it is known
 	stalled  map[string]bool // by the port that a follower states
 	passages map[*passage]bool
 	closed   bool
 }
 
-// passage is one connection through a forwarder.
 type passage struct {
 	outer, inner net.Conn // to who came, and to the node
 	follower     string   // the port that it states as its own; "": it follows nobody; guarded by the forwarder's mu
@@ -48,12 +47,7 @@ func newForwarder() (*forwarder, error) {
 
 func (f *forwarder) port() string { return strconv.Itoa(f.listener.Addr().(*net.TCPAddr).Port) }
 
-// to says where the node is.
-func (f *forwarder) to(addr string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.node = addr
-}
+func (f *forwarder) to(addr string) { f.node.Store(addr) }
 
 func (f *forwarder) accept() {
 	for {
@@ -68,9 +62,7 @@ func (f *forwarder) accept() {
 // serve connects who came to the node. Where there is no node, it is as if nobody listened.
 func (f *forwarder) serve(outer net.Conn) {
 	defer outer.Close()
-	f.mu.Lock()
-	node := f.node
-	f.mu.Unlock()
+	node, _ := f.node.Load().(string)
 	inner, err := net.DialTimeout("tcp", node, dialWithin)
 	if err != nil {
 		return

@@ -62,7 +62,6 @@ func Store() servers.Store {
 	}
 }
 
-// node is a redis-server of our own, or a Sentinel.
 type node struct {
 	*servers.Process
 	arguments arguments
@@ -90,7 +89,6 @@ func plain(p *servers.Process) []string {
 	return []string{"--port", strconv.Itoa(p.Ports[0]), "--bind", "127.0.0.1", "--dir", p.Dir, "--save", "", "--rdb-del-sync-files", "yes"}
 }
 
-// starter starts the nodes of one group.
 type starter struct {
 	*servers.Launcher
 	library string // that moves a server's clock; "": none
@@ -117,7 +115,6 @@ func (s starter) start(ctx context.Context, ports int, a arguments, follows *for
 	return n, nil
 }
 
-// startIndependent starts so many servers that know nothing of each other.
 func startIndependent(ctx context.Context, l *servers.Launcher, nodes int) error {
 	s, err := newStarter(ctx, l)
 	if err != nil {
@@ -173,7 +170,6 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return info["redis_version"], nil
 }
 
-// awaitInfo returns when a section of the server's INFO is as wanted.
 func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
 	return n.Await(ctx, what, func(ctx context.Context) error {
 		info, err := askInfo(ctx, n.Addr(), section)
@@ -193,7 +189,6 @@ func withClient(addr string, do func(*redis.Client) error) error {
 	return do(c)
 }
 
-// do sends one command.
 func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
 	c := quiet(&redis.Options{Addr: n.Addr()})
 	defer c.Close()

@@ -59,7 +59,6 @@ func startFollowing(ctx context.Context, l *servers.Launcher, nodes int) (*repli
 	return r, s, r.awaitFollowers(ctx, r.nodes[0], r.nodes[1:])
 }
 
-// start starts the nodes from one to before another at once.
 func (r *replicated) start(ctx context.Context, s starter, from, to int, follows *forwarder) error {
 	started, err := servers.AtOnce(to-from, func(i int) (*node, error) {
 		f := r.forwarders[from+i]
@@ -136,7 +135,6 @@ func offset(text string) int64 {
 	return n
 }
 
-// has returns an error unless there is such a node.
 func (r *replicated) has(i int) error {
 	if i < 0 || i >= len(r.nodes) {
 		return fmt.Errorf("there are %d nodes", len(r.nodes))
@@ -205,7 +203,6 @@ func (n *node) replicaOf(ctx context.Context, host, port string) error {
 	return n.do(ctx, "REPLICAOF", host, port).Err()
 }
 
-// awaitWrites returns when the node takes writes.
 func (n *node) awaitWrites(ctx context.Context, probe string) error {
 	return n.with(func(c *redis.Client) error {
 		return servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
@@ -233,7 +230,6 @@ func (r *replicated) close() error {
 	return err
 }
 
-// portOf finds a node by what others know it by; -1: none.
 func (r *replicated) portOf(port string) int {
 	for i, f := range r.forwarders {
 		if f.port() == port {

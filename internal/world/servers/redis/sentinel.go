@@ -64,7 +64,6 @@ func (n *node) gather(ctx context.Context, replicas int) error {
 	})
 }
 
-// pairs makes a map of name, value, name, value.
 func pairs(words []string) map[string]string {
 	all := map[string]string{}
 	for i := 0; i+1 < len(words); i += 2 {
@@ -91,7 +90,6 @@ func (r *replicated) AwaitPromotion(ctx context.Context) (i int, err error) {
 	return i, err
 }
 
-// succeeds takes note of a new primary; false where there is none.
 func (r *replicated) succeeds(i int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
