@@ -65,8 +65,10 @@ func Store() servers.Store {
 type node struct {
 	*servers.Process
 	arguments arguments
-	library   string                    // that moves a clock; "": it has the machine's
-	offset    *mapped                   // of its clock, in a file that the server maps too; nil: it has the machine's
+	library   string  // that moves a clock; "": it has the machine's
+	offset    *mapped // of its clock, in a file that the server maps too; nil: it has the machine's
+	reached   bool    // by those who follow it, through its forwarder
+	forwarder *forwarder
 	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
 }
 
@@ -102,9 +104,8 @@ func newStarter(ctx context.Context, l *servers.Launcher) (s starter, err error)
 	return s, err
 }
 
-func (s starter) start(ctx context.Context, ports int, a arguments, follows *forwarder) (*node, error) {
-	n := &node{arguments: a, library: s.library}
-	n.follows.Store(follows)
+func (s starter) start(ctx context.Context, ports int, n *node) (*node, error) {
+	n.library = s.library
 	of := Store()
 	of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
 	var err error
@@ -120,7 +121,7 @@ func startIndependent(ctx context.Context, l *servers.Launcher, nodes int) error
 	if err != nil {
 		return err
 	}
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, data(l.Options...), nil) })
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: data(l.Options...)}) })
 	s.add(started)
 	return err
 }
@@ -132,6 +133,12 @@ func (s starter) add(started []*node) {
 }
 
 func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
+	if n.reached {
+		if n.forwarder, err = newForwarder(p.Addr()); err != nil {
+			return err
+		}
+		p.Free(n.forwarder.close)
+	}
 	if n.library == "" {
 		return nil
 	}

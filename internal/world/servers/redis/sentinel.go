@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +29,7 @@ func startWatched(ctx context.Context, l *servers.Launcher, nodes int) error {
 	if err != nil {
 		return err
 	}
-	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, sentinel(r.forwarders[0]), nil) })
+	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: sentinel(r.nodes[0].forwarder)}) })
 	if err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
@@ -108,7 +109,7 @@ func (r *replicated) elected(ctx context.Context) int {
 		if err != nil || len(address) != 2 {
 			continue
 		}
-		if i := r.portOf(address[1]); i >= 0 {
+		if i := slices.IndexFunc(r.nodes, func(n *node) bool { return n.forwarder.port() == address[1] }); i >= 0 {
 			if votes[i]++; votes[i] >= quorum {
 				return i
 			}
