@@ -3,7 +3,6 @@ package shop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lockbench/histories"
 	"lockbench/workloads"
@@ -62,13 +63,14 @@ func (s *Sale) Open(ctx context.Context) error {
 			s.clocks.learn(&a, sent, s.Recorder.Since())
 		}
 	}
-	errs := make([]error, len(s.clients))
-	var all sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	for n, c := range s.clients {
-		all.Go(func() { _, errs[n] = ask[Answer](ctx, c, http.MethodGet, s.url(n)+clockPath) })
+		all.Go(func() error {
+			_, err := ask[Answer](ctx, c, http.MethodGet, s.url(n)+clockPath)
+			return err
+		})
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // Close closes the buyers' connections.

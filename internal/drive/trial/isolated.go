@@ -18,24 +18,31 @@ func (t *trial) openApart(ctx context.Context, asked []string) error {
 	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
 	a := &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}
 	t.world = a
-	var err error
-	if a.keeper, err = children.New(); err != nil {
+	keeper, err := children.New()
+	if err != nil {
 		return err
 	}
-	if a.guarded, err = workers.Guard(register); err != nil {
+	t.later(keeper.Close)
+	guarded, err := workers.Guard(register)
+	if err != nil {
 		return err
 	}
+	t.later(guarded.Close)
+	t.later(a.disconnect)
 	urls, err := a.connect(asked)
 	if err != nil {
 		return err
 	}
+	t.later(func() error {
+		return servers.Each(len(a.processes), func(i int) error { return a.processes[i].Close() })
+	})
 	command := t.Lock.Worker
 	if len(command) == 0 {
 		command = t.Worker
 	}
 	for process := range t.Params.Processes + 1 {
-		p, err := workers.Start(ctx, a.keeper, command, worker.Open{Lock: t.Lock.Name, Nodes: urls[process], CAFile: t.Remote.CAFile,
-			Prefix: servers.KeyPrefix(t.Run), Process: process, Seed: t.Params.Seed, Params: t.LockParams, Resource: a.guarded.URL}, t.watch.Renewed)
+		p, err := workers.Start(ctx, keeper, command, worker.Open{Lock: t.Lock.Name, Nodes: urls[process], CAFile: t.Remote.CAFile,
+			Prefix: servers.KeyPrefix(t.Run), Process: process, Seed: t.Params.Seed, Params: t.LockParams, Resource: guarded.URL}, t.watch.Renewed)
 		if err != nil {
 			return err
 		}

@@ -40,8 +40,6 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 // sale is a trial whose clients are buyers of a shop.
 type sale struct {
 	*trial
-	keeper    *children.Keeper
-	dir       string         // for whatever its processes keep
 	stocked   *servers.Group // the stock's own Redis
 	stock     *shop.Stock
 	processes []*shop.Process
@@ -59,31 +57,36 @@ func (s *sale) up(ctx context.Context) (err error) {
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
 	}
+	s.later(s.stocked.Stop)
 	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {
 		return err
 	}
+	s.later(s.stock.Close)
 	lock, err := s.Lock.Open(impls.Env{Nodes: s.group.Front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
 		Params: s.LockParams, Rand: impls.NewRand(s.Params.Seed, uint64(s.Params.Processes))})
 	if err != nil {
 		return err
 	}
+	s.later(lock.Close)
 	s.fresh = workloads.Process{Lock: lock, Resource: s.stock}
-	if s.keeper, err = children.New(); err != nil {
+	keeper, err := children.New()
+	if err != nil {
 		return err
 	}
-	if s.dir, err = s.keeper.Folder(); err != nil {
-		return err
-	}
-	return s.open(ctx)
+	s.later(keeper.Close)
+	return s.open(ctx, keeper)
 }
 
-func (s *sale) open(ctx context.Context) error {
+func (s *sale) open(ctx context.Context, keeper *children.Keeper) error {
+	s.later(func() error {
+		return servers.Each(len(s.processes), func(i int) error { return s.processes[i].Close() })
+	})
 	wait := s.Params.Wait
 	if wait == 0 {
 		wait = -1
 	}
 	for process := range s.Params.Processes {
-		p, err := shop.Start(ctx, s.keeper, []string{s.Self, "shop"}, shop.Opening{Lock: s.Lock.Name, Nodes: s.group.Front(), CAFile: s.Remote.CAFile,
+		p, err := shop.Start(ctx, keeper, []string{s.Self, "shop"}, shop.Opening{Lock: s.Lock.Name, Nodes: s.group.Front(), CAFile: s.Remote.CAFile,
 			Prefix: servers.KeyPrefix(s.Run), Process: process, Seed: s.Params.Seed, Params: s.LockParams, Stock: s.stocked.URLs()[0],
 			Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
 		if err != nil {
@@ -94,8 +97,14 @@ func (s *sale) open(ctx context.Context) error {
 	if !s.Workload.Gated {
 		return nil
 	}
-	var err error
-	s.gate, err = shop.StartGate(ctx, s.keeper, s.dir, s.processes, s.stocked.URLs()[0], s.stock.Keys(s.segments()))
+	dir, err := keeper.Folder() // for the gate's files
+	if err != nil {
+		return err
+	}
+	s.later(func() error { return os.RemoveAll(dir) })
+	if s.gate, err = shop.StartGate(ctx, keeper, dir, s.processes, s.stocked.URLs()[0], s.stock.Keys(s.segments())); err == nil {
+		s.later(s.gate.Close)
+	}
 	return err
 }
 
@@ -206,25 +215,4 @@ func (c counted) perOrder(orders int) *float64 {
 	}
 	n /= float64(orders)
 	return &n
-}
-
-func (s *sale) down() error {
-	var errs []error
-	if s.gate != nil {
-		errs = append(errs, s.gate.Close())
-	}
-	errs = append(errs, servers.Each(len(s.processes), func(i int) error { return s.processes[i].Close() }))
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
-	}
-	if s.keeper != nil {
-		errs = append(errs, s.keeper.Close())
-	}
-	if s.stock != nil {
-		errs = append(errs, s.stock.Close())
-	}
-	if s.stocked != nil {
-		errs = append(errs, s.stocked.Stop())
-	}
-	return errors.Join(append(errs, s.trial.down())...)
 }

@@ -78,8 +78,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	var out Outcome
 	for attempt := range attempts {
 		number := n + 1 + attempt*max(1, s.Trials)
-		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", number)), granted: granted,
-			group: &servers.Group{}, world: &world{}}
+		t := newTrial(s, c, filepath.Join(dir, fmt.Sprintf("%03d", number)), granted)
 		var err error
 		if out, err = t.run(ctx); err != nil || out.Void == "" {
 			return out, err
@@ -133,8 +132,13 @@ type trial struct {
 	processes []workloads.Process
 	fresh     workloads.Process
 	world     *world // empty unless the processes are real ones
+	release   []func() error
 	void      string
 	missed    string
+}
+
+func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
+	return &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}, world: &world{}}
 }
 
 func (t *trial) run(ctx context.Context) (Outcome, error) {
@@ -152,12 +156,12 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 // record brings everything up, drives, and takes everything down. recorded tells whether there is a
 // history to judge, whatever else went wrong.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
-	up, drive, down := t.up, t.drive, t.down
+	up, drive := t.up, t.drive
 	if t.Workload.Served {
 		s := &sale{trial: t}
-		up, drive, down = s.up, s.drive, s.down
+		up, drive = s.up, s.drive
 	}
-	defer func() { err = errors.Join(err, down()) }()
+	defer func() { err = errors.Join(err, t.down()) }()
 	if err := up(ctx); err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"lockbench/impls"
@@ -34,8 +35,10 @@ func (t *trial) start(ctx context.Context) error {
 	if t.Lock.Store == "" {
 		return nil
 	}
+	sweep := func() error { return t.group.Sweep(t.Run) }
 	if t.shares() {
 		t.group = t.Shared
+		t.later(sweep)
 		return nil
 	}
 	spec := t.spec(t.Servers, t.Remote)
@@ -45,6 +48,8 @@ func (t *trial) start(ctx context.Context) error {
 		return err
 	}
 	t.group = g
+	t.later(g.Stop)
+	t.later(sweep)
 	return g.Around(ctx, t.storeKey())
 }
 
@@ -61,6 +66,7 @@ func (t *trial) openHere(_ context.Context, asked []string) error {
 		if err != nil {
 			return err
 		}
+		t.later(lock.Close)
 		t.opened(workloads.Process{Lock: lock, Resource: register})
 	}
 	return nil
@@ -120,17 +126,13 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// down closes the locks, removes their keys from servers that are not ours, and ends those that are.
+// later has something done when the trial is taken down: what was brought up last goes first.
+func (t *trial) later(do func() error) { t.release = append(t.release, do) }
+
 func (t *trial) down() error {
-	errs := []error{t.world.close()}
-	for _, p := range append(t.processes, t.fresh) {
-		if p.Lock != nil && !t.InProcesses() {
-			errs = append(errs, p.Lock.Close())
-		}
-	}
-	errs = append(errs, t.group.Sweep(t.Run))
-	if !t.shares() {
-		errs = append(errs, t.group.Stop())
+	var errs []error
+	for _, do := range slices.Backward(t.release) {
+		errs = append(errs, do())
 	}
 	return errors.Join(errs...)
 }

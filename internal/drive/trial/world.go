@@ -10,7 +10,6 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
 	"lockbench/internal/drive/workers"
-	"lockbench/internal/world/children"
 	"lockbench/internal/world/proxy"
 	"lockbench/internal/world/servers"
 )
@@ -24,8 +23,6 @@ type world struct {
 	clients   int
 	key       string // of the lock, in the store
 	stalls    *stalls
-	keeper    *children.Keeper
-	guarded   *workers.Guarded // what the lock guards, beside them all
 }
 
 var _ inject.World = (*world)(nil)
@@ -131,16 +128,19 @@ func (w *world) failover(ctx context.Context, to int) error {
 	if err != nil {
 		return err
 	}
-	addr, _, err := hostOf(w.group.Nodes[to].URL())
+	u, _, err := addressOf(w.group.Nodes[to].URL())
+	if err != nil {
+		return err
+	}
 	if w.scene.Deployment != servers.Cluster { // whose clients have a link to every node, and find out by themselves
 		for _, of := range w.links {
-			of[0].Upstream(addr)
+			of[0].Upstream(u.Host)
 		}
 	}
-	if took := time.Since(start); err == nil && took > w.scene.TTL*3/4 {
-		err = fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
+	if took := time.Since(start); took > w.scene.TTL*3/4 {
+		return fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
 	}
-	return err
+	return nil
 }
 
 // connect puts links between processes and the servers that the lock asks. It returns the URLs of each
@@ -151,42 +151,34 @@ func (w *world) connect(asked []string) ([][]string, error) {
 		var links []*proxy.Link
 		var own []string
 		for _, server := range asked {
-			host, spoken, err := hostOf(server)
+			u, spoken, err := addressOf(server)
 			if err != nil {
 				return nil, err
 			}
-			l, err := proxy.Listen(host, spoken)
+			l, err := proxy.Listen(u.Host, spoken)
 			if err != nil {
 				return nil, err
 			}
 			links = append(links, l)
-			own = append(own, through(server, l.Addr()))
+			u.Host = l.Addr()
+			own = append(own, u.String())
 		}
 		w.links, urls = append(w.links, links), append(urls, own)
 	}
 	return urls, nil
 }
 
-func hostOf(server string) (string, proxy.Protocol, error) {
+func addressOf(server string) (*url.URL, proxy.Protocol, error) {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil:
-		return "", proxy.Opaque, errors.New("the URL of a server cannot be read")
+		return nil, proxy.Opaque, errors.New("the URL of a server cannot be read")
 	case u.Scheme == "rediss":
-		return "", proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+		return nil, proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
 	case u.Scheme == "redis":
-		return u.Host, proxy.RESP, nil
+		return u, proxy.RESP, nil
 	}
-	return u.Host, proxy.Opaque, nil
-}
-
-func through(server, addr string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		return ""
-	}
-	u.Host = addr
-	return u.String()
+	return u, proxy.Opaque, nil
 }
 
 func (w *world) network() map[string]float64 {
@@ -201,18 +193,12 @@ func (w *world) network() map[string]float64 {
 	return sum
 }
 
-func (w *world) close() error {
-	errs := []error{servers.Each(len(w.processes), func(i int) error { return w.processes[i].Close() })}
+func (w *world) disconnect() error {
+	var errs []error
 	for _, of := range w.links {
 		for _, l := range of {
 			errs = append(errs, l.Close())
 		}
-	}
-	if w.guarded != nil {
-		errs = append(errs, w.guarded.Close())
-	}
-	if w.keeper != nil {
-		errs = append(errs, w.keeper.Close())
 	}
 	return errors.Join(errs...)
 }
