@@ -87,8 +87,7 @@ func (s *Sale) url(buyer int) string {
 	return s.Services[buyer%len(s.Services)].URL
 }
 
-// ask asks and reads an answer of either a service or the gate. An order is a POST, which the client library does not send
-// again by itself.
+// ask sends a request, an order as a POST, which the client library does not repeat by itself.
 func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at string) (a T, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds what a service does once the lock was granted, beside its work: also for a buyer who has gone, so that
-// nothing is left half done.
+// inside bounds what follows a grant, beside the work, also for a buyer who has gone: nothing is left half done.
 const inside = 10 * time.Second
 
 // Service sells: it is one process's lock, and a way to the stock.

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// shortestLease is what a lease must last on real servers: beside a shorter one, what a machine takes for
-	// something by itself looks like a fault.
+	// shortestLease is the shortest lease on real servers: with less, what a machine does by itself looks like a fault.
 	shortestLease = 400 * time.Millisecond
 	mostProcesses = 16 // of clients, each with its network
 )

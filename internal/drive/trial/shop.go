@@ -191,8 +191,7 @@ func (s *sale) form(segments int) string {
 	return strings.Join(parts, " and ")
 }
 
-// perOrder is how many commands a server executed for each order; nil where it does not count, or nothing was sold. What it
-// takes to connect and to ask for the count is left out.
+// perOrder returns the commands for each order, without those to connect and to count; nil if none are known.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil

@@ -61,8 +61,7 @@ type Outcome struct {
 	Missed     string // what of the plan did not come about, where it counts all the same
 }
 
-// ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
-// cells that are yet to be tried.
+// ErrVoid is returned if no attempt at a trial counted: the machine is to blame, and not the cell.
 var ErrVoid = errors.New("trials in a row are void")
 
 // attempts is how often a void trial is repeated before the cell is given up.
@@ -153,8 +152,7 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record brings everything up, drives, and takes everything down. recorded tells whether there is a
-// history to judge, whatever else went wrong.
+// record brings everything up, drives, and takes everything down. recorded: there is a history to judge.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
@@ -179,8 +177,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	return true, drive(ctx, rec)
 }
 
-// drive runs the workload and the epilogue while the pulse keeps the recorder going. What the servers
-// counted is read around the workload alone.
+// drive runs the workload and the epilogue. What the servers counted is read around the workload alone.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	before, err := t.counters(ctx)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
-// every client connect, so that the first acquire does not pay for a connection.
+// up brings up servers, opens the locks, and has every client connect: no acquire pays for a connection.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -104,8 +103,7 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOne has a client take and release a key, and another one where that fails: a lock may leave its servers
-// less time for an answer than a first connection takes on a busy machine.
+// connectOne acquires and releases a key, and others after an error: a first connection may take longer than a lock allows.
 func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
 		name := fmt.Sprintf("%s.%d", who, try)

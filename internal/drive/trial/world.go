@@ -38,8 +38,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
-// none: to all.
+// Links returns those of a process, or < 0 of all, to the servers with these numbers; without numbers to all.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {
@@ -112,8 +111,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	return inject.Effect{Heal: heal}, errors.Join(errs...)
 }
 
-// failover kills the primary, has a replica take over, and leads every process to it. Where that takes longer than
-// the lease, nobody could have been let in too early.
+// failover kills the primary and has a replica take over. It is an error if that takes about as long as a lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
 	if err := w.group.Nodes[0].Kill(); err != nil {
@@ -143,8 +141,7 @@ func (w *world) failover(ctx context.Context, to int) error {
 	return nil
 }
 
-// connect puts links between processes and the servers that the lock asks. It returns the URLs of each
-// process's.
+// connect puts links between processes and servers, and returns the URLs for each process.
 func (w *world) connect(asked []string) ([][]string, error) {
 	var urls [][]string
 	for range w.scene.Processes + 1 {

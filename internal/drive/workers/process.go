@@ -96,8 +96,7 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads what it writes until that ends, or cannot be understood; the first line goes to whoever started
-// it. From then on the process is no more.
+// read reads lines until they end or cannot be understood; then the process is killed. first gets what the first was.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -165,8 +164,7 @@ func (p *Process) take(l worker.Line) error {
 	return nil
 }
 
-// call asks for something and waits for the answer, so long beyond the time that everything has. An error is
-// indeterminate.
+// call sends a request and waits for the answer, within beyond the usual bound. Its errors are indeterminate.
 func (p *Process) call(ctx context.Context, r worker.Request, within time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
@@ -296,8 +294,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed is what the process did wrong: it wrote what nobody understands, did not answer, or ended by itself.
-// It is nil for one that did nothing but what it was told to.
+// Failed returns what the process did wrong, such as to end by itself; nil: nothing but what it was told to.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed

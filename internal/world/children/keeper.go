@@ -37,8 +37,7 @@ for p in $pids; do kill -s KILL -- "-$p"; done
 for dir; do rm -rf -- "$dir"; done
 `
 
-// Keeper starts children and sees to it that they end, whatever becomes of the harness. There is one per group
-// of children, so that it has an owner and an end.
+// Keeper starts children and ends them, whatever becomes of the harness. Each group of children has one.
 type Keeper struct {
 	script *Child
 	pipe   *os.File

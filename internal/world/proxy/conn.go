@@ -81,8 +81,7 @@ func (c *conn) close() {
 	c.closeLocked()
 }
 
-// closeLocked closes both sides, which ends all that waits on either. What the operating system was given before
-// is still delivered.
+// closeLocked closes both sides, which ends all waits. What the operating system has is still delivered.
 func (c *conn) closeLocked() {
 	c.cancel()
 	c.client.Close()
@@ -111,8 +110,7 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection. One goroutine reads, asks the rules, and puts what passes on a line; the
-// other takes it from there and writes.
+// way is one direction of a connection: a goroutine reads, asks the rules and fills the line; another writes.
 type way struct {
 	conn      *conn
 	direction Direction
@@ -225,8 +223,7 @@ func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// write writes what comes off the line. Where the other side has gone it goes on taking, so that the end is
-// found; what that side said before it went is the other direction's.
+// write writes what comes off the line, and goes on taking after an error, so that the end is found.
 func (w *way) write() {
 	gone := false
 	for {

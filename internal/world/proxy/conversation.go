@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Conversation finds the commands, replies and messages in the bytes of one connection, for those who carry them
-// by other means than a Link. Each direction is used by one goroutine at a time.
+// Conversation finds the messages in the bytes of one connection. Each direction is used by one goroutine at a time.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing

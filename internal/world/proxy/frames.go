@@ -31,8 +31,7 @@ type piece struct {
 	frame *frame // where they end one
 }
 
-// scanner finds the frames in one direction of a connection, however its bytes are cut into chunks. It holds
-// no more of a frame than maxHeld.
+// scanner finds the frames in one direction, however the bytes are cut, and holds at most maxHeld.
 type scanner struct {
 	requests bool // from a client: arrays of bulk strings, and inline commands
 

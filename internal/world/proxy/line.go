@@ -9,8 +9,7 @@ import (
 // maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
 const maxQueued = 4 << 20
 
-// line is a delay line: loads go in at one end and come out at the other, in order, each when it is due. One
-// goroutine puts and one takes.
+// line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
 type line struct {
 	more, room chan struct{} // tell the one who takes, or puts, to look again
 

@@ -86,8 +86,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there is found out in
-// time.
+// startExternal starts nothing: it asks all servers at once what they are.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
