@@ -36,7 +36,7 @@ type meter struct {
 func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	var now reading
 	var err error
-	if r.Group != nil {
+	if len(r.Group.Nodes) > 0 {
 		if now.server, now.serverCPU, err = readServers(ctx, r.Group); err != nil {
 			return now, err
 		}

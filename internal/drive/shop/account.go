@@ -23,7 +23,6 @@ type account struct {
 	unplaced       int           // holds of which nothing certain was left
 }
 
-// tell makes operations of an answer's steps.
 func (a *account) tell(steps []Step) []histories.Op {
 	a.last = a.sent
 	for len(steps) > 0 {
@@ -41,7 +40,6 @@ func (a *account) tell(steps []Step) []histories.Op {
 func (a *account) early(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
 func (a *account) late(at time.Duration) time.Duration  { return min(a.received, a.latest+at) }
 
-// one is an acquire and what was done under it.
 func (a *account) one(steps []Step) {
 	a.number = a.hold()
 	acquire, inside := a.acquire(steps[0]), steps[1:]

@@ -13,7 +13,6 @@ type clocks struct {
 	of map[int]bounds // by process
 }
 
-// bounds are the earliest and the latest time at which a clock may have begun.
 type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }

@@ -39,12 +39,12 @@ func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := &s.figures
-	f := Figures{Processes: len(s.Services), Buyers: len(s.clients), Hold: s.Params.Hold, Stock: s.Params.Stock,
-		Sold: c.sold, Refused: c.refused, Busy: c.busy, Unknown: c.unknown, Late: c.late, Unplaced: c.unplaced,
-		P50: int64(percentile(c.orders, 0.5)), P99: int64(percentile(c.orders, 0.99)), LateP50: int64(percentile(c.turned, 0.5))}
-	if c.sold > 0 {
+	f := c.Figures
+	f.Processes, f.Buyers, f.Hold, f.Stock = len(s.Services), len(s.clients), s.Params.Hold, s.Params.Stock
+	f.P50, f.P99, f.LateP50 = int64(percentile(c.orders, 0.5)), int64(percentile(c.orders, 0.99)), int64(percentile(c.turned, 0.5))
+	if f.Sold > 0 {
 		f.Seconds = (c.ended - s.started).Seconds()
-		f.Goodput = float64(c.sold) / f.Seconds
+		f.Goodput = float64(f.Sold) / f.Seconds
 	}
 	for _, p := range s.Services {
 		r, err := p.Reached(ctx)

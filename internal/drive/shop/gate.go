@@ -41,7 +41,6 @@ const (
 // ErrNoGate is returned where there is no nginx with the modules that the gate needs. Its text is what to do about it.
 var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
 
-// nginx is where nginx and its modules are.
 type nginx struct{ program, modules string }
 
 // findNginx finds them where Debian has them.
@@ -62,7 +61,6 @@ func findNginx() (n nginx, err error) {
 	return n, fmt.Errorf("the gate needs nginx's Lua module: %w", ErrNoGate)
 }
 
-// missing is the first of these files that is not there.
 func missing(files ...string) string {
 	for _, f := range files {
 		if _, err := os.Stat(f); err != nil {
@@ -78,7 +76,6 @@ func GateSupported() error {
 	return err
 }
 
-// gateSettings are what its files are made of.
 type gateSettings struct {
 	Dir, Modules, Lua    string
 	Services             []string // host:port
@@ -131,19 +128,16 @@ func (s gateSettings) start(ctx context.Context, k *children.Keeper, program str
 	if err := errors.Join(s.write("nginx.conf", gateConf), s.write("gate.lua", gateLua)); err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(s.Dir, "nginx.log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
+	var log children.Tail
 	cmd := exec.Command(program, "-p", s.Dir, "-e", "stderr", "-c", filepath.Join(s.Dir, "nginx.conf"))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = &log, &log
 	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", s.Port)}
 	if g.child, err = k.Start(cmd); err != nil {
 		return nil, err
 	}
 	if err := g.await(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%s", err, said(log.Name())), g.Close())
+		ended := g.Close()
+		return nil, errors.Join(fmt.Errorf("%w%s", err, &log), ended)
 	}
 	return g, nil
 }
@@ -160,7 +154,6 @@ func (s gateSettings) write(name, text string) error {
 	return os.WriteFile(filepath.Join(s.Dir, name), b.Bytes(), 0o600)
 }
 
-// await returns when it answers.
 func (g *Gate) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()

@@ -3,7 +3,6 @@ package shop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lockbench/histories"
 	"lockbench/workloads"
@@ -33,13 +34,11 @@ type Sale struct {
 	figures counts
 }
 
-// counts are what buyers saw.
 type counts struct {
-	sold, refused, busy, unknown int
-	late, unplaced               int
-	ended                        time.Duration   // when the last order was acknowledged
-	orders                       []time.Duration // how long each that was acknowledged took
-	turned                       []time.Duration // how long each took of those who came late
+	Figures
+	ended  time.Duration   // when the last order was acknowledged
+	orders []time.Duration // how long each that was acknowledged took
+	turned []time.Duration // how long each took of those who came late
 }
 
 // clockLooks is how often each service's clock is looked at before anything is sold.
@@ -57,20 +56,21 @@ func (s *Sale) Open(ctx context.Context) error {
 	for _, p := range s.Services {
 		for range clockLooks {
 			sent := s.Recorder.Since()
-			a, err := ask(ctx, s.clients[0], http.MethodGet, p.URL+clockPath)
+			a, err := ask[Answer](ctx, s.clients[0], http.MethodGet, p.URL+clockPath)
 			if err != nil {
 				return fmt.Errorf("ask a service for its clock: %w", err)
 			}
 			s.clocks.learn(&a, sent, s.Recorder.Since())
 		}
 	}
-	errs := make([]error, len(s.clients))
-	var all sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	for n, c := range s.clients {
-		all.Go(func() { _, errs[n] = ask(ctx, c, http.MethodGet, s.url(n)+clockPath) })
+		all.Go(func() error {
+			_, err := ask[Answer](ctx, c, http.MethodGet, s.url(n)+clockPath)
+			return err
+		})
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // Close closes the buyers' connections.
@@ -80,7 +80,6 @@ func (s *Sale) Close() {
 	}
 }
 
-// url is where a buyer orders.
 func (s *Sale) url(buyer int) string {
 	if s.Gate != nil {
 		return s.Gate.URL
@@ -88,9 +87,8 @@ func (s *Sale) url(buyer int) string {
 	return s.Services[buyer%len(s.Services)].URL
 }
 
-// ask asks and reads an answer of either a service or the gate. An order is a POST, which the client library does not send
-// again by itself.
-func ask(ctx context.Context, c *http.Client, method, at string) (a Answer, err error) {
+// ask sends a request, an order as a POST, which the client library does not repeat by itself.
+func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at string) (a T, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
 		return a, err
@@ -134,7 +132,6 @@ func (s *Sale) Linger(ctx context.Context, during time.Duration) {
 // interruptedGrace is how long orders under way may take once the run was interrupted.
 const interruptedGrace = 2 * time.Second
 
-// buyers has each buyer order again and again, until stop ends.
 func (s *Sale) buyers(ctx, stop context.Context, late bool, told func(Outcome)) {
 	orders, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -159,7 +156,6 @@ func (s *Sale) buyers(ctx, stop context.Context, late bool, told func(Outcome)) 
 	all.Wait()
 }
 
-// buyer is a client of the shop.
 type buyer struct {
 	*Sale
 	number int
@@ -174,22 +170,19 @@ func (b *buyer) think(stop context.Context, order uint64) {
 		return
 	}
 	stream := uint64(b.number)<<40 | order
-	timer := time.NewTimer(time.Duration(rand.New(rand.NewPCG(b.Params.Seed, stream)).Int64N(2 * mean)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Duration(rand.New(rand.NewPCG(b.Params.Seed, stream)).Int64N(2 * mean))):
 	case <-stop.Done():
 	}
 }
 
-// order orders a piece, records what became of it and returns what the buyer was told.
 func (b *buyer) order(ctx context.Context) Outcome {
 	query := url.Values{"buyer": {fmt.Sprintf("c%d.%d", b.number, b.log.Life())}}
 	if b.late {
 		query.Set("late", "1")
 	}
 	sent := b.log.Begin()
-	a, err := ask(ctx, b.clients[b.number], http.MethodPost, b.url(b.number)+orderPath+"?"+query.Encode())
+	a, err := ask[Answer](ctx, b.clients[b.number], http.MethodPost, b.url(b.number)+orderPath+"?"+query.Encode())
 	received := b.Recorder.Since()
 	if err != nil {
 		a.Outcome = Failed
@@ -213,7 +206,6 @@ func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops [
 	return t.tell(a.Steps), t.unplaced
 }
 
-// count counts an order.
 func (b *buyer) count(a Answer, unplaced int, sent, received time.Duration) {
 	if a.Outcome == Sold {
 		b.Granted.Add(1)
@@ -221,21 +213,21 @@ func (b *buyer) count(a Answer, unplaced int, sent, received time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := &b.figures
-	f.unplaced += unplaced
+	f.Unplaced += unplaced
 	switch a.Outcome {
 	case Sold:
-		f.sold++
+		f.Sold++
 		f.ended = max(f.ended, received)
 		f.orders = append(f.orders, received-sent)
 	case SoldOut:
-		f.refused++
+		f.Refused++
 	case Busy:
-		f.busy++
+		f.Busy++
 	default:
-		f.unknown++
+		f.Unknown++
 	}
 	if b.late {
-		f.late++
+		f.Late++
 		f.turned = append(f.turned, received-sent)
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds what a service does once the lock was granted, beside its work: also for a buyer who has gone, so that
-// nothing is left half done.
+// inside bounds what follows a grant, beside the work, also for a buyer who has gone: nothing is left half done.
 const inside = 10 * time.Second
 
 // Service sells: it is one process's lock, and a way to the stock.
@@ -84,7 +83,6 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 // elsewhere is the outcome of a segment that is empty while another may not be.
 const elsewhere Outcome = ""
 
-// visit is what is done for one buyer.
 type visit struct {
 	*Service
 	segments int
@@ -92,7 +90,6 @@ type visit struct {
 	steps    []Step
 }
 
-// did notes a step that was called at a time and has returned now.
 func (v *visit) did(called time.Duration, s Step, err error) {
 	s.Called, s.Returned = called, v.now()
 	switch {
@@ -108,7 +105,6 @@ func (v *visit) did(called time.Duration, s Step, err error) {
 
 var errSoldOut = errors.New("sold out")
 
-// buy takes the lock once, sells a piece of what it guards, and gives the lock back.
 func (v *visit) buy(ctx context.Context, buyer string) Outcome {
 	called := v.now()
 	h, err := v.lock.Acquire(ctx, impls.Request{Key: v.Product, Owner: buyer, TTL: v.TTL, Wait: v.Wait, KeepAlive: true})
@@ -128,7 +124,6 @@ func (v *visit) buy(ctx context.Context, buyer string) Outcome {
 	return outcome
 }
 
-// under is what is done under the lock: read the stock, work, write it one lower.
 func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	called := v.now()
 	left, err := v.stock.Read(ctx, h.Key, h.Fence)
@@ -164,10 +159,8 @@ func (v *visit) nothing(key string) Outcome {
 
 // work spends the time under the lock, or less where the lock is lost.
 func (v *visit) work(lost <-chan struct{}) {
-	timer := time.NewTimer(v.Hold)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(v.Hold):
 	case <-lost: // nil, and never ready, where the lock cannot tell
 	}
 }

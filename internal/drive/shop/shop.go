@@ -9,8 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// Opening is the first line that a service's process reads. URLs stand in it and nowhere else, since they may have
-// passwords in them.
+// Opening is the first line that a service reads: the only place of URLs, which may hold passwords.
 type Opening struct {
 	Lock    string            `json:"lock"`  // of the table
 	Nodes   []string          `json:"nodes"` // URLs of the lock's servers
@@ -52,8 +51,7 @@ type Answer struct {
 	Steps    []Step        `json:"steps,omitempty"`
 }
 
-// Step is one thing that a service did, called and returned on the service's own clock. What it did for a buyer begins with an
-// acquire, once for each segment that it tried.
+// Step is one thing that a service did, on its own clock. Each segment that it tried begins with an acquire.
 type Step struct {
 	Kind      histories.Kind    `json:"kind"`
 	Outcome   histories.Outcome `json:"outcome"`
@@ -74,8 +72,7 @@ type Reached struct {
 	Late   int `json:"late"` // of those, by buyers who came after the sell-out
 }
 
-// The paths of a service. An order says who its buyer is to the lock (?buyer=), and whether it comes after the sell-out
-// (&late=1).
+// The paths of a service. An order has the buyer (?buyer=), and late=1 after the sell-out.
 const (
 	orderPath   = "/order"
 	clockPath   = "/clock"

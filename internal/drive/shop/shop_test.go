@@ -88,7 +88,7 @@ func TestService(t *testing.T) {
 	server, stock, redis := newShop(t, lock, 1, 1)
 	order := func(query string) Answer {
 		t.Helper()
-		a, err := ask(t.Context(), server.Client(), http.MethodPost, server.URL+orderPath+query)
+		a, err := ask[Answer](t.Context(), server.Client(), http.MethodPost, server.URL+orderPath+query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestServe(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t.Context(), http.DefaultClient, http.MethodGet, "http://"+r.Address+clockPath); err != nil {
+	if _, err := ask[Answer](t.Context(), http.DefaultClient, http.MethodGet, "http://"+r.Address+clockPath); err != nil {
 		t.Error(err)
 	}
 	stop.Close()
@@ -181,7 +181,7 @@ func TestProcessSays(t *testing.T) {
 		{`echo '{"error":"no lock"}'`, "no lock"},
 		{"echo hello", "not understood"},
 	} {
-		_, err := Start(t.Context(), k, []string{"/bin/sh", "-c", c.script}, t.TempDir(), Opening{Stock: "redis://:secret@127.0.0.1:1"})
+		_, err := Start(t.Context(), k, []string{"/bin/sh", "-c", c.script}, Opening{Stock: "redis://:secret@127.0.0.1:1"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", c.script, err)
 		}
@@ -221,7 +221,7 @@ func TestGate(t *testing.T) {
 		if want == Failed {
 			redis.Close()
 		}
-		a, err := ask(t.Context(), http.DefaultClient, http.MethodPost, g.URL+orderPath+"?buyer=c0.0")
+		a, err := ask[Answer](t.Context(), http.DefaultClient, http.MethodPost, g.URL+orderPath+"?buyer=c0.0")
 		if err != nil || a.Outcome != want || a.Gate != (want == SoldOut) || a.Gate != (len(a.Steps) == 0) {
 			t.Errorf("order %d: %+v, %v, want %s", i, a, err, want)
 		}
@@ -229,7 +229,7 @@ func TestGate(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := ask(t.Context(), http.DefaultClient, http.MethodGet, g.URL+clockPath); err == nil {
+	if _, err := ask[Answer](t.Context(), http.DefaultClient, http.MethodGet, g.URL+clockPath); err == nil {
 		t.Error("it still answers")
 	}
 }

@@ -33,7 +33,6 @@ func OpenStock(url, prefix string) (*Stock, error) {
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }
 
-// key is where the stock of a key of the lock stands.
 func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
 
 // Keys are where the stock of several keys stands.

@@ -54,11 +54,9 @@ func (c Cell) Dir() string {
 
 func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+" + c.Fault.Name }
 
-// faulty reports whether something goes wrong in the cell on purpose.
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether the clients live in processes of their own: to have something happen to one, or
-// because the lock is a program.
+// InProcesses reports whether the clients live in processes of their own: under a fault, and if the lock is a program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
 // Plan is every cell that applies, in the order of the lists: not every workload or fault makes sense with
@@ -110,8 +108,7 @@ func Usual(plan []Cell) []Cell {
 	})
 }
 
-// Fitting splits a plan into the cells that servers brought up that way can serve, and the reasons why the
-// others cannot be, each once.
+// Fitting returns the cells that such servers can serve, and once each the reasons why others cannot be.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		err := c.unfit(how, remote)
@@ -164,12 +161,10 @@ func (c Cell) leftOut(why error) string {
 	return what
 }
 
-// spec is what the cell needs of servers.
 func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
 }
 
-// jumps reports whether a clock does.
 func (c Cell) jumps() bool {
 	if c.Fault.Plan == nil {
 		return false

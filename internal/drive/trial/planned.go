@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// shortestLease is what a lease must last on real servers: beside a shorter one, what a machine takes for
-	// something by itself looks like a fault.
+	// shortestLease is the shortest lease on real servers: with less, what a machine does by itself looks like a fault.
 	shortestLease = 400 * time.Millisecond
 	mostProcesses = 16 // of clients, each with its network
 )
@@ -41,7 +40,6 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 	return c, nil
 }
 
-// keeps reports whether a server is to come back with all that it knew.
 func keeps(plan faults.Plan) bool {
 	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Keeps })
 }
@@ -61,7 +59,6 @@ func kindOf(plan faults.Plan) faults.Kind {
 	return kind
 }
 
-// refused says what cannot be done with real processes and servers.
 func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	switch {
 	case len(c.Lock.Worker) == 0 && c.Lock.Store == "":

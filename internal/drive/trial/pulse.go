@@ -13,8 +13,7 @@ const (
 	markEvery = 500 * time.Millisecond // twice as often as the format asks, so that one late beat does no harm
 )
 
-// whilePulsed does something while the pulse keeps the recorder going, and closes that. A record that cannot be written ends
-// what is done.
+// whilePulsed calls do while the pulse drains the recorder, and closes that. An error of the recorder cancels do.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))

@@ -27,7 +27,7 @@ func BenchmarkRecordingShare(b *testing.B) {
 	}
 	all := catalog.OnRedis()
 	lua := all[slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == "set-px-lua" })]
-	t := trial{Setting: Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell: Cell{Lock: lua}}
+	t := newTrial(Setting{Run: "bench", Servers: servers.Local, Params: workloads.Defaults()}, Cell{Lock: lua}, "", nil)
 	t.Params.Keys, t.Params.Spread = 4096, workloads.Uniform
 	t.Params.Hold, t.Params.Think, t.Params.Duration = 0, 0, 500*time.Millisecond
 	if err := t.up(b.Context()); err != nil {

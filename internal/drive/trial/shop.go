@@ -1,12 +1,12 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"lockbench/histories"
@@ -30,15 +30,9 @@ type Asked struct {
 	Hold   *time.Duration
 }
 
-// of are the parameters of a sale.
 func (a Asked) of(p workloads.Params) workloads.Params {
-	p.Clients, p.Hold = UsualBuyers, UsualHold
-	if a.Buyers != nil {
-		p.Clients = *a.Buyers
-	}
-	if a.Hold != nil {
-		p.Hold = *a.Hold
-	}
+	buyers, hold := UsualBuyers, UsualHold
+	p.Clients, p.Hold = *cmp.Or(a.Buyers, &buyers), *cmp.Or(a.Hold, &hold)
 	p.Processes = max(2, p.Processes)
 	return p
 }
@@ -46,15 +40,12 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 // sale is a trial whose clients are buyers of a shop.
 type sale struct {
 	*trial
-	keeper    *children.Keeper
-	dir       string         // for whatever its processes keep
 	stocked   *servers.Group // the stock's own Redis
 	stock     *shop.Stock
 	processes []*shop.Process
 	gate      *shop.Gate
 }
 
-// up brings up the lock's servers and the stock's, the services, and the gate.
 func (s *sale) up(ctx context.Context) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -66,32 +57,36 @@ func (s *sale) up(ctx context.Context) (err error) {
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
 	}
+	s.later(s.stocked.Stop)
 	if s.stock, err = shop.OpenStock(s.stocked.URLs()[0], servers.KeyPrefix(s.Run)); err != nil {
 		return err
 	}
-	lock, err := s.Lock.Open(impls.Env{Nodes: s.front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
+	s.later(s.stock.Close)
+	lock, err := s.Lock.Open(impls.Env{Nodes: s.group.Front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
 		Params: s.LockParams, Rand: impls.NewRand(s.Params.Seed, uint64(s.Params.Processes))})
 	if err != nil {
 		return err
 	}
+	s.later(lock.Close)
 	s.fresh = workloads.Process{Lock: lock, Resource: s.stock}
-	if s.keeper, err = children.New(); err != nil {
+	keeper, err := children.New()
+	if err != nil {
 		return err
 	}
-	if s.dir, err = s.keeper.Folder(); err != nil {
-		return err
-	}
-	return s.open(ctx)
+	s.later(keeper.Close)
+	return s.open(ctx, keeper)
 }
 
-// open starts the services and the gate.
-func (s *sale) open(ctx context.Context) error {
+func (s *sale) open(ctx context.Context, keeper *children.Keeper) error {
+	s.later(func() error {
+		return servers.Each(len(s.processes), func(i int) error { return s.processes[i].Close() })
+	})
 	wait := s.Params.Wait
 	if wait == 0 {
 		wait = -1
 	}
 	for process := range s.Params.Processes {
-		p, err := shop.Start(ctx, s.keeper, []string{s.Self, "shop"}, s.dir, shop.Opening{Lock: s.Lock.Name, Nodes: s.front(), CAFile: s.Remote.CAFile,
+		p, err := shop.Start(ctx, keeper, []string{s.Self, "shop"}, shop.Opening{Lock: s.Lock.Name, Nodes: s.group.Front(), CAFile: s.Remote.CAFile,
 			Prefix: servers.KeyPrefix(s.Run), Process: process, Seed: s.Params.Seed, Params: s.LockParams, Stock: s.stocked.URLs()[0],
 			Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
 		if err != nil {
@@ -102,14 +97,19 @@ func (s *sale) open(ctx context.Context) error {
 	if !s.Workload.Gated {
 		return nil
 	}
-	var err error
-	s.gate, err = shop.StartGate(ctx, s.keeper, s.dir, s.processes, s.stocked.URLs()[0], s.stock.Keys(s.segments()))
+	dir, err := keeper.Folder() // for the gate's files
+	if err != nil {
+		return err
+	}
+	s.later(func() error { return os.RemoveAll(dir) })
+	if s.gate, err = shop.StartGate(ctx, keeper, dir, s.processes, s.stocked.URLs()[0], s.stock.Keys(s.segments())); err == nil {
+		s.later(s.gate.Close)
+	}
 	return err
 }
 
 func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
-// segments are the keys that the stock is split over.
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
 // drive sells, lets buyers come for a while when all is sold, and does what every trial ends with.
@@ -142,19 +142,15 @@ func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 
-// tallies are what the servers of the lock and the stock's counted while something was done.
 type tallies struct{ lock, stock counted }
 
-// counting reads what the servers count before and after something.
 func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
 	read := func() (lock, stock map[string]float64, err error) {
-		lock, err = s.counters(context.WithoutCancel(ctx))
-		if err == nil {
-			stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
-		}
-		return lock, stock, err
+		lock, errLock := s.counters(context.WithoutCancel(ctx))
+		stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
+		return lock, stock, errors.Join(errLock, err)
 	}
-	t.lock.Server, t.stock.Server, t.lock.Store = s.server(), s.stocked.Server, s.Lock.Store
+	t.lock.Server, t.stock.Server, t.lock.Store = s.group.Server, s.stocked.Server, s.Lock.Store
 	if t.lock.Before, t.stock.Before, err = read(); err != nil {
 		return t, err
 	}
@@ -178,7 +174,6 @@ func (s *sale) write(f shop.Figures, t tallies) error {
 	return errors.Join(writeJSON(filepath.Join(s.trial.dir, "counters.json"), t.lock), writeJSON(filepath.Join(s.trial.dir, "shop.json"), f))
 }
 
-// form names what the shop does about the crowd.
 func (s *sale) form(segments int) string {
 	var parts []string
 	if segments > 1 {
@@ -196,8 +191,7 @@ func (s *sale) form(segments int) string {
 	return strings.Join(parts, " and ")
 }
 
-// perOrder is how many commands a server executed for each order; nil where it does not count, or nothing was sold. What it
-// takes to connect and to ask for the count is left out.
+// perOrder returns the commands for each order, without those to connect and to count; nil if none are known.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil
@@ -220,30 +214,4 @@ func (c counted) perOrder(orders int) *float64 {
 	}
 	n /= float64(orders)
 	return &n
-}
-
-// down takes everything down, whatever of it is up.
-func (s *sale) down() error {
-	errs := make([]error, len(s.processes))
-	if s.gate != nil {
-		errs = append(errs, s.gate.Close())
-	}
-	var all sync.WaitGroup
-	for i, p := range s.processes {
-		all.Go(func() { errs[i] = p.Close() })
-	}
-	all.Wait()
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
-	}
-	if s.keeper != nil {
-		errs = append(errs, s.keeper.Close())
-	}
-	if s.stock != nil {
-		errs = append(errs, s.stock.Close())
-	}
-	if s.stocked != nil {
-		errs = append(errs, s.stocked.Stop())
-	}
-	return errors.Join(append(errs, s.trial.down())...)
 }

@@ -64,7 +64,6 @@ func (s *stalls) answered(i int, asked, answered time.Time) {
 	}
 }
 
-// excuse says that a fault stops a process, or that it goes on.
 func (s *stalls) excuse(i int, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

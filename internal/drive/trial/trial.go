@@ -46,7 +46,7 @@ type Setting struct {
 type Running struct {
 	Since   func() time.Duration // the time of its history
 	Granted *atomic.Int64
-	Group   *servers.Group // nil: the lock talks to nothing
+	Group   *servers.Group // without nodes: the lock talks to nothing
 }
 
 // Outcome is a trial that came to its end.
@@ -61,8 +61,7 @@ type Outcome struct {
 	Missed     string // what of the plan did not come about, where it counts all the same
 }
 
-// ErrVoid is returned where no attempt at a trial counted: that says something of this machine, and nothing of the
-// cells that are yet to be tried.
+// ErrVoid is returned if no attempt at a trial counted: the machine is to blame, and not the cell.
 var ErrVoid = errors.New("trials in a row are void")
 
 // attempts is how often a void trial is repeated before the cell is given up.
@@ -78,7 +77,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	var out Outcome
 	for attempt := range attempts {
 		number := n + 1 + attempt*max(1, s.Trials)
-		t := trial{Setting: s, Cell: c, watch: workloads.NewWatch(), dir: filepath.Join(dir, fmt.Sprintf("%03d", number)), granted: granted}
+		t := newTrial(s, c, filepath.Join(dir, fmt.Sprintf("%03d", number)), granted)
 		var err error
 		if out, err = t.run(ctx); err != nil || out.Void == "" {
 			return out, err
@@ -87,7 +86,6 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
 }
 
-// params are the parameters of a cell's trials.
 func (s Setting) params(c Cell) workloads.Params {
 	p := s.Params
 	if c.faulty() {
@@ -129,12 +127,17 @@ type trial struct {
 	granted *atomic.Int64
 	watch   *workloads.Watch
 
-	group     *servers.Group // nil: the lock talks to nothing
+	group     *servers.Group // without nodes: the lock talks to nothing
 	processes []workloads.Process
 	fresh     workloads.Process
-	isolated  *isolated // the processes, where they are real ones
+	world     *world // empty unless the processes are real ones
+	release   []func() error
 	void      string
 	missed    string
+}
+
+func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
+	return &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}, world: &world{}}
 }
 
 func (t *trial) run(ctx context.Context) (Outcome, error) {
@@ -149,15 +152,14 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record brings everything up, drives, and takes everything down. recorded tells whether there is a
-// history to judge, whatever else went wrong.
+// record brings everything up, drives, and takes everything down. recorded: there is a history to judge.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
-	up, drive, down := t.up, t.drive, t.down
+	up, drive := t.up, t.drive
 	if t.Workload.Served {
 		s := &sale{trial: t}
-		up, drive, down = s.up, s.drive, s.down
+		up, drive = s.up, s.drive
 	}
-	defer func() { err = errors.Join(err, down()) }()
+	defer func() { err = errors.Join(err, t.down()) }()
 	if err := up(ctx); err != nil {
 		return false, err
 	}
@@ -166,7 +168,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	header := t.header(t.Setting, t.server())
+	header := t.header(t.Setting, t.group.Server)
 	header.Started = time.Now().UTC()
 	rec, err := histories.NewRecorder(file, header, t.Params.Logs())
 	if err != nil {
@@ -175,14 +177,13 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	return true, drive(ctx, rec)
 }
 
-// drive runs the workload and the epilogue while the pulse keeps the recorder going. What the servers
-// counted is read around the workload alone.
+// drive runs the workload and the epilogue. What the servers counted is read around the workload alone.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	before, err := t.counters(ctx)
 	if err != nil {
 		return err
 	}
-	passed := t.isolated.network()
+	passed := t.world.network()
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 	if t.Pace != nil {
@@ -199,7 +200,8 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 		}
 		return err
 	})
-	return errors.Join(err, t.isolated.failed(), writeJSON(filepath.Join(t.dir, "counters.json"), counted{t.server(), t.Lock.Store, before, after, since(passed, t.isolated.network())}))
+	return errors.Join(err, t.world.failed(), writeJSON(filepath.Join(t.dir, "counters.json"),
+		counted{t.group.Server, t.Lock.Store, before, after, since(passed, t.world.network())}))
 }
 
 // runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
@@ -208,7 +210,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 		d.Run(ctx)
 		return
 	}
-	w := t.isolated.world
+	w := t.world
 	w.stalls = watchStalls(w.processes[:t.Params.Processes])
 	in := inject.New(t.Fault.Name, t.Fault.Plan(w.scene), w, d.Recorder)
 	d.Director = in
@@ -238,7 +240,7 @@ type counted struct {
 
 // judge reads the history back: what is judged is what is on the disk.
 func (t *trial) judge() (Outcome, error) {
-	out := Outcome{Dir: t.dir, Server: t.server(), Durability: t.durability()}
+	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})
 	if err != nil {
 		return out, err
@@ -258,17 +260,3 @@ func (t *trial) judge() (Outcome, error) {
 }
 
 func (t *trial) historyFile() string { return filepath.Join(t.dir, "history.jsonl.zst") }
-
-func (t *trial) server() string {
-	if t.group == nil {
-		return ""
-	}
-	return t.group.Server
-}
-
-func (t *trial) durability() string {
-	if t.group == nil {
-		return ""
-	}
-	return t.group.Durability
-}

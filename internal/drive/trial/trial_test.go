@@ -101,7 +101,7 @@ func TestStalledTrialIsVoid(t *testing.T) {
 		void         bool
 	}{{"40000000", "none", false}, {"4000000000", "none", false}, {"6000000000", "none", true},
 		{"100000000", "slow-network", false}, {"200000000", "slow-network", true}} {
-		tr := trial{Setting: Setting{Params: workloads.Defaults()}, Cell: Cell{Fault: namedFault(c.fault)}, dir: t.TempDir()}
+		tr := newTrial(Setting{Params: workloads.Defaults()}, Cell{Fault: namedFault(c.fault)}, t.TempDir(), nil)
 		tr.Params = tr.params(tr.Cell)
 		text := `{"lockbench":1,"ttl_ns":"5s"}` + "\n" + `{"mark":10,"stall":` + c.stall + `}` + "\n"
 		if err := os.WriteFile(tr.historyFile(), []byte(text), 0o644); err != nil {
@@ -122,8 +122,8 @@ func TestWritingFails(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full, a disk that is always full, on this system")
 	}
-	tr := trial{Setting: Setting{Run: "test", Params: workloads.Defaults()}, dir: t.TempDir(), granted: new(atomic.Int64),
-		Cell: Cell{Lock: catalog.All()[0], Workload: contend(), Fault: faults.All()[0]}}
+	tr := newTrial(Setting{Run: "test", Params: workloads.Defaults()},
+		Cell{Lock: catalog.All()[0], Workload: contend(), Fault: faults.All()[0]}, t.TempDir(), new(atomic.Int64))
 	tr.Params.Duration = time.Minute
 	if err := os.Symlink("/dev/full", tr.historyFile()); err != nil {
 		t.Fatal(err)

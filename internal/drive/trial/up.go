@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"slices"
 	"time"
 
 	"lockbench/impls"
@@ -15,8 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// up brings up servers of the trial's own, opens one lock per process and one for the epilogue, and lets
-// every client connect, so that the first acquire does not pay for a connection.
+// up brings up servers, opens the locks, and has every client connect: no acquire pays for a connection.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -25,37 +24,39 @@ func (t *trial) up(ctx context.Context) error {
 	if t.InProcesses() {
 		open = t.openApart
 	}
-	if err := open(ctx, t.front()); err != nil {
+	if err := open(ctx, t.group.Front()); err != nil {
 		return err
 	}
 	return t.connect(ctx)
 }
 
-// start brings up the lock's servers, where it talks to any.
-func (t *trial) start(ctx context.Context) (err error) {
+func (t *trial) start(ctx context.Context) error {
 	if t.Lock.Store == "" {
 		return nil
 	}
+	sweep := func() error { return t.group.Sweep(t.Run) }
 	if t.shares() {
 		t.group = t.Shared
+		t.later(sweep)
 		return nil
 	}
 	spec := t.spec(t.Servers, t.Remote)
 	spec.Self = t.Self
-	t.group, err = stores.Start(ctx, spec)
+	g, err := stores.Start(ctx, spec)
 	if err != nil {
 		return err
 	}
-	return t.group.Around(ctx, t.storeKey())
+	t.group = g
+	t.later(g.Stop)
+	t.later(sweep)
+	return g.Around(ctx, t.storeKey())
 }
 
-// shares reports whether the trial uses servers that are not its own.
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 
 // storeKey is what the lock's key is called in the store, or the first of them.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
-// openHere opens the locks in this process.
 func (t *trial) openHere(_ context.Context, asked []string) error {
 	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {
@@ -64,6 +65,7 @@ func (t *trial) openHere(_ context.Context, asked []string) error {
 		if err != nil {
 			return err
 		}
+		t.later(lock.Close)
 		t.opened(workloads.Process{Lock: lock, Resource: register})
 	}
 	return nil
@@ -88,24 +90,20 @@ const (
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	errs := make([]error, t.Params.Clients+1)
-	var all sync.WaitGroup
-	for c := range errs {
+	err := servers.Each(t.Params.Clients+1, func(c int) error {
 		lock := t.fresh.Lock
 		if c < t.Params.Clients {
 			lock = t.processes[c%t.Params.Processes].Lock
 		}
-		all.Go(func() { errs[c] = connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+		return connectOne(ctx, lock, fmt.Sprint("connect", c), t.Params.TTL)
+	})
+	if err != nil {
 		return fmt.Errorf("a first acquire and release: %w", err)
 	}
 	return nil
 }
 
-// connectOne has a client take and release a key, and another one where that fails: a lock may leave its servers
-// less time for an answer than a first connection takes on a busy machine.
+// connectOne acquires and releases a key, and others after an error: a first connection may take longer than a lock allows.
 func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
 		name := fmt.Sprintf("%s.%d", who, try)
@@ -126,28 +124,19 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// down closes the locks, removes their keys from servers that are not ours, and ends those that are.
+// later has something done when the trial is taken down: what was brought up last goes first.
+func (t *trial) later(do func() error) { t.release = append(t.release, do) }
+
 func (t *trial) down() error {
-	errs := []error{t.isolated.close()}
-	for _, p := range append(t.processes, t.fresh) {
-		if p.Lock != nil && t.isolated == nil {
-			errs = append(errs, p.Lock.Close())
-		}
-	}
-	if t.group != nil {
-		errs = append(errs, t.group.Sweep(t.Run))
-		if !t.shares() {
-			errs = append(errs, t.group.Stop())
-		}
+	var errs []error
+	for _, do := range slices.Backward(t.release) {
+		errs = append(errs, do())
 	}
 	return errors.Join(errs...)
 }
 
 // counters are what the trial's servers have counted, summed over the nodes; nil where they do not count.
 func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
-	if t.group == nil {
-		return nil, nil
-	}
 	c, err := Counters(ctx, t.group)
 	if err != nil && t.faulty() {
 		return nil, nil // a server may be dead, or count from anew
@@ -159,6 +148,9 @@ func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	if len(g.Nodes) == 0 {
+		return nil, nil
+	}
 	sum := map[string]float64{}
 	for _, n := range g.Nodes {
 		c, err := n.Counters(ctx)
@@ -180,12 +172,4 @@ func writeJSON(file string, v any) error {
 		return err
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
-}
-
-// front is what the lock asks; nothing where it talks to nothing.
-func (t *trial) front() []string {
-	if t.group == nil {
-		return nil
-	}
-	return t.group.Front()
 }

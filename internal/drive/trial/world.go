@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	"lockbench/internal/drive/faults"
@@ -39,8 +38,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links are the links of a process, or of all that faults are aimed at, to the servers with these numbers;
-// none: to all.
+// Links returns those of a process, or < 0 of all, to the servers with these numbers; without numbers to all.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {
@@ -75,7 +73,6 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 	return w.befall(ctx, a)
 }
 
-// befall does something to servers.
 func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	if a.Verb == faults.Depose {
 		return inject.Effect{}, w.group.Depose(ctx)
@@ -114,8 +111,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 	return inject.Effect{Heal: heal}, errors.Join(errs...)
 }
 
-// failover kills the primary, has a replica take over, and leads every process to it. Where that takes longer than
-// the lease, nobody could have been let in too early.
+// failover kills the primary and has a replica take over. It is an error if that takes about as long as a lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
 	if err := w.group.Nodes[0].Kill(); err != nil {
@@ -130,67 +126,58 @@ func (w *world) failover(ctx context.Context, to int) error {
 	if err != nil {
 		return err
 	}
-	addr, _, err := hostOf(w.group.Nodes[to].URL())
+	u, _, err := addressOf(w.group.Nodes[to].URL())
+	if err != nil {
+		return err
+	}
 	if w.scene.Deployment != servers.Cluster { // whose clients have a link to every node, and find out by themselves
 		for _, of := range w.links {
-			of[0].Upstream(addr)
+			of[0].Upstream(u.Host)
 		}
 	}
-	if took := time.Since(start); err == nil && took > w.scene.TTL*3/4 {
-		err = fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
+	if took := time.Since(start); took > w.scene.TTL*3/4 {
+		return fmt.Errorf("it took %v, and a lease %v", took.Round(time.Millisecond), w.scene.TTL)
 	}
-	return err
+	return nil
 }
 
-// connect puts links between processes and the servers that the lock asks. It returns the URLs of each
-// process's.
+// connect puts links between processes and servers, and returns the URLs for each process.
 func (w *world) connect(asked []string) ([][]string, error) {
 	var urls [][]string
 	for range w.scene.Processes + 1 {
 		var links []*proxy.Link
 		var own []string
 		for _, server := range asked {
-			host, spoken, err := hostOf(server)
+			u, spoken, err := addressOf(server)
 			if err != nil {
 				return nil, err
 			}
-			l, err := proxy.Listen(host, spoken)
+			l, err := proxy.Listen(u.Host, spoken)
 			if err != nil {
 				return nil, err
 			}
 			links = append(links, l)
-			own = append(own, through(server, l.Addr()))
+			u.Host = l.Addr()
+			own = append(own, u.String())
 		}
 		w.links, urls = append(w.links, links), append(urls, own)
 	}
 	return urls, nil
 }
 
-// hostOf is the host and port of a server, and what is spoken to it.
-func hostOf(server string) (string, proxy.Protocol, error) {
+func addressOf(server string) (*url.URL, proxy.Protocol, error) {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil:
-		return "", proxy.Opaque, errors.New("the URL of a server cannot be read")
+		return nil, proxy.Opaque, errors.New("the URL of a server cannot be read")
 	case u.Scheme == "rediss":
-		return "", proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+		return nil, proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
 	case u.Scheme == "redis":
-		return u.Host, proxy.RESP, nil
+		return u, proxy.RESP, nil
 	}
-	return u.Host, proxy.Opaque, nil
+	return u, proxy.Opaque, nil
 }
 
-// through is the URL of a server as seen through a link.
-func through(server, addr string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		return ""
-	}
-	u.Host = addr
-	return u.String()
-}
-
-// network is what the links have counted.
 func (w *world) network() map[string]float64 {
 	sum := map[string]float64{}
 	for _, l := range w.Links(-1, nil) {
@@ -203,14 +190,8 @@ func (w *world) network() map[string]float64 {
 	return sum
 }
 
-// close ends the processes and then their network.
-func (w *world) close() error {
-	errs := make([]error, len(w.processes))
-	var all sync.WaitGroup
-	for i, p := range w.processes {
-		all.Go(func() { errs[i] = p.Close() })
-	}
-	all.Wait()
+func (w *world) disconnect() error {
+	var errs []error
 	for _, of := range w.links {
 		for _, l := range of {
 			errs = append(errs, l.Close())
@@ -219,7 +200,6 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// failed is what a process did wrong that nobody told it to.
 func (w *world) failed() error {
 	var errs []error
 	for _, p := range w.processes {

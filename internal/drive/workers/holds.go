@@ -71,7 +71,6 @@ func (p *Process) granted(g impls.Grant) *hold {
 	return h
 }
 
-// tellRenewed tells of a renewal of a grant.
 func (p *Process) tellRenewed(g impls.Grant, l worker.Line) {
 	if p.renewed != nil {
 		g.Validity = time.Duration(l.Validity)
@@ -79,7 +78,6 @@ func (p *Process) tellRenewed(g impls.Grant, l worker.Line) {
 	}
 }
 
-// released is told before a hold is given back.
 func (p *Process) released(g impls.Grant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

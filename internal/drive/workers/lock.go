@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,14 +81,9 @@ func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// grantOf is what an acquire was granted.
 func grantOf(r worker.Request, l worker.Line) impls.Grant {
-	g := impls.Grant{Key: l.Key, Owner: r.Owner, Token: l.Token, Fence: l.Fence, Depth: l.Depth,
+	return impls.Grant{Key: cmp.Or(l.Key, r.Key), Owner: r.Owner, Token: l.Token, Fence: l.Fence, Depth: l.Depth,
 		SentAfter: time.Duration(l.SentAfter), Validity: time.Duration(l.Validity), Ref: l.ID}
-	if g.Key == "" {
-		g.Key = r.Key
-	}
-	return g
 }
 
 func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {

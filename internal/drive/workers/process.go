@@ -20,7 +20,6 @@ import (
 	"lockbench/workloads"
 )
 
-// bounds is how long a process is waited for.
 type bounds struct {
 	ready  time.Duration // from its start to its first line
 	answer time.Duration // beyond what it was asked to wait for; a process paused by a fault takes part of it
@@ -38,7 +37,7 @@ type Process struct {
 	Ready   worker.Ready
 	bounds  bounds
 	child   *children.Child
-	log     *tail
+	log     children.Tail
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when nothing can be expected of it any more
 
@@ -61,17 +60,13 @@ func Start(ctx context.Context, k *children.Keeper, command []string, open worke
 }
 
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
-	p := &Process{bounds: b, log: newTail(), renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
+	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
-	var out *os.File
-	stderr, err := p.log.pipe()
-	if err == nil {
-		p.child, p.in, out, err = k.StartPiped(command, stderr)
-		stderr.Close()
-	}
+	child, in, out, err := k.StartPiped(command, &p.log)
 	if err != nil {
 		return nil, fmt.Errorf("start the worker %q: %w", command, err)
 	}
+	p.child, p.in = child, in
 	first := make(chan error, 1)
 	go func() {
 		defer close(p.gone)
@@ -80,17 +75,14 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	}()
 	if err := p.introduce(ctx, open, first); err != nil {
 		_ = p.Kill()
-		return nil, fmt.Errorf("the worker %q: %w%s", command, err, p.log.said())
+		return nil, fmt.Errorf("the worker %q: %w%s", command, err, &p.log)
 	}
 	return p, nil
 }
 
-// introduce exchanges the first lines.
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
 	unread := p.send(open) // of less interest than why it was not read, if the process tells
-	timer := time.NewTimer(p.bounds.ready)
-	defer timer.Stop()
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -99,13 +91,12 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(p.bounds.ready):
 		return fmt.Errorf("it wrote no first line within %v", p.bounds.ready)
 	}
 }
 
-// read reads what it writes until that ends, or cannot be understood; the first line goes to whoever started
-// it. From then on the process is no more.
+// read reads lines until they end or cannot be understood; then the process is killed. first gets what the first was.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -129,7 +120,6 @@ func (p *Process) read(out *os.File, first chan<- error) {
 	_ = p.child.Kill()
 }
 
-// ending says how its output ended.
 func (p *Process) ending(err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("it wrote a line of more than %d bytes", worker.MaxLine)
@@ -137,12 +127,10 @@ func (p *Process) ending(err error) error {
 	if err != nil {
 		return fmt.Errorf("its output cannot be read: %w", err)
 	}
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.child.Done():
 		return fmt.Errorf("it ended by itself (%s)", p.child.State())
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 		return errors.New("it closed its standard output")
 	}
 }
@@ -176,8 +164,7 @@ func (p *Process) take(l worker.Line) error {
 	return nil
 }
 
-// call asks for something and waits for the answer, so long beyond the time that everything has. An error is
-// indeterminate.
+// call sends a request and waits for the answer, within beyond the usual bound. Its errors are indeterminate.
 func (p *Process) call(ctx context.Context, r worker.Request, within time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
@@ -205,7 +192,6 @@ func (p *Process) call(ctx context.Context, r worker.Request, within time.Durati
 	}
 }
 
-// lastWord is the answer of a process that is no more, if there was one.
 func (p *Process) lastWord(answer <-chan worker.Line) (worker.Line, error) {
 	select {
 	case l := <-answer:
@@ -234,14 +220,12 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 // giveUp tells the process that the caller's patience is over, and leaves it a moment to answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
 	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
-	timer := time.NewTimer(p.bounds.giveUp)
-	defer timer.Stop()
 	select {
 	case l := <-answer:
 		return l, nil
 	case <-p.gone:
 		return p.lastWord(answer)
-	case <-timer.C:
+	case <-time.After(p.bounds.giveUp):
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,17 +250,14 @@ func (p *Process) tell(v any) error {
 		p.hung(fmt.Errorf("it did not read what it was told within %v", p.bounds.write))
 		return p.reason(workloads.ErrGone)
 	}
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.gone: // the end of its output tells more
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it reads its standard input no more: %w", err))
 	}
 	return p.reason(workloads.ErrGone)
 }
 
-// send writes a line.
 func (p *Process) send(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -289,7 +270,6 @@ func (p *Process) send(v any) error {
 	return err
 }
 
-// hung ends a process of which nothing can be expected.
 func (p *Process) hung(why error) {
 	p.fail(why)
 	_ = p.child.Kill()
@@ -314,8 +294,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed is what the process did wrong: it wrote what nobody understands, did not answer, or ended by itself.
-// It is nil for one that did nothing but what it was told to.
+// Failed returns what the process did wrong, such as to end by itself; nil: nothing but what it was told to.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed
@@ -323,7 +302,11 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, p.log.said())
+	select { // so that its last words are here
+	case <-p.child.Done():
+	case <-time.After(p.bounds.end):
+	}
+	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, &p.log)
 }
 
 // Can reports whether it has a capability.
@@ -352,11 +335,9 @@ func (p *Process) Kill() error {
 
 // shut lets go of the pipes once the process has ended.
 func (p *Process) shut() error {
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.gone:
-	case <-timer.C: // somebody else has its output open, say a child of its own in another group
+	case <-time.After(p.bounds.end): // somebody else has its output open, say a child of its own in another group
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -371,11 +352,9 @@ func (p *Process) Close() error {
 	p.mu.Unlock()
 	_ = p.send(worker.Request{Do: "shutdown"})
 	_ = p.in.Close()
-	timer := time.NewTimer(p.bounds.end)
-	defer timer.Stop()
 	select {
 	case <-p.child.Done():
-	case <-timer.C:
+	case <-time.After(p.bounds.end):
 	}
 	return p.Kill()
 }

@@ -59,7 +59,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 // gone wants the process to be no more, and nobody to listen to it.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
-	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "what reads it": p.gone, "what reads its log": p.log.ended} {
+	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "what reads it": p.gone} {
 		select {
 		case <-done:
 		case <-time.After(patience):
@@ -362,11 +362,11 @@ func TestPageOfBounds(t *testing.T) {
 	b := usualBounds()
 	for what, is := range map[string]any{
 		"a line, in either direction": fmt.Sprint(worker.MaxLine, " bytes"), "from the start to the first line": b.ready,
-		"from a request to its reply, beyond its `wait_ms`":         b.answer,
-		"from a `cancel` to the reply, until nobody waits for it":   b.giveUp,
-		"for the worker to read what it is told":                    b.write,
-		"from `shutdown` to the end":                                b.end,
-		"Its last " + fmt.Sprint(logTail) + " bytes are shown when": nil,
+		"from a request to its reply, beyond its `wait_ms`":                   b.answer,
+		"from a `cancel` to the reply, until nobody waits for it":             b.giveUp,
+		"for the worker to read what it is told":                              b.write,
+		"from `shutdown` to the end":                                          b.end,
+		"Its last " + fmt.Sprint(children.TailSize) + " bytes are shown when": nil,
 	} {
 		row := fmt.Sprintf("| %s | %v |", what, is)
 		if is == nil {

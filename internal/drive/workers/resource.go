@@ -51,8 +51,7 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	return g, nil
 }
 
-// using answers a request on a key with what do returns: 409 where the token is stale, 400 where it makes no
-// sense.
+// using answers with what do returns: 409 if the token is stale, 400 after another error.
 func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(q.Body, 64))

@@ -243,12 +243,6 @@ func (p *pipe) leave(chunks [][]byte) {
 
 // offer sends a chunk, or keeps it where it cannot go at once.
 func (p *pipe) offer(chunk []byte) {
-	if chunk != nil && !p.held.deciding && len(p.held.chunks)+len(p.held.parts) == 0 && !p.writer.still() {
-		if part, ok := p.whole(chunk); ok {
-			p.meet(part)
-			return
-		}
-	}
 	p.held.chunks = append(p.held.chunks, chunk)
 	p.advance()
 }

@@ -150,25 +150,7 @@ func (p *pipe) cut(chunk []byte) []proxy.Part {
 		parts, count = p.pair.talk.Answered, &p.pair.link.received
 	}
 	count.Add(int64(len(chunk)))
-	var all []proxy.Part
-	for part := range parts(chunk) {
-		part.Bytes = slices.Clone(part.Bytes)
-		all = append(all, part)
-	}
-	return all
-}
-
-// whole is cut for what is one command or reply, as nearly all is, and costs less; false: it is something else.
-func (p *pipe) whole(chunk []byte) (proxy.Part, bool) {
-	count := &p.pair.link.sent
-	if p.direction == proxy.ToClient {
-		count = &p.pair.link.received
-	}
-	part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer)
-	if ok {
-		count.Add(int64(len(chunk)))
-	}
-	return part, ok
+	return slices.Collect(parts(chunk))
 }
 
 // meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at

@@ -70,8 +70,7 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseBesides pauses what has groups of its own. What stands still does not notice that its leader has died: its
-// keeper is told to kill it then.
+// pauseBesides pauses other groups of descendants, and has the keeper kill them if the leader dies meanwhile.
 func (c *Child) pauseBesides() {
 	for _, group := range besides(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
@@ -117,7 +116,6 @@ func (c *Child) signal(send func(leader int) error) error {
 	return nil
 }
 
-// await returns when the states of the group's threads are as wanted.
 func (c *Child) await(what string, is func(states string) bool) error {
 	for deadline := time.Now().Add(seenWithin); ; time.Sleep(lookEvery) {
 		states, err := threadStates(c.Pid())
@@ -134,8 +132,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 	}
 }
 
-// Stop asks it to end and, if it will not within two seconds, kills it: a process that is paused hears no
-// request.
+// Stop asks it to end, and kills it after two seconds.
 func (c *Child) Stop(ask func() error) error {
 	if err := ask(); err == nil && c.ended(politely) {
 		return nil
@@ -143,8 +140,7 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill ends every process of the group at once, also a paused one, and returns when the child was reaped. To
-// kill a dead one is no error.
+// Kill ends every process of the group, and returns when the child was reaped. To kill a dead one is no error.
 func (c *Child) Kill() error {
 	if c.ended(0) {
 		return nil
@@ -157,8 +153,7 @@ func (c *Child) Kill() error {
 	return c.killBesides(beside)
 }
 
-// killBesides kills what had groups of its own, and returns when it is gone: it may have memory in common that whoever
-// starts next has to have for itself.
+// killBesides kills other groups and returns when they are gone, with the memory that they share.
 func (c *Child) killBesides(groups []int) error {
 	for _, group := range groups {
 		_ = killGroup(group) // it fails only where it is gone already
@@ -184,12 +179,10 @@ func (c *Child) ended(within time.Duration) bool {
 		return true
 	default:
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-c.done:
 		return true
-	case <-timer.C:
+	case <-time.After(within):
 		return false
 	}
 }

@@ -28,8 +28,7 @@ func processes() (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// ProcessorTime returns what processes and their descendants have taken so far. It is errors.ErrUnsupported if the system
-// does not show it.
+// ProcessorTime returns the time taken by processes and their descendants, or errors.ErrUnsupported.
 func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	all, err := processes()
 	if err != nil {
@@ -43,8 +42,7 @@ func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// familyOf returns the processes of a leader's group that have not ended, and what descends from the leader: a server may
-// give each of its processes a group of its own.
+// familyOf returns the living processes of a leader's group, and its descendants, which may have other groups.
 func familyOf(leader int) ([]procfs.ProcStat, error) {
 	all, err := processes()
 	if err != nil {
@@ -59,8 +57,7 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether a process is another or has it for an ancestor. What is read one after the other may contradict
-// itself, so it goes up a bounded number of times.
+// descends reports whether p is a process or descends from it. The bound is for a table that contradicts itself.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {
 		if p.PID == from {
@@ -111,5 +108,4 @@ func threadStates(leader int) (string, error) {
 	return states.String(), nil
 }
 
-// lives reports whether a process is neither a zombie nor dead.
 func lives(p procfs.ProcStat) bool { return p.State != "Z" && p.State != "X" }

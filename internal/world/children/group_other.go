@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// There are no process groups here, and no /bin/sh for the keeper either: no child starts, and the error says
-// so.
+// There are no process groups here, and no /bin/sh for the keeper: no child starts.
 func inOwnGroup(*syscall.SysProcAttr) *syscall.SysProcAttr { return nil }
 
 func apart() *syscall.SysProcAttr { return nil }

@@ -37,8 +37,7 @@ for p in $pids; do kill -s KILL -- "-$p"; done
 for dir; do rm -rf -- "$dir"; done
 `
 
-// Keeper starts children and sees to it that they end, whatever becomes of the harness. There is one per group
-// of children, so that it has an owner and an end.
+// Keeper starts children and ends them, whatever becomes of the harness. Each group of children has one.
 type Keeper struct {
 	script *Child
 	pipe   *os.File
@@ -90,9 +89,9 @@ func (k *Keeper) startAll() {
 }
 
 // Start starts a child that ends with the harness at the latest, and with the keeper. The command's
-// SysProcAttr is set here, but for the user that it is to run as.
+// SysProcAttr is set here, but for the user that it is to run as, and its WaitDelay.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
-	cmd.SysProcAttr = inOwnGroup(cmd.SysProcAttr)
+	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputWithin
 	result := make(chan error)
 	select {
 	case k.starts <- func() { result <- cmd.Start() }:

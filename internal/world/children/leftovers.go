@@ -23,8 +23,7 @@ type Leftover struct {
 	Since time.Time
 }
 
-// Leftovers finds them. A folder is spared where there is any doubt, such as a process with its owner's
-// number.
+// Leftovers finds them. A folder is spared if a process has its owner's number.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)

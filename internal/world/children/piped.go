@@ -2,13 +2,13 @@ package children
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 )
 
-// StartPiped starts a command with pipes to its input and from its output, for the caller to close: those of os/exec are
-// closed when it ends, also before they are read.
-func (k *Keeper) StartPiped(command []string, stderr *os.File) (c *Child, in, out *os.File, err error) {
+// StartPiped starts a command with pipes for the caller to close: those of os/exec are closed before they are read.
+func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, nil, nil, err

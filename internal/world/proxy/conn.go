@@ -81,8 +81,7 @@ func (c *conn) close() {
 	c.closeLocked()
 }
 
-// closeLocked closes both sides, which ends all that waits on either. What the operating system was given before
-// is still delivered.
+// closeLocked closes both sides, which ends all waits. What the operating system has is still delivered.
 func (c *conn) closeLocked() {
 	c.cancel()
 	c.client.Close()
@@ -111,8 +110,7 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection. One goroutine reads, asks the rules, and puts what passes on a line; the
-// other takes it from there and writes.
+// way is one direction of a connection: a goroutine reads, asks the rules and fills the line; another writes.
 type way struct {
 	conn      *conn
 	direction Direction
@@ -143,7 +141,7 @@ func (w *way) read() {
 	}
 }
 
-// pass passes on what was read, as far as the rules let it; false says that a rule closes the connection.
+// pass returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
@@ -164,7 +162,6 @@ func (w *way) pass(chunk []byte) bool {
 	return true
 }
 
-// flush puts what was read on the line.
 func (w *way) flush() {
 	if len(w.batch) > 0 && !w.conn.mute.Load() {
 		w.line.put(w.conn.ctx, load{bytes: w.batch, due: w.due()})
@@ -182,7 +179,6 @@ func (w *way) end(how ending) {
 	_ = w.to.SetWriteDeadline(due.Add(lingerFor)) // it fails only where that is closed already
 }
 
-// due is when what is read now arrives.
 func (w *way) due() time.Time {
 	if d := time.Duration(w.conn.link.delay.Load()); d > 0 {
 		return time.Now().Add(d)
@@ -227,8 +223,7 @@ func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// write writes what comes off the line. Where the other side has gone it goes on taking, so that the end is
-// found; what that side said before it went is the other direction's.
+// write writes what comes off the line, and goes on taking after an error, so that the end is found.
 func (w *way) write() {
 	gone := false
 	for {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Conversation finds the commands, replies and messages in the bytes of one connection, for those who carry them
-// by other means than a Link. Each direction is used by one goroutine at a time.
+// Conversation finds the messages in the bytes of one connection. Each direction is used by one goroutine at a time.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
@@ -18,7 +17,7 @@ func Begin() *Conversation { return &Conversation{up: scanner{requests: true}} }
 
 // Part is bytes to pass on, as they came.
 type Part struct {
-	Bytes   []byte // valid until the next is asked for
+	Bytes   []byte // of the chunk, or the caller's
 	Met     bool   // they end something that rules can be about, and what follows says what
 	At      Point
 	Command Command // without the number of the connection

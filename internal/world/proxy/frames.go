@@ -27,12 +27,11 @@ type frame struct {
 
 // piece is bytes to pass on. All of them together are what was read.
 type piece struct {
-	bytes []byte // valid until the next is asked for
+	bytes []byte // of the chunk, or the caller's
 	frame *frame // where they end one
 }
 
-// scanner finds the frames in one direction of a connection, however its bytes are cut into chunks. It holds
-// no more of a frame than maxHeld.
+// scanner finds the frames in one direction, however the bytes are cut, and holds at most maxHeld.
 type scanner struct {
 	requests bool // from a client: arrays of bulk strings, and inline commands
 
@@ -51,7 +50,6 @@ type level struct {
 	attribute bool // it goes before a value and is none
 }
 
-// pieces cuts the next chunk.
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		from := 0 // where begins what has not been passed on
@@ -87,16 +85,12 @@ func (s *scanner) streams(more int) bool {
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
 }
 
-// withHeld returns what was held and what comes after it.
 func (s *scanner) withHeld(more []byte) []byte {
 	if len(s.held) == 0 {
 		return more
 	}
 	all := append(s.held, more...)
-	s.held = all[:0]
-	if cap(all) > maxLine {
-		s.held = nil // one long frame is no reason to keep so much
-	}
+	s.held = nil // what is returned is the caller's
 	return all
 }
 
@@ -174,7 +168,6 @@ func (s *scanner) plausible(part []byte) bool {
 	return false
 }
 
-// header reads a whole line, and says whether it ends a frame.
 func (s *scanner) header(line []byte) (whole bool) {
 	kind := line[0]
 	if s.requests && len(s.open) == 0 && kind != '*' {
@@ -204,7 +197,6 @@ func (s *scanner) header(line []byte) (whole bool) {
 	return s.value()
 }
 
-// array begins an array, set, push, map or attribute of so many elements.
 func (s *scanner) array(kind byte, text []byte) (whole bool) {
 	n, ok := number(text)
 	if !ok || len(s.open) == maxDepth {
@@ -227,7 +219,6 @@ func (s *scanner) array(kind byte, text []byte) (whole bool) {
 	return s.value() // empty, or null
 }
 
-// string begins a string of so many bytes.
 func (s *scanner) string(text []byte) (whole bool) {
 	n, ok := number(text)
 	switch {

@@ -9,8 +9,7 @@ import (
 // maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
 const maxQueued = 4 << 20
 
-// line is a delay line: loads go in at one end and come out at the other, in order, each when it is due. One
-// goroutine puts and one takes.
+// line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
 type line struct {
 	more, room chan struct{} // tell the one who takes, or puts, to look again
 
@@ -50,11 +49,10 @@ func (l *line) put(ctx context.Context, item load) {
 	}
 }
 
-// offer puts if there is room; for an end there is.
 func (l *line) offer(item load) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size >= maxQueued && item.ending == goesOn {
+	if l.size >= maxQueued && item.ending == goesOn { // for an end there is always room
 		return false
 	}
 	l.queue = append(l.queue, item)
@@ -63,7 +61,6 @@ func (l *line) offer(item load) bool {
 	return true
 }
 
-// take waits for the next load and until it is due; it fails when the context ends.
 func (l *line) take(ctx context.Context) (load, bool) {
 	for {
 		if item, ok := l.next(); ok {
@@ -103,10 +100,8 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(t)):
 		return true
 	case <-ctx.Done():
 		return false

@@ -17,7 +17,6 @@ type pairing struct {
 	totals  [3]string  // what the server said last, by what it counts together
 }
 
-// asked is a command that waits for its reply.
 type asked struct {
 	command Command
 	confirm int // how many confirmations are to come, if it subscribes
@@ -37,7 +36,6 @@ func (p *pairing) ask(c Command, words int) (first bool) {
 	return len(p.waiting) == 1
 }
 
-// stop says that commands to come will not be known to be answered.
 func (p *pairing) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +53,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	if name == "MESSAGE" || name == "PMESSAGE" || name == "SMESSAGE" {
 		return Message, Command{Name: name, Args: f.args}, true
 	}
-	_, confirms := subscription(name)
+	_, confirms := subscriptions[name]
 	switch {
 	case confirms:
 		p.count(name, f)
@@ -81,7 +79,7 @@ func (p *pairing) arraysArePublished() bool {
 	}
 	subscribes := false
 	if len(p.waiting) > 0 {
-		_, subscribes = subscription(p.waiting[0].command.Name)
+		_, subscribes = subscriptions[p.waiting[0].command.Name]
 	}
 	return subscribes || p.subs != [3]int{}
 }
@@ -89,10 +87,10 @@ func (p *pairing) arraysArePublished() bool {
 // count keeps the number of subscriptions, of which the server says only totals: channels and patterns are one.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
-	kind, _ := subscription(name)
 	if len(f.args) < 3 {
 		return
 	}
+	kind := subscriptions[name]
 	total := &p.totals[kind&^pattern]
 	if changed := *total != f.args[2]; changed && strings.Contains(name, "UNSUB") {
 		p.subs[kind] = max(p.subs[kind]-1, 0)
@@ -110,8 +108,7 @@ func (p *pairing) confirmed(name string) bool {
 	}
 	head := &p.waiting[0]
 	if len(head.command.Args) == 1 {
-		kind, _ := subscription(name)
-		return p.subs[kind] == 0
+		return p.subs[subscriptions[name]] == 0
 	}
 	head.confirm--
 	return head.confirm <= 0
@@ -124,15 +121,6 @@ const (
 	shard
 )
 
-// subscription says of what kind a command that subscribes or unsubscribes is.
-func subscription(name string) (kind int, ok bool) {
-	switch name {
-	case "SUBSCRIBE", "UNSUBSCRIBE":
-		return channel, true
-	case "PSUBSCRIBE", "PUNSUBSCRIBE":
-		return pattern, true
-	case "SSUBSCRIBE", "SUNSUBSCRIBE":
-		return shard, true
-	}
-	return 0, false
-}
+// subscriptions are the commands that subscribe and unsubscribe, by what they do it to.
+var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
+	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}

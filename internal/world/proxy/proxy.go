@@ -72,8 +72,7 @@ type Link struct {
 	closed   bool
 }
 
-// Listen opens a link to a server, given as host:port. The server is dialled once per connection: where it
-// cannot be reached, the connection is closed.
+// Listen opens a link to host:port. A connection is closed if the server cannot be dialled.
 func Listen(upstream string, p Protocol) (*Link, error) {
 	if _, _, err := net.SplitHostPort(upstream); err != nil {
 		return nil, fmt.Errorf("server of a link: %w", err)
@@ -125,8 +124,7 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and every connection, and waits for what runs; an error says that a rule's function was
-// not seen to end. A second Close only waits.
+// Close closes the port and all connections and waits; an error: a rule's function did not end. It may be called again.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -143,7 +141,6 @@ func (l *Link) Close() error {
 	}
 }
 
-// closeAll closes the connections that are chosen.
 func (l *Link) closeAll(chosen func(*conn) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 // Point is where on its way something is met.
 type Point uint8
 
-// The points. Of a command or reply too long to be held (1 MB) all but its end has been passed on by then:
-// neither can be used without it.
+// The points. Of what is longer than 1 MB all but its end has been passed on by then: it cannot be used without.
 const (
 	Request Point = iota // the whole command has come from the client and is not yet passed on
 	Reply                // its whole reply has come from the server and is not yet passed on
@@ -50,7 +49,6 @@ type Rule struct {
 	Do func(context.Context, Command) Fate
 }
 
-// rule is a Rule that was set.
 type rule struct {
 	Rule
 	matched int // so far

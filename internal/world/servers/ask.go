@@ -45,8 +45,7 @@ func Ask(ctx context.Context, addr string, question func(net.Conn) error) error 
 	return question(conn)
 }
 
-// Poll calls do at an interval until it returns nil or a Final error. When the context ends first, Poll returns that and
-// the last error.
+// Poll calls do until it returns nil or a Final error; when the context ends, it returns that and the last error.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)

@@ -27,7 +27,6 @@ const (
 	orderWithin     = 20 * time.Second    // bounds what a running daemon is told to do
 )
 
-// contained is a server in a container.
 type contained struct {
 	Refusing
 	store  Store
@@ -51,7 +50,7 @@ func dockerSupported(of Store, d Deployment, clock bool) error {
 	return nil
 }
 
-func startDocker(ctx context.Context, of Store, d Deployment, _ Spec) (*Group, error) {
+func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	engine, err := docker.New(docker.FromEnv)
 	if err != nil {
 		return nil, err
@@ -121,7 +120,6 @@ func said(c testcontainers.Container) string {
 	return ": " + string(text[max(0, len(text)-logTail):])
 }
 
-// silence is what the library says beside its errors.
 type silence struct{}
 
 func (silence) Printf(string, ...any) {}
@@ -138,7 +136,6 @@ func (i Image) request(port int) testcontainers.ContainerRequest {
 	}
 }
 
-// serves returns why the server does not serve yet; nil: it does.
 func (n *contained) serves(ctx context.Context) error {
 	if ready := n.store.Image.Ready; ready != nil {
 		if err := ready(ctx, n.addr); err != nil {
@@ -149,7 +146,6 @@ func (n *contained) serves(ctx context.Context) error {
 	return err
 }
 
-// awaitUp returns when the server serves, while the container runs.
 func (n *contained) awaitUp(ctx context.Context) error {
 	return Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
 		err := n.serves(ctx)
@@ -176,7 +172,6 @@ func (n *contained) Alive() bool {
 	return err == nil && state.Container.State != nil && state.Container.State.Running
 }
 
-// order tells the daemon to do something to the container.
 func order[Options, Result any](n *contained, what string, do func(context.Context, string, Options) (Result, error), options Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
 	defer cancel()

@@ -28,7 +28,6 @@ func atHand(image string) bool {
 	return had.(bool)
 }
 
-// errNoDaemon is returned if no daemon answers.
 var errNoDaemon = errors.New("no daemon answers")
 
 // withDaemon asks the daemon that the environment names for something, if it answers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,23 +41,12 @@ func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
 // Of returns what was named of a store.
 func (r Remote) Of(store string) []Target {
-	var all []Target
-	for _, t := range r.Targets {
-		if t.Store() == store {
-			all = append(all, t)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Store() != store })
 }
 
 // TLS reports whether any server of a store is reached through it.
 func (r Remote) TLS(store string) bool {
-	for _, t := range r.Of(store) {
-		if t.TLS() != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Of(store), func(t Target) bool { return t.TLS() != nil })
 }
 
 // servers returns each server of a store that was named.
@@ -88,7 +78,6 @@ func externalSupported(of Store, d Deployment, s Spec) error {
 	return nil
 }
 
-// external is one server of the user's.
 type external struct {
 	Refusing
 	target Target
@@ -97,8 +86,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal starts nothing: it asks each server what it is, all at once, so that one that is not there is found out in
-// time.
+// startExternal starts nothing: it asks all servers at once what they are.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
@@ -113,7 +101,7 @@ func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group,
 	return g, err
 }
 
-// version returns the server's own, or in one sentence, without secrets, that there is none.
+// version returns the server's own. Its errors have no secrets.
 func (t Target) version(ctx context.Context, host string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachWithin)
 	defer cancel()

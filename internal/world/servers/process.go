@@ -46,7 +46,6 @@ type Process struct {
 
 var _ Node = (*Process)(nil)
 
-// create makes what a node keeps for its life, and runs it.
 func (p *Process) create(ctx context.Context) (err error) {
 	if p.Dir, err = p.keeper.Folder(); err != nil {
 		return err
@@ -59,7 +58,6 @@ func (p *Process) create(ctx context.Context) (err error) {
 	return p.run(ctx)
 }
 
-// run starts the process and returns when it answers.
 func (p *Process) run(ctx context.Context) error {
 	cmd, err := p.store.Command(p)
 	if err != nil {
@@ -122,7 +120,6 @@ func ended(c *children.Child) bool {
 	}
 }
 
-// logged returns the log in a folder.
 func logged(dir string) []byte {
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {

@@ -65,23 +65,8 @@ type partitioned interface {
 	Around(ctx context.Context, key string) ([]Node, error)
 }
 
-type way struct {
-	name  string
-	start func(context.Context, Store, Deployment, Spec) (*Group, error)
-}
-
-func ways() []way {
-	return []way{{Auto, nil}, {Embedded, startEmbedded}, {Local, startLocal}, {External, startExternal}, {Docker, startDocker}} // auto comes to one of the others
-}
-
 // Ways returns the names that Spec.How may have.
-func Ways() []string {
-	var names []string
-	for _, w := range ways() {
-		names = append(names, w.name)
-	}
-	return names
-}
+func Ways() []string { return []string{Auto, Embedded, Local, External, Docker} }
 
 // Absent is the error of a store that cannot be had at all, whatever lock asks for it.
 type Absent struct{ Why error }
@@ -126,19 +111,36 @@ func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
 	}
-	err := Supported(of, s)
-	var g *Group
-	if err == nil {
-		var d Deployment
-		if d, err = of.deployment(s.Deployment); err == nil {
-			how := Resolve(s.How, of)
-			if g, err = ways()[slices.Index(Ways(), how)].start(ctx, of, d, s); err == nil {
-				g.How = how
-				return g, nil
-			}
-		}
+	g, err := start(ctx, of, s)
+	if err != nil {
+		return nil, fmt.Errorf("start %s servers: %w", s.How, err)
 	}
-	return nil, fmt.Errorf("start %s servers: %w", s.How, err)
+	return g, nil
+}
+
+func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
+	if err := Supported(of, s); err != nil {
+		return nil, err
+	}
+	d, err := of.deployment(s.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	how := Resolve(s.How, of)
+	switch how {
+	case Embedded:
+		g, err = startEmbedded(of, d)
+	case Local:
+		g, err = startLocal(ctx, of, d, s)
+	case External:
+		g, err = startExternal(ctx, of, d, s)
+	case Docker:
+		g, err = startDocker(ctx, of, d)
+	}
+	if err == nil {
+		g.How = how
+	}
+	return g, err
 }
 
 // Resolve returns what a way comes to on this machine. That a server is installed and does not start is an error then:
@@ -159,7 +161,7 @@ func Resolve(how string, of Store) string {
 	return Local
 }
 
-func startEmbedded(_ context.Context, of Store, d Deployment, _ Spec) (*Group, error) {
+func startEmbedded(of Store, d Deployment) (*Group, error) {
 	g := &Group{Server: of.Emulator, Durability: "in the memory of lockbench itself"}
 	for range d.Nodes {
 		n, err := of.Emulate()
@@ -199,7 +201,6 @@ func (g *Group) Stop() error {
 	return errors.Join(errs...)
 }
 
-// replicated returns how the nodes follow each other.
 func (g *Group) replicated() Replication {
 	if g.Replication == nil {
 		return independent{errors.New("it needs redis-servers of our own that follow one another")}
@@ -214,7 +215,6 @@ func (n independent) Stall(context.Context, int) error            { return n.err
 func (n independent) Promote(context.Context, int) error          { return n.err }
 func (n independent) AwaitPromotion(context.Context) (int, error) { return 0, n.err }
 
-// wrapped says what failed.
 func wrapped(what string, err error) error {
 	if err == nil {
 		return nil
@@ -273,7 +273,6 @@ func (g *Group) Depose(ctx context.Context) error {
 	return wrapped("kill the leader", err)
 }
 
-// awaitLeader returns the server that leads and is not another.
 func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, err error) {
 	processes, ok := g.processes()
 	if !ok || processes[0].store.Leads == nil {

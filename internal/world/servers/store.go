@@ -96,7 +96,6 @@ type Image struct {
 	Ready func(ctx context.Context, addr string) error
 }
 
-// image returns what the store is run from in a container.
 func (s Store) image() Image {
 	i := s.Image
 	if other := os.Getenv(i.Variable); other != "" {
@@ -105,7 +104,6 @@ func (s Store) image() Image {
 	return i
 }
 
-// version returns the tag of the image.
 func (i Image) version() string {
 	_, tag, _ := strings.Cut(i.Name[strings.LastIndex(i.Name, "/")+1:], ":")
 	return tag

@@ -71,7 +71,6 @@ func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Targ
 	return all, nil
 }
 
-// named reads an address that errors call by a name.
 func (s *Store) named(name, text string, getenv func(string) string) (Target, error) {
 	t, err := s.parse(strings.TrimSpace(text))
 	if err == nil && t.password == "" && s.PasswordVariable() != "" {
@@ -118,6 +117,9 @@ func (s *Store) variable(of string) string {
 	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
 }
 
+// address finds the scheme, the user with an @, the hosts, and the rest. It matches every text.
+var address = regexp.MustCompile(`(?s)^(.*?)(?:://(.*@)?([^/?#]*)(.*))?$`)
+
 func (s *Store) parse(text string) (Target, error) {
 	f := s.External.Form
 	if !strings.Contains(text, "://") && f.Many {
@@ -130,16 +132,9 @@ func (s *Store) parse(text string) (Target, error) {
 		}
 	}
 	// A list of hosts is no host to net/url.
-	scheme, rest, _ := strings.Cut(text, "://")
-	before, after := "", rest
-	if i := strings.LastIndex(rest, "@"); i >= 0 {
-		before, after = rest[:i+1], rest[i+1:]
-	}
-	end := strings.IndexAny(after, "/?#")
-	if end < 0 {
-		end = len(after)
-	}
-	u, err := url.Parse(scheme + "://" + before + "host" + after[end:])
+	part := address.FindStringSubmatch(text)
+	scheme, hosts := part[1], strings.Split(part[3], ",")
+	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
 	if err != nil { // its text quotes the URL
 		return Target{}, errors.New("it is no URL")
 	}
@@ -154,7 +149,7 @@ func (s *Store) parse(text string) (Target, error) {
 	if scheme != s.Name && (scheme != f.Secure || f.Secure == "") {
 		return t, errors.New("it begins with another protocol")
 	}
-	return t, t.settle(f, strings.Split(after[:end], ","))
+	return t, t.settle(f, hosts)
 }
 
 // follow takes what follows the ? of a URL: little, since options of a client library, such as one to skip verification,
@@ -248,7 +243,6 @@ func (t Target) bare(host string) url.URL {
 	return u
 }
 
-// at returns the target with one of its servers, as it may be shown.
 func (t Target) at(host string) Target {
 	t.hosts = []string{host}
 	return t

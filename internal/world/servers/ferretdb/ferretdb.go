@@ -1,5 +1,4 @@
-// Package ferretdb describes FerretDB, which speaks MongoDB's protocol, and keeps its documents in SQLite. It is a Go module,
-// and runs in a process of this program's own.
+// Package ferretdb describes FerretDB: MongoDB's protocol over SQLite, as a Go module in a process of this program's.
 package ferretdb
 
 import (

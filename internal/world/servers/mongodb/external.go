@@ -45,7 +45,6 @@ func access() *servers.Access {
 	}
 }
 
-// begins returns a filter that finds the documents whose names begin so.
 func begins(prefix string) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: prefix}, {Key: "$lt", Value: servers.After(prefix)}}}}
 }
@@ -78,7 +77,6 @@ func version(ctx context.Context, t servers.Target, host string) (string, error)
 	return build.Version, nil
 }
 
-// at calls do with the collection of locks on a server of a target.
 func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
 	opts.SetConnectTimeout(servers.ReachWithin).SetServerSelectionTimeout(servers.ReachWithin).SetTimeout(servers.SweepWithin).SetWriteConcern(writeconcern.Majority())

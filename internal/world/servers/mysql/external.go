@@ -95,7 +95,6 @@ func answers(err error, numbers ...uint16) bool {
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
 }
 
-// at calls do with the database of a target.
 func at(t servers.Target, do func(*sql.DB) error) error {
 	db, err := open(t.User(), t.Password(), t.Hosts()[0], t.Database(), servers.ReachWithin)
 	if err != nil {

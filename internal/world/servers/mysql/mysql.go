@@ -86,7 +86,6 @@ func open(user, password, addr, name string, timeout time.Duration) (*sql.DB, er
 	return sql.OpenDB(connector), nil
 }
 
-// query asks one question of a server of ours, on a connection of its own.
 func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) error) error {
 	db, err := open("root", "", addr, "", servers.AskWithin)
 	if err != nil {
@@ -117,8 +116,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 // totals are the server's names of what every store counts.
 var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
 
-// counters returns the statements that the server has executed, by kind ("calls.com_insert"), and its bytes. How it is asked
-// for them is left out.
+// counters returns the statements executed, by kind ("calls.com_insert"), but for how it asks, and the bytes.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {

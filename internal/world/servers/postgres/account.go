@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// account is a user of this machine.
 type account struct{ uid, gid int }
 
 // unprivileged is whom the server runs as, since it refuses to be root; nil: as who runs us.
@@ -47,7 +46,6 @@ func (a *account) enters(dir string) error {
 	}
 }
 
-// handOver makes a folder, and all that is in it, the server's own.
 func handOver(dir string) error {
 	as, err := unprivileged()
 	if err != nil || as == nil {

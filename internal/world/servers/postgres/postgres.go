@@ -144,7 +144,7 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"-c", "shared_buffers=16MB")
 }
 
-// connect makes a connection that nothing of the environment is for.
+// connect takes nothing from the environment.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
 	if err != nil { // its text may quote what the environment has
@@ -161,7 +161,6 @@ func connect(ctx context.Context, addr, name, user, password string, timeout tim
 	return pgx.ConnectConfig(ctx, c)
 }
 
-// query asks a server of ours, on a connection of its own.
 func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
 	defer cancel()

@@ -27,7 +27,6 @@ const (
 //go:embed shim/clock.c
 var clockSource []byte
 
-// clockMissing returns why the clock of a local server cannot be moved here; nil: it can.
 func clockMissing() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("the clock of one server can be moved on Linux only")

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,23 +30,19 @@ func startCluster(ctx context.Context, l *servers.Launcher, nodes int) error {
 		return err
 	}
 	c := &cluster{}
-	l.OnStop(c.close)
-	started, err := servers.AtOnce(nodes, func(int) (*clusterNode, error) { return s.startMember(ctx) })
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
+		return s.start(ctx, 2, &node{arguments: clustered, reached: true})
+	})
 	if err != nil {
-		for _, n := range started {
-			s.Add(n.node, n.Version())
-			n.forwarder.close()
-		}
+		s.add(started)
 		return err
 	}
 	for i := range shards { // primaries first, as the nodes are numbered
-		primary, replica := started[i], started[shards+i]
-		s.add([]*node{primary.node, replica.node})
-		replica.follows.Store(primary.forwarder)
+		pair := []*node{started[i], started[shards+i]}
+		s.add(pair)
+		pair[1].follows.Store(pair[0].forwarder)
 		c.first = append(c.first, i*slots/shards)
-		c.shards = append(c.shards, &replicated{cluster: true,
-			nodes:      []*node{primary.node, replica.node},
-			forwarders: []*forwarder{primary.forwarder, replica.forwarder}})
+		c.shards = append(c.shards, &replicated{cluster: true, nodes: pair})
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
 	defer cancel()
@@ -59,41 +54,18 @@ func startCluster(ctx context.Context, l *servers.Launcher, nodes int) error {
 	return nil
 }
 
-// clusterNode is one of its nodes, and where the others and their clients are told to reach it.
-type clusterNode struct {
-	*node
-	forwarder *forwarder
-}
-
-func (s starter) startMember(ctx context.Context) (*clusterNode, error) {
-	f, err := newForwarder()
-	if err != nil {
-		return nil, err
-	}
-	n, err := s.start(ctx, 2, clustered(f), nil)
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	f.to(n.Addr())
-	return &clusterNode{n, f}, nil
-}
-
 // clustered is the command of a node of a cluster, which listens to the others on its second port. Whom it follows
 // stands in its own file.
-func clustered(f *forwarder) arguments {
-	return func(n *node, p *servers.Process) ([]string, error) {
-		bus := strconv.Itoa(p.Ports[1])
-		return append(append(plain(p), following(f)...),
-			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
-			"--cluster-port", bus, "--cluster-announce-bus-port", bus,
-			"--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", f.port(),
-			"--cluster-replica-no-failover", "yes"), nil
-	}
+func clustered(n *node, p *servers.Process) ([]string, error) {
+	bus := strconv.Itoa(p.Ports[1])
+	return append(append(plain(p), following(n.forwarder)...),
+		"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
+		"--cluster-port", bus, "--cluster-announce-bus-port", bus,
+		"--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", n.forwarder.port(),
+		"--cluster-replica-no-failover", "yes"), nil
 }
 
-// gather makes the nodes one cluster.
-func (c *cluster) gather(ctx context.Context, nodes []*clusterNode) error {
+func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	for i, n := range nodes {
 		if err := n.introduce(ctx, c, i, nodes[0]); err != nil {
 			return fmt.Errorf("%s: %w", n.Addr(), err)
@@ -127,7 +99,7 @@ func (c *cluster) gather(ctx context.Context, nodes []*clusterNode) error {
 }
 
 // introduce gives a node its number, the slots that it is to have, and to one of the others.
-func (n *clusterNode) introduce(ctx context.Context, c *cluster, i int, to *clusterNode) error {
+func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err
 	}
@@ -142,10 +114,8 @@ func (n *clusterNode) introduce(ctx context.Context, c *cluster, i int, to *clus
 	return n.do(ctx, "CLUSTER", "MEET", "127.0.0.1", to.forwarder.port(), to.Ports[1]).Err()
 }
 
-// last is the last slot of a part.
 func (c *cluster) last(i int) int { return (i+1)*slots/shards - 1 }
 
-// replicate has a replica follow, once it has heard of its primary.
 func (n *node) replicate(ctx context.Context, primary *node) error {
 	id, err := primary.do(ctx, "CLUSTER", "MYID").Text()
 	if err != nil {
@@ -156,7 +126,6 @@ func (n *node) replicate(ctx context.Context, primary *node) error {
 	})
 }
 
-// awaitCluster returns when the node says of the cluster what is wanted.
 func (n *node) awaitCluster(ctx context.Context, what, name, value string) error {
 	return n.Await(ctx, what, func(ctx context.Context) error {
 		text, err := n.do(ctx, "CLUSTER", "INFO").Text()
@@ -167,7 +136,6 @@ func (n *node) awaitCluster(ctx context.Context, what, name, value string) error
 	})
 }
 
-// keyOf is a key that a part has.
 func (c *cluster) keyOf(ctx context.Context, part int) (string, error) {
 	for i := range slots {
 		key := probeKey + strconv.Itoa(i)
@@ -203,13 +171,4 @@ func (c *cluster) Around(ctx context.Context, key string) (all []servers.Node, e
 		}
 	}
 	return all, nil
-}
-
-// close ends what stands beside the nodes. It may be called again.
-func (c *cluster) close() error {
-	var errs []error
-	for _, s := range c.shards {
-		errs = append(errs, s.close())
-	}
-	return errors.Join(errs...)
 }

@@ -17,7 +17,6 @@ const emulator = "miniredis 2.40.0 (embedded emulator)"
 // closeWithin bounds the end of the emulator.
 const closeWithin = 5 * time.Second
 
-// embedded is an emulator on a loopback port of this process.
 type embedded struct {
 	servers.Refusing
 	server *miniredis.Miniredis

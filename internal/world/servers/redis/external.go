@@ -43,7 +43,6 @@ func access() *servers.Access {
 	}
 }
 
-// remotely calls do with a client of a server of the user's.
 func remotely(t servers.Target, do func(*redis.Client) error) error {
 	opts, err := redis.ParseURL(t.URL(t.Hosts()[0]))
 	if err != nil { // its text may quote the URL
@@ -57,7 +56,6 @@ func remotely(t servers.Target, do func(*redis.Client) error) error {
 	return explain(do(c))
 }
 
-// infoOf asks for a section of INFO.
 func infoOf(ctx context.Context, t servers.Target, section string) (info map[string]string, err error) {
 	err = remotely(t, func(c *redis.Client) error {
 		text, err := c.Info(ctx, section).Result()
@@ -111,7 +109,6 @@ func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redi
 	})
 }
 
-// literally returns a pattern that matches a text and nothing else.
 func literally(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(text)
 }

@@ -20,40 +20,32 @@ const dialWithin = time.Second
 // do: what was sent to it waits in the system's buffers.)
 type forwarder struct {
 	listener net.Listener
+	node     string         // the node's address
 	all      sync.WaitGroup // its goroutines
 
 	mu       sync.Mutex
-	node     string          // the node's address; "" until it is known
 	stalled  map[string]bool // by the port that a follower states
 	passages map[*passage]bool
 	closed   bool
 }
 
-// passage is one connection through a forwarder.
 type passage struct {
 	outer, inner net.Conn // to who came, and to the node
 	follower     string   // the port that it states as its own; "": it follows nobody; guarded by the forwarder's mu
 	stalled      atomic.Bool
 }
 
-func newForwarder() (*forwarder, error) {
+func newForwarder(node string) (*forwarder, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("forwarder to a node: %w", err)
 	}
-	f := &forwarder{listener: l, stalled: map[string]bool{}, passages: map[*passage]bool{}}
+	f := &forwarder{listener: l, node: node, stalled: map[string]bool{}, passages: map[*passage]bool{}}
 	f.all.Go(f.accept)
 	return f, nil
 }
 
 func (f *forwarder) port() string { return strconv.Itoa(f.listener.Addr().(*net.TCPAddr).Port) }
-
-// to says where the node is.
-func (f *forwarder) to(addr string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.node = addr
-}
 
 func (f *forwarder) accept() {
 	for {
@@ -68,10 +60,7 @@ func (f *forwarder) accept() {
 // serve connects who came to the node. Where there is no node, it is as if nobody listened.
 func (f *forwarder) serve(outer net.Conn) {
 	defer outer.Close()
-	f.mu.Lock()
-	node := f.node
-	f.mu.Unlock()
-	inner, err := net.DialTimeout("tcp", node, dialWithin)
+	inner, err := net.DialTimeout("tcp", f.node, dialWithin)
 	if err != nil {
 		return
 	}
@@ -175,7 +164,7 @@ func (f *forwarder) stall(port string) error {
 }
 
 // close ends every connection and returns when nothing of it runs. It may be called again.
-func (f *forwarder) close() {
+func (f *forwarder) close() error {
 	_ = f.listener.Close()
 	f.mu.Lock()
 	f.closed = true
@@ -185,4 +174,5 @@ func (f *forwarder) close() {
 	}
 	f.mu.Unlock()
 	f.all.Wait()
+	return nil
 }

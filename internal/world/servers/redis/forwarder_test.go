@@ -34,10 +34,9 @@ func echo(t *testing.T) string {
 
 func forward(t *testing.T, addr string) *forwarder {
 	t.Helper()
-	f, err := newForwarder()
+	f, err := newForwarder(addr)
 	must(t, err)
-	t.Cleanup(f.close)
-	f.to(addr)
+	t.Cleanup(func() { must(t, f.close()) })
 	return f
 }
 
@@ -108,7 +107,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	if !says(bufio.NewReadWriter(bufio.NewReader(watcher), bufio.NewWriter(watcher)), "after") {
 		t.Error("who only watches is stalled too")
 	}
-	go func() { time.Sleep(100 * time.Millisecond); f.close() }() // what is stalled reads nothing until then
+	go func() { time.Sleep(100 * time.Millisecond); _ = f.close() }() // what is stalled reads nothing until then
 	for name, rw := range map[string]*bufio.ReadWriter{"stalled": stalled, "stalled later": late} {
 		if says(rw, "after") {
 			t.Errorf("the follower that is %s hears what comes", name)

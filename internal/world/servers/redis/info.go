@@ -14,7 +14,6 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// askInfo asks a server of ours for a section of its INFO.
 func askInfo(ctx context.Context, addr, section string) (info map[string]string, err error) {
 	err = servers.Ask(ctx, addr, func(conn net.Conn) error {
 		if _, err := fmt.Fprintf(conn, "INFO %s\r\n", section); err != nil {
@@ -53,7 +52,6 @@ func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int
 	})
 }
 
-// readBulk reads one bulk reply: $length, a line end, and so many bytes.
 func readBulk(r *bufio.Reader) (string, error) {
 	head, err := r.ReadString('\n')
 	if err != nil {

@@ -140,7 +140,7 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 		return freePort()
 	}
 	starter := starter{Launcher: l}
-	n, err := starter.start(t.Context(), 1, data(), nil)
+	n, err := starter.start(t.Context(), 1, &node{arguments: data()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 		t.Errorf("port %d after %d attempts, the other has %d", n.Ports[0], asked, other.Ports[0])
 	}
 	l.FreePort = func() (int, error) { return other.Ports[0], nil }
-	if _, err := starter.start(t.Context(), 1, data(), nil); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+	if _, err := starter.start(t.Context(), 1, &node{arguments: data()}); err == nil || !strings.Contains(err.Error(), "the port was taken") {
 		t.Errorf("every port taken: %v", err)
 	}
 }

@@ -62,12 +62,13 @@ func Store() servers.Store {
 	}
 }
 
-// node is a redis-server of our own, or a Sentinel.
 type node struct {
 	*servers.Process
 	arguments arguments
-	library   string                    // that moves a clock; "": it has the machine's
-	offset    *mapped                   // of its clock, in a file that the server maps too; nil: it has the machine's
+	library   string  // that moves a clock; "": it has the machine's
+	offset    *mapped // of its clock, in a file that the server maps too; nil: it has the machine's
+	reached   bool    // by those who follow it, through its forwarder
+	forwarder *forwarder
 	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
 }
 
@@ -90,7 +91,6 @@ func plain(p *servers.Process) []string {
 	return []string{"--port", strconv.Itoa(p.Ports[0]), "--bind", "127.0.0.1", "--dir", p.Dir, "--save", "", "--rdb-del-sync-files", "yes"}
 }
 
-// starter starts the nodes of one group.
 type starter struct {
 	*servers.Launcher
 	library string // that moves a server's clock; "": none
@@ -104,9 +104,8 @@ func newStarter(ctx context.Context, l *servers.Launcher) (s starter, err error)
 	return s, err
 }
 
-func (s starter) start(ctx context.Context, ports int, a arguments, follows *forwarder) (*node, error) {
-	n := &node{arguments: a, library: s.library}
-	n.follows.Store(follows)
+func (s starter) start(ctx context.Context, ports int, n *node) (*node, error) {
+	n.library = s.library
 	of := Store()
 	of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
 	var err error
@@ -117,13 +116,12 @@ func (s starter) start(ctx context.Context, ports int, a arguments, follows *for
 	return n, nil
 }
 
-// startIndependent starts so many servers that know nothing of each other.
 func startIndependent(ctx context.Context, l *servers.Launcher, nodes int) error {
 	s, err := newStarter(ctx, l)
 	if err != nil {
 		return err
 	}
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, data(l.Options...), nil) })
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: data(l.Options...)}) })
 	s.add(started)
 	return err
 }
@@ -135,6 +133,12 @@ func (s starter) add(started []*node) {
 }
 
 func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
+	if n.reached {
+		if n.forwarder, err = newForwarder(p.Addr()); err != nil {
+			return err
+		}
+		p.Free(n.forwarder.close)
+	}
 	if n.library == "" {
 		return nil
 	}
@@ -173,7 +177,6 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return info["redis_version"], nil
 }
 
-// awaitInfo returns when a section of the server's INFO is as wanted.
 func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
 	return n.Await(ctx, what, func(ctx context.Context) error {
 		info, err := askInfo(ctx, n.Addr(), section)
@@ -193,7 +196,6 @@ func withClient(addr string, do func(*redis.Client) error) error {
 	return do(c)
 }
 
-// do sends one command.
 func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
 	c := quiet(&redis.Options{Addr: n.Addr()})
 	defer c.Close()

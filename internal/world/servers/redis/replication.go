@@ -13,14 +13,13 @@ import (
 )
 
 // replicated is nodes of which some follow others. They know each other by
-// the forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
+// their forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
 // its primary to be.
 type replicated struct {
-	nodes      []*node
-	forwarders []*forwarder // to each node
-	sentinels  []*node      // none where nobody but the harness promotes
-	cluster    bool         // they have a part of the keys of a cluster
-	probe      string       // a key that they take
+	nodes     []*node
+	sentinels []*node // none where nobody but the harness promotes
+	cluster   bool    // they have a part of the keys of a cluster
+	probe     string  // a key that they take
 
 	mu      sync.Mutex
 	primary int // who is it now
@@ -42,32 +41,23 @@ func startFollowing(ctx context.Context, l *servers.Launcher, nodes int) (*repli
 	}
 	r := &replicated{probe: probeKey}
 	l.Replicate(r)
-	l.OnStop(r.close)
-	for range nodes {
-		f, err := newForwarder()
-		if err != nil {
-			return nil, s, err
-		}
-		r.forwarders = append(r.forwarders, f)
-	}
-	if err := r.start(ctx, s, 0, 1, nil); err != nil {
+	l.OnStop(func() error {
+		return servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
+	})
+	if err := r.start(ctx, s, 1, nil); err != nil {
 		return nil, s, err
 	}
-	if err := r.start(ctx, s, 1, nodes, r.forwarders[0]); err != nil {
+	if err := r.start(ctx, s, nodes-1, r.nodes[0].forwarder); err != nil {
 		return nil, s, err
 	}
 	return r, s, r.awaitFollowers(ctx, r.nodes[0], r.nodes[1:])
 }
 
-// start starts the nodes from one to before another at once.
-func (r *replicated) start(ctx context.Context, s starter, from, to int, follows *forwarder) error {
-	started, err := servers.AtOnce(to-from, func(i int) (*node, error) {
-		f := r.forwarders[from+i]
-		n, err := s.start(ctx, 1, member(f), follows)
-		if err == nil {
-			f.to(n.Addr())
-		}
-		return n, err
+func (r *replicated) start(ctx context.Context, s starter, nodes int, follows *forwarder) error {
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
+		n := &node{arguments: member, reached: true}
+		n.follows.Store(follows)
+		return s.start(ctx, 1, n)
 	})
 	s.add(started)
 	r.nodes = append(r.nodes, started...)
@@ -77,8 +67,8 @@ func (r *replicated) start(ctx context.Context, s starter, from, to int, follows
 // member is the command of a node that others may follow. Without the delay of 0 it would wait five seconds for
 // other replicas before it sends the first what it has; and a link that is stalled, or a clock that was moved,
 // must not look to it as if the other were gone.
-func member(f *forwarder) arguments {
-	return data(following(f)...)
+func member(n *node, p *servers.Process) ([]string, error) {
+	return data(following(n.forwarder)...)(n, p)
 }
 
 func following(f *forwarder) []string {
@@ -124,7 +114,7 @@ func (r *replicated) Stall(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	return r.forwarders[r.primary].stall(r.forwarders[i].port())
+	return r.nodes[r.primary].forwarder.stall(r.nodes[i].forwarder.port())
 }
 
 // offset is how far a node is in what was ever written; -1 where it does not say.
@@ -136,7 +126,6 @@ func offset(text string) int64 {
 	return n
 }
 
-// has returns an error unless there is such a node.
 func (r *replicated) has(i int) error {
 	if i < 0 || i >= len(r.nodes) {
 		return fmt.Errorf("there are %d nodes", len(r.nodes))
@@ -166,7 +155,7 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 		if j == i || j == r.primary || !n.Alive() {
 			continue
 		}
-		if err := n.replicaOf(ctx, "127.0.0.1", r.forwarders[i].port()); err != nil {
+		if err := n.replicaOf(ctx, "127.0.0.1", r.nodes[i].forwarder.port()); err != nil {
 			return fmt.Errorf("node %d does not follow it: %w", j, err)
 		}
 		others = append(others, n)
@@ -187,7 +176,7 @@ func (r *replicated) promoted(i int) {
 			n.follows.Store(nil)
 		case r.primary:
 		default:
-			n.follows.Store(r.forwarders[i])
+			n.follows.Store(r.nodes[i].forwarder)
 		}
 	}
 	r.primary = i
@@ -205,7 +194,6 @@ func (n *node) replicaOf(ctx context.Context, host, port string) error {
 	return n.do(ctx, "REPLICAOF", host, port).Err()
 }
 
-// awaitWrites returns when the node takes writes.
 func (n *node) awaitWrites(ctx context.Context, probe string) error {
 	return n.with(func(c *redis.Client) error {
 		return servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
@@ -222,23 +210,4 @@ func takesWrites(ctx context.Context, c *redis.Client, probe string) error {
 		return err
 	}
 	return c.Del(ctx, probe).Err()
-}
-
-// close ends what stands beside the nodes. It may be called again.
-func (r *replicated) close() error {
-	err := servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
-	for _, f := range r.forwarders {
-		f.close()
-	}
-	return err
-}
-
-// portOf finds a node by what others know it by; -1: none.
-func (r *replicated) portOf(port string) int {
-	for i, f := range r.forwarders {
-		if f.port() == port {
-			return i
-		}
-	}
-	return -1
 }

@@ -86,7 +86,7 @@ func TestAStallOutlastsTheConnection(t *testing.T) {
 	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
 	eventually(t, "it follows again", func() bool {
-		f := g.Replication.(*replicated).forwarders[0]
+		f := g.Replication.(*replicated).nodes[0].forwarder
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for p := range f.passages {
@@ -193,8 +193,8 @@ func TestSentinelsPromote(t *testing.T) {
 		t.Errorf("%d replicas follow", acknowledged)
 	}
 	must(t, g.Stop())
-	for _, f := range g.Replication.(*replicated).forwarders {
-		if listens(t, "redis://"+f.listener.Addr().String()) {
+	for _, n := range g.Replication.(*replicated).nodes {
+		if listens(t, "redis://"+n.forwarder.listener.Addr().String()) {
 			t.Error("a forwarder outlives its group")
 		}
 	}

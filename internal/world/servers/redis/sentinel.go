@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +29,7 @@ func startWatched(ctx context.Context, l *servers.Launcher, nodes int) error {
 	if err != nil {
 		return err
 	}
-	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, sentinel(r.forwarders[0]), nil) })
+	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: sentinel(r.nodes[0].forwarder)}) })
 	if err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
@@ -64,7 +65,6 @@ func (n *node) gather(ctx context.Context, replicas int) error {
 	})
 }
 
-// pairs makes a map of name, value, name, value.
 func pairs(words []string) map[string]string {
 	all := map[string]string{}
 	for i := 0; i+1 < len(words); i += 2 {
@@ -91,7 +91,6 @@ func (r *replicated) AwaitPromotion(ctx context.Context) (i int, err error) {
 	return i, err
 }
 
-// succeeds takes note of a new primary; false where there is none.
 func (r *replicated) succeeds(i int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +109,7 @@ func (r *replicated) elected(ctx context.Context) int {
 		if err != nil || len(address) != 2 {
 			continue
 		}
-		if i := r.portOf(address[1]); i >= 0 {
+		if i := slices.IndexFunc(r.nodes, func(n *node) bool { return n.forwarder.port() == address[1] }); i >= 0 {
 			if votes[i]++; votes[i] >= quorum {
 				return i
 			}

@@ -87,7 +87,6 @@ func evict(ctx context.Context, c *redis.Client, key string) (err error) {
 	}
 }
 
-// evicted reads what the server has said so far.
 func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool, error) {
 	for {
 		select {

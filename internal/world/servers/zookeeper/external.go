@@ -51,7 +51,6 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns the nodes beneath the root whose keys begin so.
 func queues(c *zk.Conn, prefix string) ([]string, error) {
 	nodes, _, err := c.Children("/")
 	var found []string
@@ -82,7 +81,6 @@ func removeNode(c *zk.Conn, path string) error {
 	return nil
 }
 
-// inSession does something in a session, which ends with the context.
 func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) error {
 	c, events, err := zk.Connect(t.Hosts(), servers.ReachWithin, zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {

@@ -43,7 +43,6 @@ func Store() servers.Store {
 	}
 }
 
-// libraries returns what ZooKeeper is made of, as Debian has it.
 func libraries() []string {
 	return strings.Fields("zookeeper zookeeper-jute slf4j-api slf4j-simple netty-handler netty-buffer netty-common " +
 		"netty-transport netty-transport-native-epoll netty-transport-native-unix-common netty-codec netty-resolver " +
@@ -129,7 +128,6 @@ func word(ctx context.Context, addr, question string) (answer string, err error)
 	return answer, err
 }
 
-// monitor returns what the server says of itself: lines of a name, a tab and a value.
 func monitor(ctx context.Context, addr string) (map[string]string, error) {
 	answer, err := word(ctx, addr, "mntr")
 	info := map[string]string{}
