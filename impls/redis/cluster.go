@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ func connectCluster(env impls.Env) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	d := &directory{env: env, dial: env.Network(), turn: make(chan struct{}, 1), given: map[string]string{}}
+	d := &directory{env: env, dial: env.Network(), turn: make(chan struct{}, 1)}
 	first, err := Options(env, env.Nodes[0])
 	if err != nil {
 		return Node{}, err
@@ -31,7 +30,7 @@ func connectCluster(env impls.Env) (Node, error) {
 	opts := &redis.ClusterOptions{Username: first.Username, Password: first.Password, Dialer: d.open, DisableRoutingPolicies: true}
 	for _, u := range servers {
 		opts.Addrs = append(opts.Addrs, u.Host)
-		d.given[u.Host] = u.Host
+		d.given.Store(u.Host, u.Host)
 	}
 	var c *redis.ClusterClient
 	opts.NewClient = func(o *redis.Options) *redis.Client {
@@ -55,12 +54,10 @@ func reload(ctx context.Context, c *redis.ClusterClient) {
 // directory knows under which of the addresses that were given a server is reached that calls itself otherwise: what
 // stands between it and us, it does not know of.
 type directory struct {
-	env  impls.Env
-	dial impls.Dialer
-	turn chan struct{} // capacity 1: one asks, and the others learn of it
-
-	mu    sync.Mutex
-	given map[string]string // by the address that a server has in the cluster, or that was given
+	env   impls.Env
+	dial  impls.Dialer
+	turn  chan struct{} // capacity 1: one asks, and the others learn of it
+	given sync.Map      // by the address that a server has in the cluster, or that was given
 }
 
 // introduceWithin bounds the wait for a server to say what it calls itself.
@@ -78,8 +75,8 @@ func (d *directory) open(ctx context.Context, network, addr string) (net.Conn, e
 }
 
 func (d *directory) find(ctx context.Context, addr string) (string, error) {
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if to, ok := d.given.Load(addr); ok {
+		return to.(string), nil
 	}
 	select {
 	case d.turn <- struct{}{}:
@@ -87,56 +84,39 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if _, ok := d.given.Load(addr); !ok {
+		d.askAll(ctx)
 	}
-	d.askAll(ctx)
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if to, ok := d.given.Load(addr); ok {
+		return to.(string), nil
 	}
 	return "", fmt.Errorf("none of the servers that were given says that it is %s in the cluster", addr)
 }
 
-func (d *directory) known(addr string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.given[addr]
-}
-
-// askAll has every server say what it calls itself, and notes what those answer that do.
+// askAll has every server say what it calls itself, and notes the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, text := range d.env.Nodes {
+	for _, url := range d.env.Nodes {
 		all.Go(func() {
-			u, err := url.Parse(text)
+			opts, err := Options(d.env, url)
 			if err != nil {
 				return
 			}
-			if itself := d.ask(ctx, text); itself != "" {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				d.given[itself] = u.Host
+			if itself := nameOf(ctx, careful(opts)); itself != "" {
+				d.given.Store(itself, opts.Addr)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// ask returns what a server calls itself; "": it does not say.
-func (d *directory) ask(ctx context.Context, url string) string {
-	opts, err := Options(d.env, url)
-	if err != nil {
-		return ""
-	}
-	n := redis.NewClient(careful(opts))
+// nameOf returns what a server calls itself; "": it does not say.
+func nameOf(ctx context.Context, opts *redis.Options) string {
+	n := redis.NewClient(opts)
 	defer n.Close()
-	text, err := n.ClusterNodes(ctx).Result()
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(text) { // id host:port@bus flags ...
+	for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
 		words := strings.Fields(line)
 		if len(words) > 2 && strings.Contains(words[2], "myself") {
 			itself, _, _ := strings.Cut(words[1], "@")
