@@ -154,7 +154,9 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	switch { // of several at once the loss counts
 	case isLost(h):
 		c.Lost(h)
-		c.checkLoss(ctx, *h)
+		if c.director != nil { // is it really lost? Without a fault nobody wonders
+			c.probe(ctx, c.witness, *h)
+		}
 		return false
 	case ctx.Err() != nil:
 		return true
@@ -174,14 +176,6 @@ func isLost(h *Held) bool {
 	}
 }
 
-// checkLoss asks the store whether a hold that was told to be lost really is: one that is told so too early
-// is only counted, but somebody may wonder. Without a fault there is nothing to wonder about.
-func (c *Client) checkLoss(ctx context.Context, h Held) {
-	if c.director != nil {
-		c.probe(ctx, c.witness, h)
-	}
-}
-
 // Read reads what the lock guards; false where it was refused, or nobody knows.
 func (c *Client) Read(ctx context.Context, h Held) (value int64, ok bool) {
 	err := c.use(histories.Op{Kind: histories.Read}, h, func() (err error) {
@@ -198,11 +192,9 @@ func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
 	}, &value) == nil
 }
 
-// one is the value of an order.
-var one int64 = 1
-
 // Append adds an order to what the lock guards.
 func (c *Client) Append(ctx context.Context, h Held) {
+	one := int64(1) // order
 	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
 		return c.Resource.Append(ctx, h.Key, h.Fence)
 	}, &one)

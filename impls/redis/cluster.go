@@ -35,7 +35,11 @@ func connectCluster(env impls.Env) (Node, error) {
 	var c *redis.ClusterClient
 	opts.NewClient = func(o *redis.Options) *redis.Client {
 		of := redis.NewClient(careful(o))
-		of.AddHook(once{func(ctx context.Context) { reload(ctx, c) }})
+		of.AddHook(once{func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, reloadWithin)
+			defer cancel()
+			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // which asks first who that is
+		}})
 		return of
 	}
 	c = redis.NewClusterClient(opts)
@@ -45,14 +49,8 @@ func connectCluster(env impls.Env) (Node, error) {
 // reloadWithin bounds the wait for who has which slots: whoever asks next would else ask a dead primary again.
 const reloadWithin = 300 * time.Millisecond
 
-func reload(ctx context.Context, c *redis.ClusterClient) {
-	ctx, cancel := context.WithTimeout(ctx, reloadWithin)
-	defer cancel()
-	_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // which asks first who that is
-}
-
-// directory knows under which of the addresses that were given a server is reached that calls itself otherwise: what
-// stands between it and us, it does not know of.
+// directory knows under which of the addresses that were given a server is reached that calls itself otherwise: there may be a
+// proxy in between.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
@@ -126,42 +124,31 @@ func nameOf(ctx context.Context, opts *redis.Options) string {
 	return ""
 }
 
-// once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again after its answer
-// was lost says "busy" to its own owner. What a server refused, or was never sent, may be sent again, also to another.
-// Whatever else goes wrong has the client ask anew who has which slots, before it says so.
-type once struct {
-	reload func(context.Context)
-}
-
-var _ redis.Hook = once{}
+// once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again says "busy" to its own
+// owner. What a server refused, or was never sent, may be sent again. After any other error the client asks anew who has
+// which slots.
+type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (o once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if cmd.Name() == "cluster" { // it was asking who has which slots
+		var answer redis.Error
+		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // cluster: it was asking who has which slots
 			return err
 		}
-		return o.looked(ctx, err)
+		o.reload(ctx)
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return err
+		}
+		return unanswered{err.Error()}
 	}
 }
 
 func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
-}
-
-func (o once) looked(ctx context.Context, err error) error {
-	var answer redis.Error
-	if err == nil || errors.As(err, &answer) {
-		return err
-	}
-	o.reload(ctx)
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return err
-	}
-	return unanswered{err.Error()}
 }
 
 // unanswered is an error in which the client library does not find what it would send a command again for.
