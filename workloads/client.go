@@ -10,6 +10,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/waiting"
 )
 
 // Client does one thing after the other, and records each.
@@ -113,7 +114,7 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	if c.at(ctx, Releasing); c.gone {
 		return
 	}
-	if isLost(&h) {
+	if waiting.Over(h.Hold.Lost) {
 		c.Lost(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
@@ -152,7 +153,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
 	}
 	switch { // of several at once the loss counts
-	case isLost(h):
+	case waiting.Over(h.Hold.Lost):
 		c.Lost(h)
 		if c.director != nil { // is it really lost? Without a fault nobody wonders
 			c.probe(ctx, c.witness, *h)
@@ -165,15 +166,6 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 		c.after(c.Running(ctx))
 	}
 	return true
-}
-
-func isLost(h *Held) bool {
-	select {
-	case <-h.Hold.Lost:
-		return true
-	default:
-		return false
-	}
 }
 
 // Read reads what the lock guards; false where it was refused, or nobody knows.

@@ -117,13 +117,8 @@ func (h *Lease) End() bool {
 func (h *Lease) abandoned() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	select {
-	case <-h.Lost:
-		return true
-	default:
-	}
 	h.left = !h.over
-	return h.left
+	return h.left || waiting.Over(h.Lost)
 }
 
 // ExpiredBy reports whether what was last confirmed is over at a time.

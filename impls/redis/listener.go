@@ -56,10 +56,8 @@ const (
 
 // listen returns when what is handed to this process is heard.
 func (l *listener) listen(ctx context.Context) error {
-	select {
-	case <-l.ready:
+	if waiting.Over(l.ready) {
 		return nil
-	default:
 	}
 	if l.life.Err() != nil {
 		return impls.ErrClosed

@@ -70,12 +70,12 @@ type etcdSession struct {
 }
 
 // Alive reports whether the session lives, as far as its client knows.
-func (s *etcdSession) Alive(context.Context) bool { return isOpen(s.Done()) }
+func (s *etcdSession) Alive(context.Context) bool { return !waiting.Over(s.Done()) }
 
 func (s *etcdSession) TTL() time.Duration { return s.ttl }
 
 func (s *etcdSession) End() {
-	if isOpen(s.Done()) {
+	if !waiting.Over(s.Done()) {
 		_ = s.Close()
 	}
 }

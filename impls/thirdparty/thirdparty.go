@@ -110,13 +110,3 @@ func (w *attempt) over(err error) error {
 	}
 	return err
 }
-
-// isOpen reports whether a channel that is only ever closed is not.
-func isOpen(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return false
-	default:
-		return true
-	}
-}

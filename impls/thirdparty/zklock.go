@@ -68,7 +68,7 @@ type zkClient struct {
 	over chan struct{} // closed when the session is known to have ended
 }
 
-func (c *zkClient) Alive(context.Context) bool { return isOpen(c.over) }
+func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 

@@ -57,6 +57,16 @@ func (p Polling) pause(ctx context.Context, n int) bool {
 // BackOff returns the longest pause after the nth refusal: it doubles from FirstPause to LongestPause.
 func BackOff(n int) time.Duration { return min(FirstPause<<min(n, 16), LongestPause) }
 
+// Over reports whether a channel that is only ever closed is.
+func Over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // Pause waits for d, or until the context is over, which it reports as false.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -69,21 +69,12 @@ func (Silent) Printf(string, ...any) {}
 
 // Alive reports what the library knows.
 func (s *zkSession) Alive(context.Context) bool {
-	return !s.isOver() && s.conn.State() == zk.StateHasSession
+	return !waiting.Over(s.over) && s.conn.State() == zk.StateHasSession
 }
 
 func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load()) * time.Millisecond }
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
-
-func (s *zkSession) isOver() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
 
 // End asks the server to end the session, for a second at most: otherwise it ends with its timeout. It returns when nothing of
 // the library runs any more.
@@ -240,7 +231,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}()
 	select {
 	case r := <-came:
-		if s.isOver() { // the library may have asked in another session
+		if waiting.Over(s.over) { // the library may have asked in another session
 			return answer, errSessionOver
 		}
 		return r.answer, r.err
