@@ -41,20 +41,19 @@ type Situation struct {
 	Processes  int
 }
 
-// Expected is what is expected of this lock in a situation. What is said of the deployment or of the workload
-// itself goes before what is said of all; of a special workload only what is said of itself counts.
+// Expected returns what is expected of this lock in a situation. An expectation of the deployment or the workload goes before
+// one of all; of a special workload only its own count.
 func (i Impl) Expected(s Situation) []Expectation {
 	var out []Expectation
 	said := map[string]bool{}
 	for _, on := range []string{s.Deployment, ""} {
 		for _, of := range []string{s.Workload, ""} {
 			for _, e := range i.Expect {
-				if e.Deployment != on || e.Workload != of || e.Fault != s.Fault || s.Processes < e.Processes ||
-					said[e.Property] || of == "" && s.Special {
-					continue
+				applies := e.Deployment == on && e.Workload == of && e.Fault == s.Fault && s.Processes >= e.Processes
+				if applies && !said[e.Property] && (of != "" || !s.Special) {
+					said[e.Property] = true
+					out = append(out, e)
 				}
-				said[e.Property] = true
-				out = append(out, e)
 			}
 		}
 	}

@@ -1,10 +1,8 @@
 package impls
 
-import (
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// Tally counts what a lock does by itself, for whoever wants to know. Nil counts nothing.
+// Tally counts what a lock does by itself. Nil counts nothing.
 type Tally struct{ attempts, wasted atomic.Int64 }
 
 // Attempt is called whenever the lock asks its store for the lock, or to be put in line for it.
@@ -21,18 +19,11 @@ func (t *Tally) Wasted() {
 	}
 }
 
-// Attempts is how often the lock asked; 0 after grants: it does not tell.
-func (t *Tally) Attempts() int64 {
+// Counts returns how often the lock asked, which is 0 after grants if it does not tell, and how often a waiter was told to ask
+// again in vain.
+func (t *Tally) Counts() (attempts, wasted int64) {
 	if t == nil {
-		return 0
+		return 0, 0
 	}
-	return t.attempts.Load()
-}
-
-// WastedWakeUps is how often a waiter was told to ask again in vain.
-func (t *Tally) WastedWakeUps() int64 {
-	if t == nil {
-		return 0
-	}
-	return t.wasted.Load()
+	return t.attempts.Load(), t.wasted.Load()
 }

@@ -3,6 +3,7 @@ package workloads
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,7 +21,7 @@ const (
 // BurstSize is how many come at once.
 const BurstSize = 10
 
-var arrivalNames = [...]string{"closed", "constant", "poisson", "burst"}
+var arrivalNames = []string{"closed", "constant", "poisson", "burst"}
 
 func (a Arrivals) String() string { return arrivalNames[a] }
 
@@ -29,13 +30,12 @@ func (a Arrivals) MarshalText() ([]byte, error) { return []byte(a.String()), nil
 
 // UnmarshalText refuses what is none.
 func (a *Arrivals) UnmarshalText(text []byte) error {
-	for i, name := range arrivalNames {
-		if name == string(text) {
-			*a = Arrivals(i)
-			return nil
-		}
+	i := slices.Index(arrivalNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown arrivals %q: want closed, constant, poisson or burst", text)
 	}
-	return fmt.Errorf("unknown arrivals %q: want closed, constant, poisson or burst", text)
+	*a = Arrivals(i)
+	return nil
 }
 
 // schedule is when iterations are meant to begin, whoever is free then. Where nobody is, the next that is begins late, and

@@ -10,6 +10,7 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/impls/waiting"
 )
 
 // Client does one thing after the other, and records each.
@@ -113,7 +114,7 @@ func (c *Client) Release(ctx context.Context, h Held) {
 	if c.at(ctx, Releasing); c.gone {
 		return
 	}
-	if isLost(&h) {
+	if waiting.Over(h.Hold.Lost) {
 		c.Lost(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
@@ -152,9 +153,11 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	case <-h.Hold.Lost: // nil, and never ready, where the lock cannot tell
 	}
 	switch { // of several at once the loss counts
-	case isLost(h):
+	case waiting.Over(h.Hold.Lost):
 		c.Lost(h)
-		c.checkLoss(ctx, *h)
+		if c.director != nil { // is it really lost? Without a fault nobody wonders
+			c.probe(ctx, c.witness, *h)
+		}
 		return false
 	case ctx.Err() != nil:
 		return true
@@ -163,23 +166,6 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 		c.after(c.Running(ctx))
 	}
 	return true
-}
-
-func isLost(h *Held) bool {
-	select {
-	case <-h.Hold.Lost:
-		return true
-	default:
-		return false
-	}
-}
-
-// checkLoss asks the store whether a hold that was told to be lost really is: one that is told so too early
-// is only counted, but somebody may wonder. Without a fault there is nothing to wonder about.
-func (c *Client) checkLoss(ctx context.Context, h Held) {
-	if c.director != nil {
-		c.probe(ctx, c.witness, h)
-	}
 }
 
 // Read reads what the lock guards; false where it was refused, or nobody knows.
@@ -198,11 +184,9 @@ func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
 	}, &value) == nil
 }
 
-// one is the value of an order.
-var one int64 = 1
-
 // Append adds an order to what the lock guards.
 func (c *Client) Append(ctx context.Context, h Held) {
+	one := int64(1) // order
 	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
 		return c.Resource.Append(ctx, h.Key, h.Fence)
 	}, &one)

@@ -148,8 +148,8 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 		c.Sleep(stop, c.due-c.recorder.Since())
 	} else {
 		think := time.Duration(0)
-		if c.Params.Think > 0 {
-			think = rounded(c.rand.Int64N(2 * int64(c.Params.Think)))
+		if c.Params.Think > 0 { // in whole microseconds: a virtual network tells simultaneous events apart by what is below
+			think = time.Duration(c.rand.Int64N(2 * int64(c.Params.Think))).Truncate(time.Microsecond)
 		}
 		c.due = c.recorder.Since() + think
 		c.Sleep(stop, think)
@@ -164,9 +164,6 @@ func (c *Client) begin(i uint64) {
 	c.iteration, c.stall = i, 0
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
-
-// rounded is in whole microseconds: a virtual network tells simultaneous events apart by what is below.
-func rounded(ns int64) time.Duration { return time.Duration(ns).Truncate(time.Microsecond) }
 
 // WriteInitial writes what a guarded workload starts from: recorded, as all that is written. Where a key
 // is split into segments, each has its part.

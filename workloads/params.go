@@ -5,6 +5,7 @@ package workloads
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -74,7 +75,7 @@ const (
 	Own                   // client c asks for key c modulo Keys: with as many keys as clients nobody contends
 )
 
-var spreadNames = [...]string{"one", "uniform", "zipf", "own"}
+var spreadNames = []string{"one", "uniform", "zipf", "own"}
 
 func (s Spread) String() string { return spreadNames[s] }
 
@@ -83,13 +84,12 @@ func (s Spread) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText refuses what is not a distribution.
 func (s *Spread) UnmarshalText(text []byte) error {
-	for i, name := range spreadNames {
-		if name == string(text) {
-			*s = Spread(i)
-			return nil
-		}
+	i := slices.Index(spreadNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown distribution %q: want one, uniform, zipf or own", text)
 	}
-	return fmt.Errorf("unknown distribution %q: want one, uniform, zipf or own", text)
+	*s = Spread(i)
+	return nil
 }
 
 // wait is what a request for a lock says of a client that waits.

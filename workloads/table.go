@@ -1,6 +1,9 @@
 package workloads
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Workload is one thing that clients do over and over.
 type Workload struct {
@@ -32,12 +35,7 @@ func (w Workload) Adapted(p Params) Params {
 func (w Workload) Register() *Register { return NewRegister(w.Checks()) }
 
 // Checks is how what is guarded treats fencing tokens.
-func (w Workload) Checks() Check {
-	if w.Check == "" {
-		return Checking
-	}
-	return w.Check
-}
+func (w Workload) Checks() Check { return cmp.Or(w.Check, Checking) }
 
 // All is every workload.
 func All() []Workload {

@@ -5,15 +5,8 @@ import "context"
 // try asks once and goes away when the answer is no, as a cron job does.
 func try() Workload {
 	return Workload{
-		Name: "try",
-		Doc:  "ask once, hold if granted, go away if not: what a refusal costs",
-		Iterate: func(ctx context.Context, c *Client) {
-			h, ok := c.Acquire(ctx, c.Key(), 0)
-			if !ok {
-				return
-			}
-			c.Work(ctx, &h, c.Params.Hold)
-			c.Release(ctx, h)
-		},
+		Name:    "try",
+		Doc:     "ask once, hold if granted, go away if not: what a refusal costs",
+		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, 0) },
 	}
 }

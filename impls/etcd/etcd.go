@@ -15,17 +15,14 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is the lock of etcd's own recipes: each request is a key with a lease, and the one that was created first
-// holds. Each waits for the key just before its own to go, and then sees to it that its own is still there. The key's
-// name has random bits in it, so that it is nobody else's.
+// Queue is the lock of etcd's own recipes. A key's name has random bits in it, so that no other key has it.
 //
-// What is promised is the lease's time as etcd granted it, in whole seconds, counted from the sending of the last
-// request that kept it alive. The fence is the revision that created the key: it rises with the queue, and for as long
-// as the store keeps its data. One that is set up anew counts from the beginning, one that is restored from where its
-// copy was made.
+// What is promised is the lease's time as etcd granted it, in whole seconds, counted from the sending of the last request that
+// kept it alive. The fence is the revision that created the key: it rises with the queue, for as long as the store keeps its
+// data.
 //
-// What is left: a process that stands still for longer than its lease holds nothing any more when it goes on, and does
-// not know. The fence stops it, where what is guarded checks it.
+// What is left: a process that is paused for longer than its lease does not know that it holds nothing any more. The fence
+// stops it, if what is guarded checks it.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -48,10 +45,7 @@ func Queue() impls.Impl {
 
 type etcdLock struct{ *lease.Sessions[*etcdSession] }
 
-var (
-	_ impls.Prober = (*etcdLock)(nil)
-	_ lease.Place  = (*place)(nil)
-)
+var _ impls.Prober = (*etcdLock)(nil)
 
 func openETCD(env impls.Env) (impls.Lock, error) {
 	config, err := Config(env)
@@ -87,8 +81,8 @@ type place struct {
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key, which tells its fence, and whether it is the first. It does so once, however often it is sent: the
-// client library sends again if a server, or what stands in between, says that the time was over.
+// enter creates a key, once however often it is sent: the client library sends again if a server, or a proxy, reports a
+// timeout. The answer has its fence, and whether it is the first.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -108,7 +102,7 @@ func (p *place) enter(ctx context.Context) error {
 	return nil
 }
 
-// Await waits for the key just before its own to go, again and again, and keeps the lease alive meanwhile.
+// Await waits for the key before its own to go, again and again, and keeps the lease alive meanwhile.
 func (p *place) Await(ctx, patient context.Context) error {
 	switch {
 	case p.first:

@@ -15,11 +15,10 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"lockbench/impls"
-	"lockbench/impls/lease"
 	"lockbench/impls/waiting"
 )
 
-// etcdSession is a lease of etcd's, with a connection of its own: one hold's alone. Who uses it keeps it alive.
+// etcdSession is a lease of etcd's, with a connection of its own. Its user keeps it alive.
 type etcdSession struct {
 	*clientv3.Client
 	opened    time.Duration // the lease that was asked for
@@ -28,8 +27,6 @@ type etcdSession struct {
 	confirmed time.Time     // the sending of the last request that was answered, after which it lasts for the ttl
 	fresh     bool          // nobody has used it yet
 }
-
-var _ lease.Session = (*etcdSession)(nil)
 
 // Config returns how a client reaches the servers of an Env, by the network of that alone.
 func Config(env impls.Env) (clientv3.Config, error) {
@@ -75,8 +72,8 @@ func Dial(env impls.Env) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// patientDial connects again soon: a lease may be short. A request waits for a connection rather than failing at once,
-// which the client library would repeat without a pause.
+// patientDial connects again soon, because a lease may be short. A request waits for a connection: the client library would
+// repeat one that fails at once without a pause.
 func patientDial(env impls.Env) []grpc.DialOption {
 	return []grpc.DialOption{
 		Dial(env),
@@ -97,7 +94,7 @@ func (s *etcdSession) Alive(ctx context.Context) bool {
 
 func (s *etcdSession) TTL() time.Duration { return s.opened }
 
-// keepAlive has the lease last anew, counted from now on. ErrNotHeld: it is over. It gives up when it may be.
+// keepAlive renews the lease, from now on, and gives up when it may be over. ErrNotHeld: it is.
 func (s *etcdSession) keepAlive(ctx context.Context) error {
 	sent := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, s.confirmed.Add(s.ttl))
@@ -113,14 +110,14 @@ func (s *etcdSession) keepAlive(ctx context.Context) error {
 	return nil
 }
 
-// get reads, for as long as a command may take.
+// get bounds a read by CommandTimeout.
 func (s *etcdSession) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
 	return s.Get(ctx, key, opts...)
 }
 
-// End asks for the end of the lease, for a second at most, which ends when its time is over where that is not heard.
+// End revokes the lease, within a second; otherwise it ends by itself.
 func (s *etcdSession) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), waiting.WithdrawTimeout)
 	defer cancel()

@@ -14,8 +14,7 @@ func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// LeaseRunsOut expects of work that outlasts a lease without renewal: the lock may keep its promise, and yet the work of
-// two clients overlaps.
+// LeaseRunsOut expects of work that outlasts a lease without renewal: the work of two clients overlaps.
 func LeaseRunsOut() []impls.Expectation {
 	return Violated("the lease ends under its holder, who works on while the next is granted", "mutual-exclusion")
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// heartbeat looks after a hold whose session has no lease. Nothing expires, so that only a ping finds out that the session
-// has ended.
+// heartbeat looks after a hold whose session has no lease: only a ping finds out that the session has ended.
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
@@ -24,9 +23,9 @@ func newHeartbeat(life context.Context, period time.Duration, ping func(context.
 	return h
 }
 
-// run pings three times in each period. If a ping has no answer within the rest of the period, or fails, the hold is
-// lost. Its session is left until the holder has released it, or has had a period to learn of the loss: were it ended
-// first, the next would be granted before.
+// run pings three times in each period. If a ping fails, or has no answer within the rest of the period, the hold is lost. Its
+// session is left until the holder has released it, or has had a period to learn of the loss: else the next would be granted
+// before.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
 	defer h.cut()

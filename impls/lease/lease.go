@@ -94,8 +94,7 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake has the hold looked after from its first renewal on. until then nobody is there: most holds are over before, and
-// a goroutine would have to be ended on the way of each release.
+// Wake has the hold looked after from its first renewal on: most holds are over before, and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
@@ -118,13 +117,8 @@ func (h *Lease) End() bool {
 func (h *Lease) abandoned() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	select {
-	case <-h.Lost:
-		return true
-	default:
-	}
 	h.left = !h.over
-	return h.left
+	return h.left || waiting.Over(h.Lost)
 }
 
 // ExpiredBy reports whether what was last confirmed is over at a time.
@@ -134,9 +128,9 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 	return !t.Before(h.until)
 }
 
-// LookAfter renews a hold a third into each lease, and again soon after a renewal without an answer. It returns when the
-// hold is over. A renewal is given up at the end of the lease; ErrNotHeld is a definite answer. One that was cut off by
-// the end of the hold is reported as well: the store may have taken it, and the hold with it may last longer.
+// LookAfter renews a hold a third into each lease, and again soon after a renewal without an answer, until the hold is over.
+// ErrNotHeld is a definite answer. A renewal that was cut off by the end of the hold is reported as well: the store may have
+// taken it, and the hold may last longer there.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
 	for h.pauseUntil(next) {

@@ -16,8 +16,8 @@ type Session interface {
 	End()
 }
 
-// Pool keeps the idle sessions of a lock by the lease that they were opened for. Each session is one hold's alone, from
-// before its acquire until after its release. One of which anything is uncertain is dropped: what it may hold goes with it.
+// Pool keeps the idle sessions of a lock by the lease that they were opened for. A session serves one hold at a time, and is
+// dropped if anything of it is uncertain: what it may hold goes with it.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session

@@ -11,8 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Mutex is the lock of a program that was written for one process: synchronized, sync.Mutex. Each
-// process has its own, so as many clients are inside as there are processes.
+// Mutex is the lock of a program that was written for one process: each process has its own.
 func Mutex() impls.Impl {
 	return impls.Impl{
 		Name: "local-mutex", Control: true,
@@ -30,8 +29,6 @@ type mutexes struct {
 	mu sync.Mutex
 	of map[string]chan struct{}
 }
-
-var _ impls.Lock = (*mutexes)(nil)
 
 func (m *mutexes) mutex(key string) chan struct{} {
 	m.mu.Lock()

@@ -7,8 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// None grants to everybody at once. It is the control that every run drives: where the suite does not see
-// it break, nothing else that the suite says can be believed. It is also the floor of every latency.
+// None grants to everybody at once. It is the control of every run, and the baseline of every latency.
 func None() impls.Impl {
 	return impls.Impl{
 		Name: "none", Control: true,
@@ -19,8 +18,6 @@ func None() impls.Impl {
 }
 
 type noLock struct{}
-
-var _ impls.Lock = noLock{}
 
 func (noLock) Acquire(_ context.Context, req impls.Request) (impls.Hold, error) {
 	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, Validity: impls.Unbounded}}, nil

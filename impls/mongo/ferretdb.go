@@ -13,9 +13,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// FerretDB is mongodb's design as far as FerretDB 1.24.2 goes: it has neither $$NOW nor an update that looks at the
-// document, so that the client's clock decides what has expired. And its findAndModify is no atomic step: it reads,
-// decides, and writes by the name of the document alone.
+// FerretDB is mongodb's design as far as FerretDB 1.24.2 goes, which has neither $$NOW nor an update that looks at the document:
+// the client's clock decides. And its findAndModify is not atomic: it reads, decides, and writes by the document's name.
 func FerretDB() impls.Impl {
 	return impls.Impl{
 		Name: "ferretdb", Store: "ferretdb", Deployment: "single", BackOff: waiting.LongestPause,

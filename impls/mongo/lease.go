@@ -24,11 +24,6 @@ type clock interface {
 	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
-var (
-	_ clock = serverClock{}
-	_ clock = clientClock{}
-)
-
 // leaseLock is a lease in one document.
 type leaseLock struct {
 	documents

@@ -13,9 +13,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a lease in one document: whoever finds it free or expired enters a token, in one findAndModify that
-// decides by the server's clock. Its filter names the key alone, and the decision stands in the update: MongoDB allows
-// no $expr, and so no $$NOW, in the filter of an upsert.
+// Lease is a lease in one document. The filter of its findAndModify names the key alone, and the decision stands in the update:
+// MongoDB allows no $expr, and so no $$NOW, in the filter of an upsert.
 func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,

@@ -14,9 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Plain is an article's: a findAndModify that inserts the document where there is none, and its deletion. It
-// excludes; its defects are that nothing frees the document of a holder that died, and that the deletion asks nobody
-// whose it is.
+// Plain is an article's. Its defects are that nothing frees the document of a holder that died, and that the deletion does not
+// look whose it is.
 func Plain() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb-plain", Control: true, Store: "mongodb", Deployment: "single", BackOff: waiting.LongestPause,

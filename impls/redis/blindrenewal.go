@@ -10,9 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// BlindRenewal is an article's renewal in the background: a goroutine per grant sets the key's lease anew
-// each third of it, until the release. Its defect: it does not look whose key that is. A holder that lost
-// its key unnoticed keeps its successor's alive, also after that one has died.
+// BlindRenewal is an article's renewal in the background, until the release. Its defect: it does not look whose key it is.
+// A holder that lost its key unnoticed keeps its successor's alive, even after that one has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
@@ -36,8 +35,6 @@ type blindRenewalLock struct {
 	single
 	renewals *renewals // by token
 }
-
-var _ impls.Prober = (*blindRenewalLock)(nil)
 
 func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	start := time.Now()
@@ -64,15 +61,8 @@ func (l *blindRenewalLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, g.Token); err != nil {
 		return err
 	}
-	return l.deleteIfMine(ctx, g.Key, g.Token)
+	return l.compareAndDelete(ctx, g)
 }
 
 // Close stops the renewals and waits for them; the keys are left to expire.
-func (l *blindRenewalLock) Close() error {
-	l.renewals.closeAll()
-	err := l.UniversalClient.Close() // what is in flight ends with its connection
-	if late := l.renewals.wait(); err == nil {
-		err = late
-	}
-	return err
-}
+func (l *blindRenewalLock) Close() error { return l.renewals.close(l.UniversalClient) }

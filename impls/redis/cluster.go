@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ func connectCluster(env impls.Env) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	d := &directory{env: env, dial: env.Network(), turn: make(chan struct{}, 1), given: map[string]string{}}
+	d := &directory{env: env, dial: env.Network(), turn: make(chan struct{}, 1)}
 	first, err := Options(env, env.Nodes[0])
 	if err != nil {
 		return Node{}, err
@@ -31,12 +30,16 @@ func connectCluster(env impls.Env) (Node, error) {
 	opts := &redis.ClusterOptions{Username: first.Username, Password: first.Password, Dialer: d.open, DisableRoutingPolicies: true}
 	for _, u := range servers {
 		opts.Addrs = append(opts.Addrs, u.Host)
-		d.given[u.Host] = u.Host
+		d.given.Store(u.Host, u.Host)
 	}
 	var c *redis.ClusterClient
 	opts.NewClient = func(o *redis.Options) *redis.Client {
 		of := redis.NewClient(careful(o))
-		of.AddHook(once{func(ctx context.Context) { reload(ctx, c) }})
+		of.AddHook(once{func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, reloadWithin)
+			defer cancel()
+			_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // which asks first who that is
+		}})
 		return of
 	}
 	c = redis.NewClusterClient(opts)
@@ -46,21 +49,13 @@ func connectCluster(env impls.Env) (Node, error) {
 // reloadWithin bounds the wait for who has which slots: whoever asks next would else ask a dead primary again.
 const reloadWithin = 300 * time.Millisecond
 
-func reload(ctx context.Context, c *redis.ClusterClient) {
-	ctx, cancel := context.WithTimeout(ctx, reloadWithin)
-	defer cancel()
-	_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }) // which asks first who that is
-}
-
-// directory knows under which of the addresses that were given a server is reached that calls itself otherwise: what
-// stands between it and us, it does not know of.
+// directory knows under which of the addresses that were given a server is reached that calls itself otherwise: there may be a
+// proxy in between.
 type directory struct {
-	env  impls.Env
-	dial impls.Dialer
-	turn chan struct{} // capacity 1: one asks, and the others learn of it
-
-	mu    sync.Mutex
-	given map[string]string // by the address that a server has in the cluster, or that was given
+	env   impls.Env
+	dial  impls.Dialer
+	turn  chan struct{} // capacity 1: one asks, and the others learn of it
+	given sync.Map      // by the address that a server has in the cluster, or that was given
 }
 
 // introduceWithin bounds the wait for a server to say what it calls itself.
@@ -78,8 +73,8 @@ func (d *directory) open(ctx context.Context, network, addr string) (net.Conn, e
 }
 
 func (d *directory) find(ctx context.Context, addr string) (string, error) {
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if to, ok := d.given.Load(addr); ok {
+		return to.(string), nil
 	}
 	select {
 	case d.turn <- struct{}{}:
@@ -87,56 +82,39 @@ func (d *directory) find(ctx context.Context, addr string) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if _, ok := d.given.Load(addr); !ok {
+		d.askAll(ctx)
 	}
-	d.askAll(ctx)
-	if to := d.known(addr); to != "" {
-		return to, nil
+	if to, ok := d.given.Load(addr); ok {
+		return to.(string), nil
 	}
 	return "", fmt.Errorf("none of the servers that were given says that it is %s in the cluster", addr)
 }
 
-func (d *directory) known(addr string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.given[addr]
-}
-
-// askAll has every server say what it calls itself, and notes what those answer that do.
+// askAll has every server say what it calls itself, and notes the answers.
 func (d *directory) askAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, text := range d.env.Nodes {
+	for _, url := range d.env.Nodes {
 		all.Go(func() {
-			u, err := url.Parse(text)
+			opts, err := Options(d.env, url)
 			if err != nil {
 				return
 			}
-			if itself := d.ask(ctx, text); itself != "" {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				d.given[itself] = u.Host
+			if itself := nameOf(ctx, careful(opts)); itself != "" {
+				d.given.Store(itself, opts.Addr)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// ask returns what a server calls itself; "": it does not say.
-func (d *directory) ask(ctx context.Context, url string) string {
-	opts, err := Options(d.env, url)
-	if err != nil {
-		return ""
-	}
-	n := redis.NewClient(careful(opts))
+// nameOf returns what a server calls itself; "": it does not say.
+func nameOf(ctx context.Context, opts *redis.Options) string {
+	n := redis.NewClient(opts)
 	defer n.Close()
-	text, err := n.ClusterNodes(ctx).Result()
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(text) { // id host:port@bus flags ...
+	for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
 		words := strings.Fields(line)
 		if len(words) > 2 && strings.Contains(words[2], "myself") {
 			itself, _, _ := strings.Cut(words[1], "@")
@@ -146,42 +124,31 @@ func (d *directory) ask(ctx context.Context, url string) string {
 	return ""
 }
 
-// once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again after its answer
-// was lost says "busy" to its own owner. What a server refused, or was never sent, may be sent again, also to another.
-// Whatever else goes wrong has the client ask anew who has which slots, before it says so.
-type once struct {
-	reload func(context.Context)
-}
-
-var _ redis.Hook = once{}
+// once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again says "busy" to its own
+// owner. What a server refused, or was never sent, may be sent again. After any other error the client asks anew who has
+// which slots.
+type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (o once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if cmd.Name() == "cluster" { // it was asking who has which slots
+		var answer redis.Error
+		if cmd.Name() == "cluster" || err == nil || errors.As(err, &answer) { // cluster: it was asking who has which slots
 			return err
 		}
-		return o.looked(ctx, err)
+		o.reload(ctx)
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return err
+		}
+		return unanswered{err.Error()}
 	}
 }
 
 func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
-}
-
-func (o once) looked(ctx context.Context, err error) error {
-	var answer redis.Error
-	if err == nil || errors.As(err, &answer) {
-		return err
-	}
-	o.reload(ctx)
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return err
-	}
-	return unanswered{err.Error()}
 }
 
 // unanswered is an error in which the client library does not find what it would send a command again for.

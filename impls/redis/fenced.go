@@ -16,27 +16,23 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal,
-// and a queue whose head is handed the lock by the release itself, so that nobody asks in vain.
+// Fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal, and a queue whose
+// head is handed the lock by the release itself, so that nobody asks in vain.
 //
-// All that the server has of a lock is one list, whose first element says who holds it, until when by the server's
-// clock, and with what fence; the others are those who wait (lua/fenced_acquire.lua). So an acquire that waits and the
-// release that hands over to it cost nine commands, those of their scripts included; without waiters both cost eight. The
-// list stays when the lock is free, since the last fence stands in it. LPOP takes two elements at once since Redis 6.2.
+// All that the server has of a lock is one list (lua/fenced_acquire.lua), which stays when the lock is free, since the last
+// fence stands in it. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others
+// are waiters. LPOP takes two elements at once since Redis 6.2.
 //
-// A handed-over hold has a quarter of its lease until it is renewed for the first time, which a short hold never needs:
-// what is promised is counted from the waiter's last look, before which it had not been granted. So a waiter that died
-// costs the next one that quarter, and one whose process is gone costs nothing. After an ambiguous second acquire
-// by an owner that holds, the store may count one level too many; that ends with the lease.
+// A handed-over hold has a quarter of its lease until its first renewal, counted from the waiter's last look, before which it
+// had not been granted. So a waiter that died costs the next one that quarter. After an ambiguous second acquire by an owner
+// that holds, the store may count one level too many; that ends with the lease.
 //
-// A fence is one more than the last, or the server's time in microseconds if that is more. So a server that forgot
-// everything, and a replica that lags, mint higher ones than were given out, as long as their clocks are not behind
-// the one that gave them out. What is left is a counter that is lost where a clock is behind: set back, or another server's.
-// An owner that enters once more has the fence that it has; one whose process knows of no such hold has a new one.
+// A fence is one more than the last, or the server's time in microseconds if that is more: a server that forgot everything,
+// and a replica that lags, mint higher ones than before, unless their clocks are behind. An owner that enters once more has
+// the fence that it has; one whose process knows of no such hold has a new one.
 //
-// What it cannot do is what no lock on one server can: survive the loss of that server's memory. Two hold
-// then, as they do where a holder is frozen beyond its lease: the fence alone stops the older one, where what it
-// guards checks it.
+// What no lock on one server can do is survive the loss of that server's memory. Two hold then, as they do when a holder is
+// frozen beyond its lease: only the fence stops the older one, if it is checked.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -64,9 +60,9 @@ type fencedLock struct {
 	last map[ownedKey]*lease.Lease // of those, the one that an owner was granted last
 }
 
-var _ impls.Prober = (*fencedLock)(nil)
+var _ impls.Prober = (*fencedLock)(nil) // its own, rather than that of its Node
 
-// openFenced opens fenced, or what is fenced but for its fences: they follow the server's "clock", or "count".
+// openFenced opens a lock whose fences follow the server's "clock", or "count".
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	n, err := openNode(env)
 	if err != nil {
@@ -115,7 +111,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	return l.wait(ctx, r)
 }
 
-// tenDigits is a lease in ms as scripts copy it: there is room for 115 days, and more is not asked for.
+// tenDigits is a lease in ms as scripts copy it: there is room for 115 days.
 func tenDigits(lease time.Duration) string {
 	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
 	return "0000000000"[len(ms):] + ms
@@ -165,13 +161,9 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	}
 }
 
-// ask runs the acquire script.
 func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
-	again := 0
-	if r.queued {
-		again = 1
-	}
 	l.env.Tally.Attempt()
+	again := r.queued
 	r.sent, r.queued = time.Since(r.start), true
 	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.place, again, l.mint, l.mine(r.Key, r.Owner)).Result()
 	if err != nil {
@@ -191,7 +183,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	return l.hold(r, impls.Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
 }
 
-// standing is the answer of the acquire script where the lock is held already: by whoever asks, or by another.
+// standing reads the answer of the acquire script if the lock is held already.
 func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	if parts, _ := reply.([]any); len(parts) == 3 {
 		var whole [3]bool
@@ -205,7 +197,7 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	return 0, "", 0, fmt.Errorf("the server answered an acquire with %v, which nobody understands", reply)
 }
 
-// mine is the token of what an owner holds in this process, as far as that knows, or empty.
+// mine returns the token of what an owner holds, as far as this process knows; "" if nothing.
 func (l *fencedLock) mine(key, owner string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,8 +209,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn is when a waiter looks again: often enough that a promise counted from its last look is worth
-// something, and no later than the lease that it waits for is over.
+// lookIn is when a waiter looks again: often enough that a promise counted from its last look is worth something, and no
+// later than the end of the lease that it waits for.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -227,7 +219,6 @@ func lookIn(ttl, left time.Duration) time.Duration {
 	return max(often, time.Millisecond)
 }
 
-// hold makes a grant a hold that is looked after.
 func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 	g.Key, g.Owner, g.SentAfter = r.Key, r.Owner, r.sent
 	sent := r.start.Add(r.sent)
@@ -264,7 +255,7 @@ func (l *fencedLock) forget(h *lease.Lease) {
 	l.drop(h)
 }
 
-// drop is to be called with the mutex.
+// drop needs the mutex.
 func (l *fencedLock) drop(h *lease.Lease) {
 	if l.held[h.Grant.Token] == h {
 		delete(l.held, h.Grant.Token)
@@ -274,8 +265,8 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw leaves the queue and gives back what was granted on the way, whatever became of the caller. Nil:
-// the request has no effect any more.
+// withdraw leaves the queue and gives back what was granted on the way, even if the caller's context is over. Nil: the
+// request has no effect any more.
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
@@ -289,8 +280,7 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected gives back a grant that nobody here waits for: of a request that was given up while it was
-// on its way to the queue.
+// unexpected gives back a grant that no waiter here expects: its request was given up while on its way to the queue.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
@@ -305,9 +295,8 @@ func (l *fencedLock) unexpected(key, token string) {
 	})
 }
 
-// Release ends the renewal before it asks the store. Where the connection broke it asks once more: if the
-// hold is gone by then, and its lease was not over, the first question did it. An inner release is not asked again: the
-// first may have done it, and the second would take the outer hold away.
+// Release ends the renewal before it asks the store. If the connection broke it asks once more: if the hold is gone by then,
+// and its lease was not over, the first question did it. An inner release is not repeated: it might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	h := l.letGo(g.Token)
 	err := l.release(ctx, g.Key, g.Token, "")
@@ -358,8 +347,7 @@ func released(code int64, err error) error {
 	return nil
 }
 
-// Probe asks the server for its time, and then for the record of the lock: a hold that was renewed in between is held, as it
-// was all along.
+// Probe asks for the time first: a hold that was renewed in between is held, as it was all along.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	now, err := l.Time(ctx).Result()
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// FencedCounter is fenced with the tokens that articles have: a plain counter in the memory of the server that grants. It
-// is the control for fencing: a server that forgot begins again at 1. Its tokens are refused then until they
-// have caught up, and on the way one of them is the same as that of a holder from before, who may still write.
+// FencedCounter is fenced with a plain counter in the memory of the server for its tokens: a server that forgot begins again
+// at 1. It is the control for fencing.
 func FencedCounter() impls.Impl {
 	i := Fenced()
 	i.Name, i.Control = "fenced-counter", true

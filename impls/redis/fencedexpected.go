@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// fencedUsual is what is expected of it, whatever mints its fences, when nothing goes wrong.
+// fencedUsual expects, of either way to mint fences, when nothing goes wrong.
 func fencedUsual() []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("one script takes the lock, another frees it or hands it on, both only if it is free or its token is right"),
@@ -19,7 +19,7 @@ func fencedUsual() []impls.Expectation {
 			"lease-exclusion", "mutual-exclusion", "renewal")))
 }
 
-// fencedUnderFaults is what is expected of it when something goes wrong, but for a server that forgets its fences.
+// fencedUnderFaults expects under faults, but for a server that forgets its fences.
 func fencedUnderFaults() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("process-pause",
@@ -42,7 +42,7 @@ func fencedUnderFaults() []impls.Expectation {
 		expect.Survives("failover-synced", "the replica that takes over has the hold, the counter and the queue"))
 }
 
-// fencedForgotten is what is expected of it, whatever mints its fences, where a server forgets them with the hold.
+// fencedForgotten expects, of either way to mint fences, of a server that forgets them with the hold.
 func fencedForgotten() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart", expect.Violated("the key is gone, and the lock free while it is held", "lease-exclusion")),
@@ -50,7 +50,7 @@ func fencedForgotten() []impls.Expectation {
 		expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"), expect.Holds("the counter is on disk", "fencing"))))
 }
 
-// fencedByClock is what is expected of fences that follow the server's clock, where a counter is lost.
+// fencedByClock expects of fences that follow the server's clock, if a counter is lost.
 func fencedByClock() []impls.Expectation {
 	return slices.Concat(
 		expect.Under("server-restart eviction failover",

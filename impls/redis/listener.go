@@ -25,11 +25,11 @@ type listener struct {
 	names string // what the names of all processes' channels begin with
 	stray func(key, token string)
 
-	turn  chan struct{} // capacity 1: one opens the subscription, the others wait for that
-	ready chan struct{} // closed when the server has confirmed it
-	ended chan struct{} // closed when nobody receives any more
-	life  context.Context
-	end   context.CancelFunc
+	first     sync.Once
+	receiving waiting.Group
+	ready     chan struct{} // closed when the server has confirmed the subscription
+	life      context.Context
+	end       context.CancelFunc
 
 	mu      sync.Mutex // guards what follows; never held across a command
 	sub     *redis.PubSub
@@ -44,8 +44,8 @@ type waiter struct {
 
 func newListener(n Node, id string, stray func(key, token string)) *listener {
 	life, end := context.WithCancel(context.Background())
-	return &listener{Node: n, id: id, names: n.prefix + "granted:", stray: stray, turn: make(chan struct{}, 1), ready: make(chan struct{}),
-		ended: make(chan struct{}), life: life, end: end, waiters: map[string]*waiter{}}
+	return &listener{Node: n, id: id, names: n.prefix + "granted:", stray: stray, ready: make(chan struct{}),
+		life: life, end: end, waiters: map[string]*waiter{}}
 }
 
 const (
@@ -56,47 +56,22 @@ const (
 
 // listen returns when what is handed to this process is heard.
 func (l *listener) listen(ctx context.Context) error {
-	select {
-	case <-l.ready:
+	if waiting.Over(l.ready) {
 		return nil
-	default:
-	}
-	if err := l.open(ctx); err != nil {
-		return err
-	}
-	timer := time.NewTimer(readyWithin)
-	defer timer.Stop()
-	select {
-	case <-l.ready:
-		return nil
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *listener) open(ctx context.Context) error {
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 	if l.life.Err() != nil {
 		return impls.ErrClosed
 	}
-	if l.subscription() == nil {
-		l.subscribe()
-		go l.receive()
+	l.first.Do(func() { l.receiving.Go(l.receive) })
+	timer := time.NewTimer(readyWithin)
+	defer timer.Stop()
+	select {
+	case <-l.ready:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
-}
-
-func (l *listener) subscription() *redis.PubSub {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sub
 }
 
 // subscribe opens a new subscription in place of the one there was. Receiving from it finds out whether
@@ -113,8 +88,7 @@ func (l *listener) subscribe() *redis.PubSub {
 
 // receive ends with close.
 func (l *listener) receive() {
-	defer close(l.ended)
-	sub, quiet, confirmed := l.subscription(), false, false
+	sub, quiet, confirmed := l.subscribe(), false, false
 	for l.life.Err() == nil {
 		message, err := sub.ReceiveTimeout(l.life, quietFor)
 		var timeout net.Error
@@ -193,13 +167,13 @@ func (l *listener) unregister(token string) {
 // close ends the receiving and waits for it.
 func (l *listener) close() error {
 	l.end()
-	l.turn <- struct{}{} // nobody opens it any more: whoever comes next finds the life over
-	defer func() { <-l.turn }()
-	sub := l.subscription()
-	if sub == nil {
-		return nil
+	l.mu.Lock()
+	sub := l.sub
+	l.mu.Unlock()
+	var err error
+	if sub != nil {
+		err = sub.Close()
 	}
-	err := sub.Close()
-	<-l.ended
+	l.receiving.Close()
 	return err
 }

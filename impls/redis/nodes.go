@@ -16,8 +16,8 @@ type Nodes []Node
 // Connect opens clients of all servers of an Env, which dial when they are first used.
 func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
 
-// ConnectDefault is Connect with the settings that go-redis has by default: it resends a command that was not answered up
-// to three times, and a context that ends does not cut one off. Only what an emulator does not know is left out.
+// ConnectDefault is Connect with the settings that go-redis has by default: it resends what was not answered up to three times,
+// and a context that ends does not cut a command off. Only what an emulator does not know is left out.
 func ConnectDefault(env impls.Env) (Nodes, error) {
 	return connectAll(env, func(opts *redis.Options) *redis.Options {
 		c := careful(&redis.Options{})

@@ -26,6 +26,8 @@ type Node struct {
 	prefix string
 }
 
+var _ impls.Prober = Node{}
+
 // openNode connects to the only server of a lock on the single deployment. Several servers are a cluster.
 func openNode(env impls.Env) (Node, error) {
 	switch len(env.Nodes) {
@@ -73,11 +75,6 @@ func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 // deleteIfMine compares and deletes in one script.
 func (n Node) deleteIfMine(ctx context.Context, key, token string) error {
 	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(key)}, token).Int64())
-}
-
-// del is the plain DEL: whoever sends it, the key goes.
-func (n Node) del(ctx context.Context, key string) error {
-	return impls.Affected(n.Del(ctx, n.Key(key)).Result())
 }
 
 // value returns the value of a string key; "" if there is no such key.

@@ -15,11 +15,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redisson is the lock of the Java client of that name: a hash with one field, the owner's, that counts how
-// often it is held; waiting by notification; and a watchdog that sets the lease anew each third of it, which
-// is started where no lease was asked for. Here the TTL of the request is that default lease. What is
-// left: one server, whose replica may not know of a hold, and a process that is frozen for longer than
-// the lease.
+// Redisson is the lock of the Java client of that name. It starts its watchdog when no lease is asked for; here the TTL of
+// the request is that default lease. What is left: one server, whose replica may not know of a hold, and a process that is
+// frozen for longer than the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -37,7 +35,7 @@ func Redisson() impls.Impl {
 			expect.Survives("lost-wakeup", "a waiter waits no longer than the lease it was told of"),
 			expect.Survives("failover-synced", "the replica that takes over has the hash and its lease"),
 			onCluster()),
-		Open: openRedisson(redissonAcquire, redissonRelease, newRenewals),
+		Open: openRedisson(redissonAcquire, redissonRelease, true),
 	}
 }
 
@@ -63,7 +61,8 @@ type redissonLock struct {
 	acquire  *redis.Script
 	release  *redis.Script
 	news     *subscriptions
-	renewals *renewals // by hold; nil: no watchdog
+	watchdog bool
+	renewals *renewals // by hold
 
 	mu   sync.Mutex
 	held map[string]*watchedHold // what the watchdogs are for
@@ -78,20 +77,17 @@ type watchedHold struct {
 var _ impls.Prober = (*redissonLock)(nil)
 
 // openRedisson returns how to open a member of the family, which differ in their scripts and in whether they renew.
-func openRedisson(acquire, release *redis.Script, watchdog func() *renewals) func(impls.Env) (impls.Lock, error) {
+func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		n, err := openNode(env)
 		if err != nil {
 			return nil, err
 		}
 		return &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), acquire: acquire, release: release,
-			news: newSubscriptions(n.UniversalClient), renewals: watchdog(), held: map[string]*watchedHold{}}, nil
+			news: newSubscriptions(n.UniversalClient), watchdog: watchdog, renewals: newRenewals(), held: map[string]*watchedHold{}}, nil
 	}
 }
 
-func noRenewals() *renewals { return nil }
-
-func (l *redissonLock) field(owner string) string { return l.id + ":" + owner }
 func (l *redissonLock) channel(key string) string {
 	return "redisson_lock__channel:{" + l.Key(key) + "}"
 }
@@ -110,7 +106,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	}
 	defer l.news.leave(news)
 	// A release before the subscription took effect told nobody here. Hence the next try comes after it.
-	for on := news.confirmed(ctx, left); on; on = news.wait(ctx, left) {
+	for on := news.await(ctx, news.ready, left); on; on = news.await(ctx, news.woken, left) {
 		hold, left, err = l.try(ctx, req, start)
 		if err == nil {
 			return hold, nil
@@ -129,7 +125,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, 0, err
 	}
-	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: l.field(req.Owner), SentAfter: time.Since(start), Validity: req.TTL}
+	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: l.id + ":" + req.Owner, SentAfter: time.Since(start), Validity: req.TTL}
 	l.env.Tally.Attempt()
 	reply, err := l.acquire.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, req.TTL.Milliseconds(), g.Token).Int64Slice()
 	switch {
@@ -156,7 +152,7 @@ func leaseLeft(ms int64) time.Duration {
 // watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns
 // how they learn of their loss, nil without a watchdog.
 func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
-	if l.renewals == nil {
+	if !l.watchdog {
 		return nil
 	}
 	name := holdName(g)
@@ -179,7 +175,7 @@ func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
 // holdName tells the holds of a process apart: those of one owner on one key are one.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// extend renews once; false where the hold is lost. An error that is not definite may be a passing one.
+// extend renews once, and reports false if the hold is lost. An error that is not definite may be a passing one.
 func (l *redissonLock) extend(g impls.Grant, h *watchedHold, start time.Time) bool {
 	sent := time.Since(start)
 	err := impls.Affected(redissonExtend.Run(context.Background(), l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
@@ -211,19 +207,19 @@ func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// leftLast counts a release, and tells whether a watchdog has nothing left to watch.
+// leftLast counts a release, and reports whether its watchdog has nothing left to watch.
 func (l *redissonLock) leftLast(g impls.Grant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h, ok := l.held[holdName(g)]
-	if !ok {
+	h := l.held[holdName(g)]
+	if h == nil {
 		return false
 	}
-	if h.depth--; h.depth > 0 {
-		return false
+	h.depth--
+	if h.depth <= 0 {
+		delete(l.held, holdName(g))
 	}
-	delete(l.held, holdName(g))
-	return true
+	return h.depth <= 0
 }
 
 // Probe asks the server for the field of a hash and the key's remaining time.
@@ -237,13 +233,6 @@ func (l *redissonLock) Probe(ctx context.Context, key string) (string, time.Dura
 
 // Close stops watchdogs and subscriptions and waits for them; what is held is left to expire.
 func (l *redissonLock) Close() error {
-	if l.renewals != nil {
-		l.renewals.closeAll()
-	}
 	l.news.close()
-	errs := []error{l.UniversalClient.Close()} // what is in flight ends with its connection
-	if l.renewals != nil {
-		errs = append(errs, l.renewals.wait())
-	}
-	return errors.Join(append(errs, l.news.ended())...)
+	return errors.Join(l.renewals.close(l.UniversalClient), endedSoon(&l.news.reading))
 }

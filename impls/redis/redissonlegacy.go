@@ -15,6 +15,6 @@ func RedissonLegacy() impls.Impl {
 		Doc: "Redisson's lock with its older scripts: a release of what is gone reports success",
 		Expect: slices.Concat(redissonUsual(), watched(),
 			expect.In("misuse", expect.Violated("a release of a missing key reports success", "owner-release"))),
-		Open: openRedisson(redissonLegacyAcquire, redissonLegacyRelease, newRenewals),
+		Open: openRedisson(redissonLegacyAcquire, redissonLegacyRelease, true),
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm that the Redis documentation describes for several independent servers: whoever
-// sets the same key on a majority of them within the lease holds the lock. It survives the death of a
-// minority. It mints no fencing token, and relies on servers that neither forget nor let their clocks jump.
+// RedLock is the algorithm of the Redis documentation for several independent servers: who sets the same key on a majority of
+// them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
+// clocks jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
 		Name: "redlock", Store: "redis", Deployment: "five", BackOff: waiting.LongestPause,
@@ -44,10 +44,7 @@ type redLockLock struct {
 	rest waiting.Group // what goes on at slow servers after the caller has its answer
 }
 
-var (
-	_ impls.Renewer = (*redLockLock)(nil)
-	_ impls.Prober  = (*redLockLock)(nil)
-)
+var _ impls.Renewer = (*redLockLock)(nil)
 
 func openRedLock(env impls.Env) (impls.Lock, error) {
 	if n := len(env.Nodes); n < 3 || n%2 == 0 {
@@ -64,8 +61,14 @@ func openRedLock(env impls.Env) (impls.Lock, error) {
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
-// perNode is how long one server may take. It is short against the lease, and not so short that a busy
-// machine looks like a dead server.
+// lost reports whether so many said no that the others are no majority.
+func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
+
+func (l *redLockLock) unsure(v votes, done string) error {
+	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, v.unknown, v.err)
+}
+
+// perNode is how long one server may take: short against the lease, but a busy machine must not look like a dead server.
 func perNode(ttl time.Duration) time.Duration {
 	return min(max(ttl/8, 50*time.Millisecond), 500*time.Millisecond)
 }
@@ -78,7 +81,7 @@ type votes struct {
 	first            int    // that one's place in the row
 }
 
-// missed keeps the error of a server that did not answer. Of several at one instant any may be heard first.
+// missed keeps the error of a server that did not answer: the first in the row, whichever is heard first.
 func (v *votes) missed(a answer) {
 	if v.err == nil || a.at < v.first {
 		v.err, v.first = a.err, a.at
@@ -92,8 +95,8 @@ type answer struct {
 	err  error
 }
 
-// ask has servers do something at once, each within a bound, and returns when enough says so or all have
-// answered. What is left goes on within its bound. No is a definite no, also of a server that is not there.
+// ask has servers do something at once, each within a bound, and returns when enough says so or all have answered. A server
+// that is not there is a definite no.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	answers := make(chan answer, len(of))
 	for i, n := range of {
@@ -131,8 +134,7 @@ func (l *redLockLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-// attempt asks once, with a token of its own: what is late of an earlier attempt's clean-up must not delete
-// what this one sets.
+// attempt asks once, with a token of its own: the late clean-up of an earlier attempt must not delete it.
 func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	start, mine := time.Now(), impls.Token(l.env.Rand)
 	v := l.ask(ctx, l.Nodes, perNode(req.TTL), func(ctx context.Context, n Node) error {
@@ -165,14 +167,14 @@ func (l *redLockLock) release(ctx context.Context, of []Node, within time.Durati
 
 // Release deletes the token everywhere, and returns when a majority has answered.
 func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
-	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || v.no > len(l.Nodes)-l.majority() })
+	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
 	switch {
 	case v.yes >= l.majority():
 		return nil
-	case v.no > len(l.Nodes)-l.majority(): // it was on no majority any more
+	case l.lost(v):
 		return impls.ErrNotHeld
 	}
-	return fmt.Errorf("%d of %d servers released, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, v.err)
+	return l.unsure(v, "released")
 }
 
 // Renew extends the lease where the token still is. One that is gone is not set again.
@@ -185,10 +187,10 @@ func (l *redLockLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, er
 	case v.yes >= l.majority() && time.Since(start) < ttl-lease.Drift(ttl):
 		g.SentAfter, g.Validity = 0, ttl-lease.Drift(ttl)
 		return g, nil
-	case v.no > len(l.Nodes)-l.majority():
+	case l.lost(v):
 		return g, impls.ErrNotHeld
 	}
-	return g, fmt.Errorf("%d of %d servers extended, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, v.err)
+	return g, l.unsure(v, "extended")
 }
 
 // leaseOf is the TTL that a grant was asked for with, to the millisecond: its validity is that less the drift.

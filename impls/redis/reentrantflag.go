@@ -12,10 +12,8 @@ import (
 
 // ReentrantFlag is an article's first attempt at re-entrancy: a thread-local marker says "I am in already".
 //
-// Its defects are kept as they were published. The marker is set before the server was asked, also when
-// the server then refuses, so that the next try is granted without asking. The marker is never cleared,
-// so that after its first grant a thread is granted for ever. And nothing counts, so that the inner
-// release frees what the outer one holds.
+// Its defects are kept as published: the marker is set before the server was asked and never cleared, so that after its
+// first try a thread is always granted; and nothing counts, so that the inner release frees what the outer one holds.
 func ReentrantFlag() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-flag", Control: true, Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -24,10 +22,8 @@ func ReentrantFlag() impls.Impl {
 			expect.Violated("a thread whose marker is set, be it by a refusal, is granted without asking the server", expect.Exclusion...),
 			expect.Violated("the inner release deletes the key that the outer hold relies on", "reentrancy"),
 			markedForEver()),
-		Open: func(env impls.Env) (impls.Lock, error) {
-			m, err := openMarked(env)
-			return &reentrantFlagLock{m}, err
-		},
+		// The article's release returns nothing where the store has another token; here it is ErrNotHeld.
+		Open: openSimple(func(s single) (attempt, release) { return newMarked(s).attempt, s.getThenDelete }),
 	}
 }
 
@@ -47,20 +43,15 @@ type marked struct {
 	marker map[string]string // by owner
 }
 
-func openMarked(env impls.Env) (*marked, error) {
-	s, err := openSingle(env)
-	return &marked{single: s, marker: map[string]string{}}, err
-}
+func newMarked(s single) *marked { return &marked{single: s, marker: map[string]string{}} }
 
-func (l *marked) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
-		mine, already := l.mark(req.Owner)
-		grant := impls.Grant{Token: mine, Validity: req.TTL}
-		if already {
-			return grant, nil
-		}
-		return grant, l.setNXPX(ctx, req.Key, mine, req.TTL)
-	})
+func (l *marked) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
+	mine, already := l.mark(req.Owner)
+	grant := impls.Grant{Token: mine, Validity: req.TTL}
+	if already {
+		return grant, nil
+	}
+	return grant, l.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
 // mark returns the owner's marker, and whether it was set before.
@@ -73,14 +64,4 @@ func (l *marked) mark(owner string) (string, bool) {
 		l.marker[owner] = m
 	}
 	return m, already
-}
-
-type reentrantFlagLock struct{ *marked }
-
-var _ impls.Prober = (*reentrantFlagLock)(nil)
-
-// Release does nothing if the store bears another token. The article's method returns nothing; what its condition knew
-// is answered here as ErrNotHeld.
-func (l *reentrantFlagLock) Release(ctx context.Context, g impls.Grant) error {
-	return l.getDel(ctx, g.Key, g.Token)
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -10,34 +11,42 @@ import (
 )
 
 // renewals are the goroutines of a lock that extend its leases, each with a name. One is ended by stop, by its own extend,
-// or with all others by closeAll.
+// or with all others by close.
 type renewals struct {
-	mu     sync.Mutex
-	named  map[string]*renewal
-	all    sync.WaitGroup
-	closed bool
+	life    context.Context
+	end     context.CancelFunc
+	running waiting.Group
+
+	mu    sync.Mutex
+	named map[string]*renewal
 }
 
 type renewal struct {
-	told  chan struct{} // closed: it is to end
-	ended chan struct{} // closed: it has
+	tell  context.CancelFunc // to end
+	ended chan struct{}      // closed when it sends nothing any more
 }
 
-func newRenewals() *renewals { return &renewals{named: map[string]*renewal{}} }
+func newRenewals() *renewals {
+	r := &renewals{named: map[string]*renewal{}}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r
+}
 
 // start calls extend once per period until it returns false or is stopped. It replaces another of this name.
 func (r *renewals) start(name string, every time.Duration, extend func() bool) {
+	ctx, tell := context.WithCancel(r.life)
+	n := &renewal{tell, make(chan struct{})}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tell(name)
-	if r.closed {
-		return
+	if old := r.named[name]; old != nil {
+		old.tell()
 	}
-	n := &renewal{make(chan struct{}), make(chan struct{})}
 	r.named[name] = n
-	r.all.Go(func() {
+	r.mu.Unlock()
+	r.running.Go(func() {
 		defer close(n.ended)
-		n.run(every, extend)
+		for waiting.Pause(ctx, every) && extend() {
+		}
+		tell()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.named[name] == n {
@@ -46,40 +55,16 @@ func (r *renewals) start(name string, every time.Duration, extend func() bool) {
 	})
 }
 
-func (n *renewal) run(every time.Duration, extend func() bool) {
-	timer := time.NewTimer(every)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-n.told:
-			return
-		}
-		if !extend() {
-			return
-		}
-		timer.Reset(every)
-	}
-}
-
-// tell has the one of this name end, and returns it; nil: there is none. The mutex is held.
-func (r *renewals) tell(name string) *renewal {
-	n := r.named[name]
-	if n != nil {
-		delete(r.named, name)
-		close(n.told)
-	}
-	return n
-}
-
 // stop ends the one of this name and waits until it sends nothing any more. The error is the context's.
 func (r *renewals) stop(ctx context.Context, name string) error {
 	r.mu.Lock()
-	n := r.tell(name)
+	n := r.named[name]
+	delete(r.named, name)
 	r.mu.Unlock()
 	if n == nil {
 		return nil
 	}
+	n.tell()
 	select {
 	case <-n.ended:
 		return nil
@@ -88,34 +73,25 @@ func (r *renewals) stop(ctx context.Context, name string) error {
 	}
 }
 
-// closeAll tells all to end, and lets none start any more.
-func (r *renewals) closeAll() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for name := range r.named {
-		r.tell(name)
-	}
+// close ends all and the client, with whose connections ends what is in flight, and waits for it.
+func (r *renewals) close(client io.Closer) error {
+	r.end()
+	return errors.Join(client.Close(), endedSoon(&r.running))
 }
 
-// wait waits, after closeAll, until all have ended.
-func (r *renewals) wait() error {
+// endedSoon waits for a lock's goroutines, whose connections are closed.
+func endedSoon(running *waiting.Group) error {
 	ended := make(chan struct{})
 	go func() {
-		defer close(ended)
-		r.all.Wait()
+		running.Close()
+		close(ended)
 	}()
-	return endedSoon(ended, "a goroutine of the lock did not end")
-}
-
-// endedSoon waits for a lock's goroutines when the lock is closed. Their connections are closed by then.
-func endedSoon(ended <-chan struct{}, late string) error {
 	timer := time.NewTimer(waiting.CloseTimeout)
 	defer timer.Stop()
 	select {
 	case <-ended:
 		return nil
 	case <-timer.C:
-		return errors.New(late)
+		return errors.New("a goroutine of the lock did not end")
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Segmented is the lock of articles on hot products: the stock is split over several keys, and a request
-// takes the one that its number falls on. That many clients are inside at once, each with a segment of its
-// own; what is guarded must be split the same way.
+// Segmented is the lock of articles on hot products: the stock is split over several keys, and each request takes one of them
+// in turn. What is guarded must be split the same way.
 func Segmented() impls.Impl {
 	return impls.Impl{
 		Name: "segmented", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
@@ -29,7 +28,7 @@ func Segmented() impls.Impl {
 			if text, ok := env.Params["segments"]; ok && err == nil {
 				n, err = strconv.Atoi(text)
 			}
-			return &segmentedLock{simple: simple{s, single.setToken, single.compareAndDelete}, segments: n}, err
+			return &segmentedLock{simple: simple{s, s.setToken, s.compareAndDelete}, segments: n}, err
 		},
 	}
 }
@@ -42,10 +41,7 @@ type segmentedLock struct {
 	requests atomic.Uint64 // so far, of this process
 }
 
-var (
-	_ impls.Prober    = (*segmentedLock)(nil)
-	_ impls.Segmenter = (*segmentedLock)(nil)
-)
+var _ impls.Segmenter = (*segmentedLock)(nil)
 
 func (l *segmentedLock) Segments(key string) []string {
 	keys := make([]string, l.segments)
@@ -57,7 +53,7 @@ func (l *segmentedLock) Segments(key string) []string {
 
 func segment(key string, i int) string { return fmt.Sprintf("%s#%d", key, i) }
 
-// Acquire stays with its segment while it waits, also where another is free: that is the articles' lock.
+// Acquire stays with its segment while it waits, even if another is free: that is the articles' lock.
 func (l *segmentedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	req.Key = segment(req.Key, int((l.requests.Add(1)-1)%uint64(l.segments)))
 	hold, err := l.simple.Acquire(ctx, req)

@@ -10,8 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetNX is the first lock of every article: SETNX to take it, DEL to give it back. It excludes; its defect
-// is that nothing frees the key of a holder that died.
+// SetNX is the first lock of every article. Its defect is that nothing frees the key of a holder that died.
 func SetNX() impls.Impl {
 	return impls.Impl{
 		Name: "setnx", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
@@ -25,7 +24,7 @@ func SetNX() impls.Impl {
 			expect.Under("failover", expect.Violated("the replica that takes over has never heard of the key", "lease-exclusion", "mutual-exclusion")),
 			expect.In("misuse", expect.Violated("DEL asks nobody whose key it is", "owner-release")),
 			expect.In("long-hold", expect.Holds("the key has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
-		Open: openSimple(single.setForever, single.deleteKey),
+		Open: openSimple(func(s single) (attempt, release) { return s.setForever, s.deleteKey }),
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetNXExpire is SETNX with a lease that is set by a second command. Its defects: a client that dies between
-// the two leaves a key that never expires, and the plain DEL deletes whoever's key is there.
+// SetNXExpire sets the lease by a second command: a client that dies between the two leaves a key that never expires.
 func SetNXExpire() impls.Impl {
 	return impls.Impl{
 		Name: "setnx-expire", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoSteps: true,
@@ -21,7 +20,7 @@ func SetNXExpire() impls.Impl {
 			expect.Holds("nobody dies between SETNX and PEXPIRE, and every holder deletes its key", "no-orphan", "progress"),
 			expect.Under("kill-between", expect.Violated("the key is set and has no end, and who was to set it is dead", "recovery", "no-orphan")),
 			plainDelete()),
-		Open: openSimple(single.setThenExpire, single.deleteKey),
+		Open: openSimple(func(s single) (attempt, release) { return s.setThenExpire, s.deleteKey }),
 	}
 }
 
@@ -29,13 +28,11 @@ func (s single) setThenExpire(ctx context.Context, req impls.Request) (impls.Gra
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Grant{}, err
 	}
-	// The first step: the key, without an end.
 	g, err := s.setForever(ctx, req)
 	if err != nil {
 		return g, err
 	}
-	// The second step: its end. A client that dies before it has locked for ever. Whether the key was still there is not
-	// looked at.
+	// Whether the key is still there is not looked at.
 	if _, err := s.pexpire(ctx, req.Key, req.TTL); err != nil {
 		return g, fmt.Errorf("pexpire: %w", err)
 	}

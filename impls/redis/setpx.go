@@ -9,8 +9,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPX takes the lock and its lease in one command, and gives it back with a plain DEL. Its defect: a
-// holder that comes back after its lease deletes the key of whoever holds it by then.
+// SetPX takes the lock and its lease in one command. Its defect: a late holder deletes the key of the next one.
 func SetPX() impls.Impl {
 	return impls.Impl{
 		Name: "set-px", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
@@ -19,7 +18,7 @@ func SetPX() impls.Impl {
 			expect.Excludes("SET NX is atomic, and no hold of this workload outlives its lease"),
 			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
 			plainDelete()),
-		Open: openSimple(single.setFixed, single.deleteKey),
+		Open: openSimple(func(s single) (attempt, release) { return s.setFixed, s.deleteKey }),
 	}
 }
 

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"slices"
 
 	"lockbench/impls"
@@ -9,8 +8,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXGetDel gives each grant a token and compares it in the client before it deletes. Its defect: the
-// comparison and the deletion are two steps, and the key may become another's between them.
+// SetPXGetDel compares a token in the client before it deletes: the key may become another's between the two steps.
 func SetPXGetDel() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-getdel", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,
@@ -25,22 +23,6 @@ func SetPXGetDel() impls.Impl {
 			expect.In("long-hold",
 				expect.LeaseRunsOut(),
 				expect.Observed("it takes a lease that ends between GET and DEL, and without a delay that is rare", "lease-exclusion"))),
-		Open: openSimple(single.setToken, single.getThenDelete),
+		Open: openSimple(func(s single) (attempt, release) { return s.setToken, s.getThenDelete }),
 	}
-}
-
-func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
-	return s.getDel(ctx, g.Key, g.Token)
-}
-
-// getDel deletes a key in two steps if it bears the token: what GET saw may not be what DEL deletes.
-func (n Node) getDel(ctx context.Context, key, token string) error {
-	value, err := n.value(ctx, key)
-	switch {
-	case err != nil:
-		return err
-	case value != token:
-		return impls.ErrNotHeld
-	}
-	return n.del(ctx, key)
 }

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	_ "embed"
 	"slices"
 
 	"lockbench/impls"
@@ -9,9 +8,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXLua is the lock that the Redis documentation recommends for one server: a token of its own for each
-// grant, and a release that compares and deletes in one script. What is left is that a lease can run out
-// under a holder that does not notice.
+// SetPXLua is the lock that the Redis documentation recommends for one server. What is left is that a lease can run out under
+// a holder that does not notice.
 func SetPXLua() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-lua", Store: "redis", Deployment: "single", BackOff: waiting.LongestPause,
@@ -31,6 +29,6 @@ func SetPXLua() impls.Impl {
 			expect.Survives("failover-synced", "the replica that takes over has the key and its lease"),
 			expect.On("durable", expect.Under("server-restart", expect.Excludes("every command is on disk before it is answered"))),
 			onCluster(), expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openSimple(single.setToken, single.compareAndDelete),
+		Open: openSimple(func(s single) (attempt, release) { return s.setToken, s.compareAndDelete }),
 	}
 }

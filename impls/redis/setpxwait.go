@@ -14,9 +14,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SetPXWait is set-px-lua that grants only what a replica has acknowledged, by WAIT after SET. It narrows
-// the window in which a failover loses the lock; it does not close it, because the replica that is promoted
-// need not be the one that acknowledged, and because one that is cut off is told of no release.
+// SetPXWait is set-px-lua that grants only what a replica has acknowledged, by WAIT after SET. It does not rule out that a
+// failover loses the lock: the replica that is promoted need not be the one that acknowledged.
 func SetPXWait() impls.Impl {
 	return impls.Impl{
 		Name: "set-px-wait", Store: "redis", Deployment: "replica", BackOff: waiting.LongestPause,
@@ -27,7 +26,7 @@ func SetPXWait() impls.Impl {
 			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other takes over", "lease-exclusion", "mutual-exclusion")),
 			expect.Under("failover-synced", expect.Excludes("what was granted is on the replica that takes over")),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openSimple(single.setOnReplica, single.compareAndDelete), // on the primary; WAIT tells whether replicas follow it
+		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }), // on the primary; WAIT tells whether replicas follow it
 	}
 }
 

@@ -11,10 +11,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// SharedToken is an article's lock whose token stands in one field of the lock object, which all threads
-// share. Its defect is kept: every try overwrites the field, also one that is refused, and a release
-// compares the field, not the token of the grant. A holder whose field was overwritten does not delete its
-// key, which then stays until its lease is over; one whose process was granted last deletes for others too.
+// SharedToken is an article's lock whose token is a field that all threads share. Its defect is kept: every try overwrites
+// the field, even if it is refused, and a release compares the field rather than the token of its grant.
 func SharedToken() impls.Impl {
 	return impls.Impl{
 		Name: "shared-token", Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, TwoStepRelease: true,
@@ -28,42 +26,33 @@ func SharedToken() impls.Impl {
 				"lease-exclusion", "mutual-exclusion")),
 			expect.In("misuse", expect.Observed("another thread of the process can release if none tried since the grant: it depends on who tried last", "owner-release")),
 			expect.In("long-hold", expect.LeaseRunsOut())),
-		Open: func(env impls.Env) (impls.Lock, error) {
-			s, err := openSingle(env)
-			return &sharedTokenLock{single: s}, err
-		},
+		Open: openSimple(func(s single) (attempt, release) {
+			l := &sharedToken{single: s}
+			return l.attempt, l.release
+		}),
 	}
 }
 
-type sharedTokenLock struct {
+type sharedToken struct {
 	single
 
 	mu    sync.Mutex // orders what the article leaves to chance, the writing of one word; nothing else
 	field string     // the token of the last try, whoever's and for whatever key
 }
 
-var _ impls.Prober = (*sharedTokenLock)(nil)
-
-func (l *sharedTokenLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
-		mine := l.overwrite() // before the server was asked
-		return impls.Grant{Token: mine, Validity: req.TTL}, l.setNXPX(ctx, req.Key, mine, req.TTL)
-	})
-}
-
-func (l *sharedTokenLock) overwrite() string {
+func (l *sharedToken) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
 	mine := impls.Token(l.env.Rand)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.field = mine
-	return mine
+	l.field = mine // before the server was asked
+	l.mu.Unlock()
+	return impls.Grant{Token: mine, Validity: req.TTL}, l.setNXPX(ctx, req.Key, mine, req.TTL)
 }
 
-// Release compares the field with the store, and does nothing where they differ. The article's method
-// returns nothing; what its condition knew is answered here as ErrNotHeld.
-func (l *sharedTokenLock) Release(ctx context.Context, g impls.Grant) error {
+// release compares the field with the store. The article's method returns nothing where they differ; here it is
+// ErrNotHeld.
+func (l *sharedToken) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
-	last := l.field
+	g.Token = l.field
 	l.mu.Unlock()
-	return l.getDel(ctx, g.Key, last)
+	return l.getThenDelete(ctx, g)
 }

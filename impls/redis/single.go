@@ -20,30 +20,33 @@ func openSingle(env impls.Env) (single, error) {
 	return single{n, waiting.NewPolling(env), env}, err
 }
 
-// simple is a lock that consists of an attempt and a release.
+// The steps of a simple lock.
+type (
+	attempt func(context.Context, impls.Request) (impls.Grant, error)
+	release func(context.Context, impls.Grant) error
+)
+
+// simple is a lock that consists of an attempt, which is repeated by waiters, and a release.
 type simple struct {
 	single
-	attempt func(single, context.Context, impls.Request) (impls.Grant, error)
-	release func(single, context.Context, impls.Grant) error
+	attempt attempt
+	release release
 }
 
-var _ impls.Prober = (*simple)(nil)
-
-// openSimple returns how to open a lock that consists of an attempt and a release.
-func openSimple(attempt func(single, context.Context, impls.Request) (impls.Grant, error), release func(single, context.Context, impls.Grant) error) func(impls.Env) (impls.Lock, error) {
+// openSimple returns how to open a lock that consists of two steps, on one Redis.
+func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
 	return func(env impls.Env) (impls.Lock, error) {
 		s, err := openSingle(env)
-		return &simple{s, attempt, release}, err
+		a, r := steps(s)
+		return &simple{s, a, r}, err
 	}
 }
 
 func (l *simple) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(l.single, ctx, req) })
+	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
 }
 
-func (l *simple) Release(ctx context.Context, g impls.Grant) error {
-	return l.release(l.single, ctx, g)
-}
+func (l *simple) Release(ctx context.Context, g impls.Grant) error { return l.release(ctx, g) }
 
 // setToken attempts with a random token: SET NX PX.
 func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, error) {
@@ -55,7 +58,20 @@ func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, e
 const fixedValue = "locked"
 
 // deleteKey releases by a plain DEL: it deletes the key whoever holds it.
-func (s single) deleteKey(ctx context.Context, g impls.Grant) error { return s.del(ctx, g.Key) }
+func (s single) deleteKey(ctx context.Context, g impls.Grant) error {
+	return impls.Affected(s.Del(ctx, s.Key(g.Key)).Result())
+}
+
+// getThenDelete releases in two steps if the key has the token: what GET saw may not be what DEL deletes.
+func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
+	switch value, err := s.value(ctx, g.Key); {
+	case err != nil:
+		return err
+	case value != g.Token || value == "":
+		return impls.ErrNotHeld
+	}
+	return s.deleteKey(ctx, g)
+}
 
 // compareAndDelete releases by a script that compares the token and deletes.
 func (s single) compareAndDelete(ctx context.Context, g impls.Grant) error {

@@ -13,15 +13,15 @@ import (
 // subscriptions are the channels that the waiters of one process listen to, on one connection. A channel is subscribed to
 // while somebody waits. One goroutine reads, from the first waiter until close.
 type subscriptions struct {
-	pubsub   *redis.PubSub
-	turn     chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
-	life     context.Context
-	end      context.CancelFunc
-	listened chan struct{} // closed when the reader has ended
+	pubsub  *redis.PubSub
+	turn    chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
+	life    context.Context
+	end     context.CancelFunc
+	first   sync.Once
+	reading waiting.Group
 
-	mu        sync.Mutex
-	of        map[string]*subscription
-	listening bool
+	mu sync.Mutex
+	of map[string]*subscription
 }
 
 // subscription is one channel. A message wakes one waiter of the process, as a semaphore does.
@@ -38,11 +38,11 @@ type subscription struct {
 func newSubscriptions(client redis.UniversalClient) *subscriptions {
 	life, end := context.WithCancel(context.Background())
 	return &subscriptions{pubsub: client.Subscribe(context.Background()), turn: make(chan struct{}, 1),
-		of: map[string]*subscription{}, life: life, end: end, listened: make(chan struct{})}
+		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join has the process listen to a channel until as many have left as joined. It returns nil where the
-// context or the lock is over. A subscription that fails is made by the reader when it connects again.
+// join has the process listen to a channel until as many have left as joined. It returns nil if the context or the lock is
+// over. A subscription that fails is made by the reader when it connects again.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -50,27 +50,22 @@ func (s *subscriptions) join(ctx context.Context, channel string) *subscription 
 		return nil
 	}
 	defer func() { <-s.turn }()
-	c, first := s.enter(channel)
-	if first {
-		_ = s.pubsub.Subscribe(ctx, channel)
-		s.listen()
-	}
-	return c
-}
-
-func (s *subscriptions) enter(channel string) (c *subscription, first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.life.Err() != nil {
-		return nil, false
+		return nil
 	}
+	s.mu.Lock()
 	c, there := s.of[channel]
 	if !there {
 		c = &subscription{channel: channel, life: s.life, ready: make(chan struct{}), woken: make(chan struct{}, 1)}
 		s.of[channel] = c
 	}
 	c.waiters++
-	return c, !there
+	s.mu.Unlock()
+	if !there {
+		_ = s.pubsub.Subscribe(ctx, channel)
+		s.first.Do(func() { s.reading.Go(s.read) })
+	}
+	return c
 }
 
 // leave is what a waiter does at its end.
@@ -97,20 +92,6 @@ func (s *subscriptions) drop(c *subscription) {
 	}
 }
 
-// listen starts the reader, once.
-func (s *subscriptions) listen() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listening || s.life.Err() != nil {
-		return
-	}
-	s.listening = true
-	go func() {
-		defer close(s.listened)
-		s.read()
-	}()
-}
-
 // reconnectPause is how long the reader waits before it connects again.
 const reconnectPause = 100 * time.Millisecond
 
@@ -123,7 +104,12 @@ func (s *subscriptions) read() {
 				s.confirm(m.Channel)
 			}
 		case *redis.Message:
-			s.wake(m.Channel)
+			s.mu.Lock()
+			c := s.of[m.Channel]
+			s.mu.Unlock()
+			if c != nil {
+				c.wake()
+			}
 		}
 		if err != nil {
 			waiting.Pause(s.life, reconnectPause)
@@ -135,13 +121,16 @@ func (s *subscriptions) read() {
 // message may have been lost with it.
 func (s *subscriptions) confirm(channel string) {
 	s.mu.Lock()
-	c, ok := s.of[channel]
-	again := ok && c.active
-	if ok && !c.active {
+	c := s.of[channel]
+	if c == nil {
+		s.mu.Unlock()
+		return
+	}
+	again, abandoned := c.active, c.waiters == 0
+	if !again {
 		c.active = true
 		close(c.ready)
 	}
-	abandoned := ok && c.waiters == 0
 	s.mu.Unlock()
 	switch {
 	case abandoned:
@@ -151,45 +140,14 @@ func (s *subscriptions) confirm(channel string) {
 	}
 }
 
-func (s *subscriptions) wake(channel string) {
-	s.mu.Lock()
-	c, ok := s.of[channel]
-	s.mu.Unlock()
-	if ok {
-		c.wake()
-	}
-}
-
 // close has waiters and reader end.
 func (s *subscriptions) close() {
-	s.mu.Lock()
 	s.end()
-	s.mu.Unlock()
 	s.pubsub.Close() // the reader's connection
 }
 
-// ended waits until the reader has ended.
-func (s *subscriptions) ended() error {
-	s.mu.Lock()
-	listening := s.listening
-	s.mu.Unlock()
-	if !listening {
-		return nil
-	}
-	return endedSoon(s.listened, "the reader of a subscription did not end")
-}
-
-// confirmed waits until the server has confirmed the subscription, or for so long in vain. False means that
+// await waits for news, which is ready or woken, or for so long in vain; for ever if that is negative. It reports false if
 // the context or the lock is over.
-func (c *subscription) confirmed(ctx context.Context, atMost time.Duration) bool {
-	return c.await(ctx, c.ready, atMost)
-}
-
-// wait waits for a message, or for so long in vain; for ever where that is negative.
-func (c *subscription) wait(ctx context.Context, atMost time.Duration) bool {
-	return c.await(ctx, c.woken, atMost)
-}
-
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {

@@ -12,9 +12,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// MySQLGetLock is the lock that the database itself offers: GET_LOCK, held by a session until that gives it back or
-// ends. It needs no table and no lease, and nobody but the holder's own server ends it. What is left is that the holder
-// has to notice when its session is gone, and the server when its holder is.
+// MySQLGetLock is the lock that the database itself offers, held by a session until it is released or the session ends. What is
+// left is that the holder has to notice when its session is gone, and the server when its holder is.
 func MySQLGetLock() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-getlock", Store: "mysql", Deployment: "single", Session: true,
@@ -50,8 +49,6 @@ type mysqlSession struct {
 	conn   *sql.Conn
 	number int64
 }
-
-var _ session = (*mysqlSession)(nil)
 
 func openMySQLSession(ctx context.Context, db *sql.DB) (session, error) {
 	conn, err := db.Conn(ctx)

@@ -9,8 +9,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// MySQLRow is the lock that every article on databases has: a unique index, of which a row can be inserted once. It
-// excludes, and it is on disk; its defect is that nothing deletes the row of a holder that died.
+// MySQLRow is the lock of every article on databases: a row under a unique index. Its defect is that nothing deletes the row of
+// a holder that died.
 func MySQLRow() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-row", Control: true, Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,
@@ -34,8 +34,6 @@ func MySQLRow() impls.Impl {
 }
 
 type mysqlRowLock struct{ rows }
-
-var _ impls.Prober = (*mysqlRowLock)(nil)
 
 func (l *mysqlRowLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.acquire(ctx, req, impls.Unbounded, "INSERT INTO "+lockTable+" (name, token) VALUES (?, ?)")

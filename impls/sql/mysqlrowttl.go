@@ -9,8 +9,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// MySQLRowTTL is the row with a lease: it says when it ends by the server's clock, and whoever asks after that takes it
-// over, in one statement. What is left is that a lease can run out under a holder that does not notice.
+// MySQLRowTTL is the row with a lease by the server's clock. What is left is that a lease can run out under a holder that does
+// not notice.
 func MySQLRowTTL() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-row-ttl", Store: "mysql", Deployment: "single", BackOff: waiting.LongestPause,
@@ -32,14 +32,10 @@ func MySQLRowTTL() impls.Impl {
 
 type mysqlRowTTLLock struct{ rows }
 
-var (
-	_ impls.Renewer = (*mysqlRowTTLLock)(nil)
-	_ impls.Prober  = (*mysqlRowTTLLock)(nil)
-)
+var _ impls.Renewer = (*mysqlRowTTLLock)(nil)
 
-// insertOrTakeOver inserts a row, or gives one whose lease is over to another. The assignments are done in order: the
-// end is moved where the token was, just before. A row is counted once where it was inserted, twice where it was
-// changed, and not where it stayed as it was; one without a lease stays.
+// insertOrTakeOver inserts a row, or gives one whose lease is over to another. The assignments are done in order: the end is moved
+// if the token was, just before. The count is 1 if the row was inserted, 2 if it was changed, and 0 if it stayed.
 const insertOrTakeOver = `INSERT INTO ` + lockTable + ` (name, token, expires)
 	VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)
 	ON DUPLICATE KEY UPDATE
@@ -53,7 +49,7 @@ func (l *mysqlRowTTLLock) Acquire(ctx context.Context, req impls.Request) (impls
 	return l.acquire(ctx, req, req.TTL, insertOrTakeOver, req.TTL.Microseconds())
 }
 
-// Release deletes the row of a lease that is not over. One that is over is nobody's: it stays for who takes it over.
+// Release deletes the row if its lease is not over.
 func (l *mysqlRowTTLLock) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(l.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ? AND expires > UTC_TIMESTAMP(6)", l.name(g.Key), g.Token))
 }

@@ -36,8 +36,7 @@ func PostgresAdvisory() impls.Impl {
 	}
 }
 
-// postgresConfig is how to connect to the only server of a lock. What the environment and files say of other
-// connections is not for this one.
+// postgresConfig connects to the only server of a lock, whatever the environment and files say of other connections.
 func postgresConfig(env impls.Env) (*pgx.ConnConfig, error) {
 	u, err := env.Server("postgres://user@host:port/database")
 	if err != nil {
@@ -67,10 +66,8 @@ type postgresSession struct {
 	raw net.Conn
 }
 
-var _ session = (*postgresSession)(nil)
-
-// openPostgresSession connects. The client library would connect once more, to have a statement cancelled that is given up
-// on: here the session ends, and the goroutine that the library leaves behind with it.
+// openPostgresSession connects. The client library would connect once more to have a statement cancelled that is given up: here
+// the session ends, and the library's goroutine with it.
 func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (*postgresSession, error) {
 	config = config.Copy()
 	s := &postgresSession{}

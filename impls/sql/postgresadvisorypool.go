@@ -15,10 +15,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// PostgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of
-// connections, as any other statement. The release comes to a session that holds nothing, is told so, and nobody reads
-// that. And a session that holds is granted again, whoever asks through it. A real pool hands out the same connection
-// again while there is no load, so that this shows late; here the connections take turns.
+// PostgresAdvisoryPool is the advisory lock as it is found in the wild: acquired and released through a pool of connections. The
+// release comes to a session that holds nothing, which nobody notices, and a session that holds is granted again. A real pool
+// hands out the same connection while there is no load, so that this shows late; here the connections take turns.
 func PostgresAdvisoryPool() impls.Impl {
 	return impls.Impl{
 		Name: "postgres-advisory-pool", Control: true, Store: "postgres", Deployment: "single", BackOff: waiting.LongestPause,
@@ -52,8 +51,6 @@ type postgresPoolLock struct {
 	next   atomic.Uint64
 	conns  [pooled]chan *postgresSession // whoever takes one out has it for a statement; nil: not connected
 }
-
-var _ impls.Lock = (*postgresPoolLock)(nil)
 
 // use has the next connection do something.
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {

@@ -30,8 +30,8 @@ type unleased struct{}
 func (unleased) Alive(context.Context) bool { return true }
 func (unleased) TTL() time.Duration         { return 0 }
 
-// slice is how long a waiter waits at the server before it asks again: a request under way when its wait or its context
-// ends is answered by then, so that its result is known.
+// slice is how long a waiter waits at the server before it asks again: a request under way when its wait ends is answered by
+// then, so that its result is known.
 const slice = 200 * time.Millisecond
 
 // minPeriod is the shortest period in which a session must answer a ping: requests need not name a lease.
@@ -44,8 +44,6 @@ type sessionLock struct {
 	*lease.Sessions[session]
 	grants atomic.Int64
 }
-
-var _ impls.Lock = (*sessionLock)(nil)
 
 // errSessionLost is indeterminate: what held the lock is gone for the client, and perhaps not yet for the server.
 var errSessionLost = errors.New("the session that held the lock has ended, or does not answer")

@@ -53,6 +53,8 @@ type rows struct {
 	db  *sql.DB
 }
 
+var _ impls.Prober = rows{}
+
 // openRows connects, and makes the table where there is none.
 func openRows(env impls.Env) (rows, error) {
 	c, err := mysqlConnector(env)
@@ -72,17 +74,10 @@ func (r rows) name(key string) string { return r.env.Prefix + key }
 // longestName is how many bytes of a name the table has room for. A server that is not strict cuts off the rest.
 const longestName = 255
 
-func (r rows) checkName(key string) error {
-	if n := len(r.name(key)); n > longestName {
-		return fmt.Errorf("a key of %d bytes, with its prefix: want at most %d", n, longestName)
-	}
-	return nil
-}
-
 // acquire polls with a statement that inserts a row by its name and token, and affects none if another has it.
 func (r rows) acquire(ctx context.Context, req impls.Request, validity time.Duration, insert string, more ...any) (impls.Hold, error) {
-	if err := r.checkName(req.Key); err != nil {
-		return impls.Hold{}, err
+	if n := len(r.name(req.Key)); n > longestName {
+		return impls.Hold{}, fmt.Errorf("a key of %d bytes, with its prefix: want at most %d", n, longestName)
 	}
 	return r.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		mine := impls.Token(r.env.Rand)

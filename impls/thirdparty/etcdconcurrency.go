@@ -18,13 +18,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session,
-// so that two who share a session share the lock: here a hold has a session of its own, which waits for the next hold
-// after it.
+// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session, so that
+// two who share a session share the lock: here each hold has a session.
 //
-// What it promises is the session, which is kept alive by the client, and says when it is not any more. It states no
-// time, and does not tell when it was kept alive: the promise of a grant is unbounded until its session is known to be
-// over. The fence is the revision of the answer with which it was granted.
+// It promises the session, which the client keeps alive without telling when: the promise is unbounded until the session is
+// known to be over. The fence is the revision of the answer with which it was granted.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,
@@ -71,15 +69,13 @@ type etcdSession struct {
 	ttl time.Duration
 }
 
-var _ lease.Session = (*etcdSession)(nil)
-
 // Alive reports whether the session lives, as far as its client knows.
-func (s *etcdSession) Alive(context.Context) bool { return isOpen(s.Done()) }
+func (s *etcdSession) Alive(context.Context) bool { return !waiting.Over(s.Done()) }
 
 func (s *etcdSession) TTL() time.Duration { return s.ttl }
 
 func (s *etcdSession) End() {
-	if isOpen(s.Done()) {
+	if !waiting.Over(s.Done()) {
 		_ = s.Close()
 	}
 }
@@ -147,7 +143,7 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	return impls.Hold{Grant: g, Lost: s.Done()}, nil
 }
 
-// withdraw ends a session, and with it what was asked for. Where the server says that it ended it, nothing is left.
+// withdraw ends a session, and with it what was asked for. If the server confirms that, nothing is left.
 func (l *etcdMutexes) withdraw(ctx context.Context, s *etcdSession, err error) error {
 	if closed := s.Close(); closed != nil || ctx.Err() == nil {
 		return err

@@ -16,8 +16,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redislock is github.com/bsm/redislock as its documentation shows it: it tries once by default, and who is to wait asks
-// again each 500 ms, until a deadline.
+// Redislock is github.com/bsm/redislock as its documentation shows it: a waiter asks again each 500 ms until a deadline.
 func Redislock() impls.Impl {
 	return redisLockImpl("redislock", 500*time.Millisecond,
 		"bsm/redislock v0.10 as documented: a script sets what is free, and who waits asks each 500 ms (LinearBackoff)",
@@ -26,8 +25,8 @@ func Redislock() impls.Impl {
 				expect.Holds("the next is granted after the lease, and a late release frees nobody else's", "lease-exclusion"))))
 }
 
-// RedislockTuned is redislock for a lock that is wanted by many and held for a moment. A pause that doubles would be for
-// those who waited longest the longest.
+// RedislockTuned is redislock for a contended lock that is held for a moment. A pause that doubles would be longest for those
+// who waited longest.
 func RedislockTuned() impls.Impl {
 	return redisLockImpl("redislock-tuned", 5*time.Millisecond,
 		"bsm/redislock v0.10 for short holds: who waits asks each 5 ms (LinearBackoff)",
@@ -51,8 +50,6 @@ type redisLockLock struct {
 	client *redislock.Client
 	holds  *objects[*redislock.Lock]
 }
-
-var _ impls.Prober = (*redisLockLock)(nil)
 
 func openRedisLock(env impls.Env, pause time.Duration) (impls.Lock, error) {
 	if err := env.WantOne(); err != nil {

@@ -19,18 +19,16 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Redsync is github.com/go-redsync/redsync at its default settings: RedLock, on as many servers as it is given. It asks
-// 32 times, with 50 to 250 ms between, and then gives up, however long its caller would wait.
+// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, with 50
+// to 250 ms between, and then gives up, however long its caller would wait.
 //
-// What it answers where it gives up does not tell a refusal from an answer that was not read. What its connections were
-// answered does, which is why they are looked at here.
+// Its error does not tell a refusal from an answer that was not read, so its connections are watched here.
 func Redsync() impls.Impl {
 	return redSyncImpl("redsync", 32, 50*time.Millisecond, 250*time.Millisecond,
 		"go-redsync/redsync v4 at its defaults: SET NX on a majority, asked for 32 times, 50 to 250 ms apart")
 }
 
-// RedsyncTuned is redsync for a lock that is wanted by many and held for a moment: it asks again soon, and until its
-// caller gives up.
+// RedsyncTuned is redsync for a contended lock that is held for a moment: it asks again soon, until its caller gives up.
 func RedsyncTuned() impls.Impl {
 	return redSyncImpl("redsync-tuned", math.MaxInt32, 2*time.Millisecond, 10*time.Millisecond,
 		"go-redsync/redsync v4 for short holds: asked for until the caller gives up, 2 to 10 ms apart")
@@ -47,8 +45,8 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 	}
 }
 
-// leased expects of a lease on one Redis, which its library neither renews nor watches, and whose client
-// hears an answer out though its caller has given up.
+// leased expects of a lease on one Redis, which its library neither renews nor watches, and whose client reads an answer even if
+// its caller has given up.
 func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expectation {
 	return slices.Concat(
 		expect.Under("cancelled-acquire",
@@ -72,8 +70,6 @@ type redSyncLock struct {
 	life  context.Context
 	end   context.CancelFunc
 }
-
-var _ impls.Prober = (*redSyncLock)(nil)
 
 func openRedSync(env impls.Env, tries int, least, most time.Duration) (impls.Lock, error) {
 	if len(env.Nodes) == 0 {
@@ -130,7 +126,7 @@ func (l *redSyncLock) again(int) time.Duration {
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
 }
 
-// refused is a definite no where every server that was asked said so, or took back what it had granted.
+// refused is a definite no if every server that was asked said so, or took back what it had granted.
 func refused(err error, heard []*answered) error {
 	for _, a := range heard {
 		if a.unread.Load() || a.granted.Load() {

@@ -18,12 +18,12 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Rueidislock is github.com/redis/rueidis/rueidislock at its default settings: two of three keys, on however many
-// servers there are. Redis tells those who wait, and the holder, of each change of a key (client side caching), and the
-// library extends a lease when half of it is over.
+// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on however many servers there are.
+// Redis tells waiters and holder of each change of a key (client side caching), and the library extends a lease when half of
+// it is over.
 //
-// What it promises is a context, which it ends when the lock is no longer held. It states no time, and does not tell when
-// it extends: the promise of a grant is unbounded until it is known to be lost. What gives a hold back answers nothing.
+// It promises a context, which it ends when the lock is lost, and does not tell when it extends: the promise is unbounded until
+// the hold is known to be lost. Its release answers nothing.
 func Rueidislock() impls.Impl {
 	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, extended by itself, waiting by client side caching",
 		func(*rueidislock.LockerOption) {},
@@ -86,8 +86,6 @@ type rueidisHold struct {
 	end    context.CancelFunc // of what its context came from
 	notice func() bool        // stops the notice of a loss; false: it was lost
 }
-
-var _ impls.Lock = (*rueidisLockLock)(nil)
 
 func openRueidisLock(env impls.Env, tune func(*rueidislock.LockerOption)) (impls.Lock, error) {
 	if err := env.WantOne(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"lockbench/impls"
 )
 
-// objects are what a library gave out for its holds, each of which gives itself back. The last one of each key that was
-// given back is kept: who gives it back again is to be answered by the library.
+// objects are what a library gave out for its holds, each of which releases itself. The last one of each key that was released is
+// kept: the library is to answer a second release.
 type objects[T any] struct {
 	mu    sync.Mutex
 	held  map[string]T        // by token
@@ -37,7 +37,7 @@ func (o *objects[T]) keep(token string, object T) {
 	o.held[token] = object
 }
 
-// take returns what a grant was, and whether it is given back for the first time.
+// take returns what a grant was, and reports whether this is its first release.
 func (o *objects[T]) take(g impls.Grant) (object T, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,15 +61,14 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-// all are those that were not given back.
 func (o *objects[T]) all() []T {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Collect(maps.Values(o.held))
 }
 
-// attempt is the life of a hold that is being asked for: it ends with the caller's context, and when the patience is
-// over, but only until the lock is granted. A library may bind a hold to the context that it was asked for with.
+// attempt is the context of an acquire: it ends with the caller's context, and after its wait, but only until the lock is
+// granted. A library may bind a hold to the context that it was asked for with.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
@@ -89,7 +88,7 @@ func newAttempt(life, ctx context.Context, wait time.Duration) *attempt {
 	return w
 }
 
-// granted says that the hold is to live on; false: it was given up already.
+// granted lets the hold live on, and reports false if it was given up already.
 func (w *attempt) granted() bool {
 	w.stop()
 	if w.timer != nil {
@@ -98,8 +97,7 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over is how a request came out that was given up: where only the patience had ended, and nothing of it is left, it
-// was refused.
+// over is the outcome of a request that was given up: if only its wait had ended, and nothing of it is left, it was refused.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil
@@ -111,14 +109,4 @@ func (w *attempt) over(err error) error {
 		return impls.ErrBusy
 	}
 	return err
-}
-
-// isOpen reports whether a channel that is only ever closed is not.
-func isOpen(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return false
-	default:
-		return true
-	}
 }

@@ -17,12 +17,10 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and nothing that
-// would end a wait but the end of its connection. So each hold has a connection of its own, which waits for the next
-// hold after it, and is closed where somebody gives up.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and only the end of its
+// connection ends a wait. So each hold has a connection, which is closed if its waiter gives up.
 //
-// It promises nothing: neither a time nor word of a loss. Its connection tells of the end of its session, which is when
-// it is next connected to a server.
+// It promises neither a time nor word of a loss. Its connection tells of the end of its session, when it is next connected.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,
@@ -70,9 +68,7 @@ type zkClient struct {
 	over chan struct{} // closed when the session is known to have ended
 }
 
-var _ lease.Session = (*zkClient)(nil)
-
-func (c *zkClient) Alive(context.Context) bool { return isOpen(c.over) }
+func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 

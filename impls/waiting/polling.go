@@ -47,22 +47,33 @@ func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(conte
 
 // pause waits before the attempt after the nth refusal. It reports false if the context is over.
 func (p Polling) pause(ctx context.Context, n int) bool {
-	if !p.Spin {
-		d := BackOff(n)
-		Pause(ctx, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
+	if p.Spin {
+		return ctx.Err() == nil
 	}
-	return ctx.Err() == nil
+	d := BackOff(n)
+	return Pause(ctx, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
 }
 
 // BackOff returns the longest pause after the nth refusal: it doubles from FirstPause to LongestPause.
 func BackOff(n int) time.Duration { return min(FirstPause<<min(n, 16), LongestPause) }
 
-// Pause waits for d, or until the context is over.
-func Pause(ctx context.Context, d time.Duration) {
+// Over reports whether a channel that is only ever closed is.
+func Over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Pause waits for d, or until the context is over, which it reports as false.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	return ctx.Err() == nil
 }

@@ -57,9 +57,8 @@ func (l *Line) setOutcome(err error) {
 }
 
 func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, error) {
-	wait := time.Duration(r.WaitMS) * time.Millisecond
 	h, err := s.lock.Acquire(ctx, impls.Request{Key: r.Key, Owner: r.Owner, TTL: time.Duration(r.TTLMS) * time.Millisecond,
-		Wait: wait, KeepAlive: r.KeepAlive})
+		Wait: time.Duration(r.WaitMS) * time.Millisecond, KeepAlive: r.KeepAlive})
 	if err != nil {
 		return Line{Key: h.Key}, err
 	}
@@ -72,8 +71,7 @@ func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, 
 // remember has the loss of an outermost hold told, and its renewals.
 func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	s.mu.Lock()
-	over := s.held.begin(id, name(h.Key, h.Token))
-	early := s.held.begun(id, name(h.Key, h.Token))
+	over, early := s.held.begin(id, name(h.Key, h.Token))
 	s.mu.Unlock()
 	for _, l := range early {
 		s.write(l)

@@ -9,8 +9,7 @@ type held struct {
 	early map[string][]Line       // renewals, by name, made before the grant was answered
 }
 
-// remembered is how many holds that were given back are kept: one that is renewed after its release is what
-// somebody wants to know.
+// remembered is how many released holds are kept: a renewal after the release is reported.
 const remembered = 1 << 14
 
 func newHeld() held {
@@ -23,7 +22,7 @@ func name(key, token string) string { return key + "\x00" + token }
 // mostEarly bounds the renewals that are kept for holds that may never be answered.
 const mostEarly = 1000
 
-// renewed tells whose a renewal is, 0 if that is not known yet: then it is kept.
+// renewed returns whose a renewal is; 0: that is not known yet, and it is kept.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -32,25 +31,18 @@ func (h *held) renewed(name string, l Line) int64 {
 	return id
 }
 
-// begun returns the renewals that were made before it was known whose they are.
-func (h *held) begun(id int64, name string) []Line {
-	lines := h.early[name]
+// begin returns what is closed when the hold ends, and its renewals so far.
+func (h *held) begin(id int64, name string) (over chan struct{}, early []Line) {
+	over, early = make(chan struct{}), h.early[name]
 	delete(h.early, name)
-	for i := range lines {
-		lines[i].Renewed = id
+	h.over[id], h.named[name] = over, id
+	for i := range early {
+		early[i].Renewed = id
 	}
-	return lines
+	return over, early
 }
 
-// begin returns what is closed when the hold ends.
-func (h *held) begin(id int64, name string) <-chan struct{} {
-	over := make(chan struct{})
-	h.over[id] = over
-	h.named[name] = id
-	return over
-}
-
-// end is for a hold that is about to be given back; what is no outermost hold is left alone.
+// end is for a hold that is about to be released; an inner one is left alone.
 func (h *held) end(id int64, name string) {
 	over := h.over[id]
 	if over == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/waiting"
 )
 
 // Poll waits for a lock that can only be tried: it tries every so often until the request's wait is over or ctx
@@ -25,14 +26,7 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 		if r.Wait >= 0 {
 			left = min(every, r.Wait-time.Since(call))
 		}
-		if left <= 0 {
-			return impls.Hold{}, err
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if left <= 0 || !waiting.Pause(ctx, left) {
 			return impls.Hold{}, err // the last answer was read, and it was no
 		}
 	}

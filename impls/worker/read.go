@@ -19,8 +19,8 @@ const speakOnly = "a worker writes nothing but JSON lines to its standard output
 // longest bounds every time that a worker states, so that sums of them stay numbers. Nobody waits for it.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
-// ReadReady understands the first line of a worker. What it does not know is an error that quotes the line:
-// a typing error must not pass for a lock that can do less.
+// ReadReady reads the first line of a worker. An unknown field is an error: a typing error must not pass for a lock that can do
+// less.
 func ReadReady(text []byte) (Ready, error) {
 	var r Ready
 	if err := strictly(text, &r); err != nil {
@@ -54,13 +54,12 @@ func ReadReady(text []byte) (Ready, error) {
 // nameable is a name that a folder can have anywhere.
 var nameable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
 
-// capabilities are all that there are.
 func capabilities() []string {
 	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence}
 }
 
-// ReadLine understands any other line of a worker, as strictly: exactly one of a reply, a loss and a renewal;
-// exactly one outcome, which a loss has not; times and depths within bounds.
+// ReadLine reads any other line of a worker, as strictly: exactly one of a reply, a loss and a renewal; exactly one outcome,
+// which a loss does not have; times and depths within bounds.
 func ReadLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictly(text, &l); err != nil {
@@ -72,19 +71,10 @@ func ReadLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// wrong says what is wrong with a line; "" where nothing is.
+// wrong returns what is wrong with a line; "" if nothing.
 func (l *Line) wrong() string {
-	abouts, outcomes := 0, 0
-	for _, is := range []bool{l.ID != 0, l.Lost != 0, l.Renewed != 0} {
-		if is {
-			abouts++
-		}
-	}
-	for _, is := range []bool{l.OK, l.Refused != "", l.Error != ""} {
-		if is {
-			outcomes++
-		}
-	}
+	abouts := count(l.ID != 0, l.Lost != 0, l.Renewed != 0)
+	outcomes := count(l.OK, l.Refused != "", l.Error != "")
 	switch {
 	case abouts == 0:
 		return `which answers nothing: a reply repeats the "id" of its request`
@@ -104,6 +94,15 @@ func (l *Line) wrong() string {
 	return ""
 }
 
+func count(these ...bool) (n int) {
+	for _, is := range these {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // strictly decodes one JSON object and nothing else.
 func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -117,7 +116,7 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// quoted is a text as an error shows it.
+// quoted quotes a text for an error.
 func quoted(text []byte) string {
 	const most = 120
 	if len(text) > most {

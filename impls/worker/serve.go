@@ -94,22 +94,16 @@ func (s *server) open(text []byte, about func(Open) (About, error), open func(Op
 
 // ready says what a lock can do, which its type tells.
 func (a About) ready(lock impls.Lock) Ready {
-	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(),
-		Capabilities: []string{CanTellLoss}, Expect: a.Expect}
-	if _, ok := lock.(impls.Renewer); ok {
-		r.Capabilities = append(r.Capabilities, CanRenew)
-	}
-	if _, ok := lock.(impls.Prober); ok {
-		r.Capabilities = append(r.Capabilities, CanProbe)
-	}
-	if a.Reentrant {
-		r.Capabilities = append(r.Capabilities, CanReenter)
-	}
-	if a.Renews {
-		r.Capabilities = append(r.Capabilities, CanRenewSelf)
-	}
-	if a.Fences {
-		r.Capabilities = append(r.Capabilities, CanFence)
+	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(), Expect: a.Expect}
+	_, renews := lock.(impls.Renewer)
+	_, probes := lock.(impls.Prober)
+	for _, can := range []struct {
+		capability string
+		is         bool
+	}{{CanTellLoss, true}, {CanRenew, renews}, {CanProbe, probes}, {CanReenter, a.Reentrant}, {CanRenewSelf, a.Renews}, {CanFence, a.Fences}} {
+		if can.is {
+			r.Capabilities = append(r.Capabilities, can.capability)
+		}
 	}
 	if x, ok := lock.(impls.Segmenter); ok {
 		r.Segments = x.Segments("")

@@ -12,12 +12,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"lockbench/impls"
-	"lockbench/impls/lease"
 	"lockbench/impls/waiting"
 )
 
-// zkSession is a session with ZooKeeper: one hold's alone. The client library keeps it alive, also while it waits for
-// its next hold, and connects again by itself where its connection breaks.
+// zkSession is a session, which the client library keeps alive; it connects again by itself if its connection breaks.
 type zkSession struct {
 	conn    *zk.Conn
 	events  <-chan zk.Event // closed when the library has ended
@@ -31,8 +29,6 @@ type zkSession struct {
 	over    chan struct{} // closed when the server has ended it, or it was ended here
 	ended   sync.Once
 }
-
-var _ lease.Session = (*zkSession)(nil)
 
 var errSessionOver = errors.New("the session is over")
 
@@ -66,31 +62,22 @@ func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl t
 	}
 }
 
-// Silent drops what the client library says of servers that it cannot reach: each error is returned as well.
+// Silent drops what the client library logs: each error is returned as well.
 type Silent struct{}
 
 func (Silent) Printf(string, ...any) {}
 
-// Alive is what the library knows, which keeps the session alive itself.
+// Alive reports what the library knows.
 func (s *zkSession) Alive(context.Context) bool {
-	return !s.isOver() && s.conn.State() == zk.StateHasSession
+	return !waiting.Over(s.over) && s.conn.State() == zk.StateHasSession
 }
 
 func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load()) * time.Millisecond }
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
 
-func (s *zkSession) isOver() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
-
-// End asks the server to end the session, for a second at most: one that does not hear it ends it when its timeout is
-// over. It returns when nothing of the library runs any more.
+// End asks the server to end the session, for a second at most: otherwise it ends with its timeout. It returns when nothing of
+// the library runs any more.
 func (s *zkSession) End() {
 	s.ended.Do(func() { close(s.over) })
 	s.conn.Close()
@@ -112,9 +99,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given is called with what a server answers to a new connection: a session's number and timeout. After the first it
-// is to be the same session, with no shorter a timeout than what was promised on its account, which a server that is
-// configured otherwise may give it; the library would quietly go on.
+// given is called with what a server answers to a new connection: a session's number and timeout. After the first it must be
+// the same session, with no shorter a timeout than was promised on its account; the library would quietly go on.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -125,7 +111,7 @@ func (s *zkSession) given(number int64, timeout time.Duration) {
 	}
 }
 
-// dial is how the library connects: by the network of the Env, and with a look at what it is given.
+// dial connects by the network of the Env, and looks at what the server grants.
 func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	return func(network, addr string, within time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(s.servers.life, within)
@@ -143,7 +129,7 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 	}
 }
 
-// longestGreeting is what a server has for its first answer, where its session would last longer.
+// longestGreeting bounds the wait for a server's first answer.
 const longestGreeting = time.Second
 
 // greeting bounds the first answer to a connection, so that there is time to try another before the session is over.
@@ -185,8 +171,8 @@ func (w *zkWire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zkServers are the servers that a session's library tries in turn. Its own would wait for a second before it tries the
-// only one again, which is longer than a session may last.
+// zkServers are the servers that a session's library tries in turn. Its own provider would wait for a second before it tries
+// the only one again, which is longer than a session may last.
 type zkServers struct {
 	addresses []string
 	life      context.Context
@@ -209,8 +195,8 @@ func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next pauses where one was tried in vain. That all were tried it says only at the end: that is when the library looks
-// whether it is to go on.
+// Next pauses after one was tried in vain. It reports that all were tried only at the end, when the library looks whether it is
+// to go on.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)
@@ -229,8 +215,8 @@ func (p *zkServers) Connected() {
 	p.tries = 0
 }
 
-// askZK has a session do something, for as long as the context lasts, and a command may take: the library does not bound
-// it. Where that is longer, nobody knows what becomes of it, and the session is to be dropped, which ends it.
+// askZK has a session do something, for as long as the context lasts and a command may take: the library does not bound it. If
+// that is over, the outcome is unknown, and the session must be dropped.
 func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -245,7 +231,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}()
 	select {
 	case r := <-came:
-		if s.isOver() { // the library may have asked in another session
+		if waiting.Over(s.over) { // the library may have asked in another session
 			return answer, errSessionOver
 		}
 		return r.answer, r.err
@@ -254,7 +240,7 @@ func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error
 	}
 }
 
-// askZKAgain is for what may be done twice: where the connection broke it asks once more on the next.
+// askZKAgain is for what may be done twice: if the connection broke it asks once more on the next.
 func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (T, error) {
 	for {
 		answer, err := askZK(ctx, s, do)
@@ -264,14 +250,14 @@ func askZKAgain[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, 
 	}
 }
 
-// connectionBroke tells whether a connection ended before an answer came, or while the question was being sent.
+// connectionBroke reports whether a connection ended before an answer came, or while the question was sent.
 func connectionBroke(err error) bool {
 	var sending *net.OpError
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.As(err, &sending)
 }
 
-// syncZK has a session's server hear of all that its leader knew when it was asked, and the leader of the session: it
-// refuses one that is over.
+// syncZK has a session's server hear of all that its leader knew when it was asked, and the leader of the session, which it
+// refuses if it is over.
 func syncZK(ctx context.Context, s *zkSession, path string) error {
 	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) { return c.Sync(path) })
 	return err

@@ -15,18 +15,15 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is the lock of ZooKeeper's own recipes: each request is a node with a number that rises, which goes with
-// its session, and the lowest holds. Each waits for the node just before its own, so that a release wakes one. The
-// node's name has random bits in it: where the answer to its creation is lost, it is looked for on the next
-// connection, and nothing is left in the queue that nobody knows of.
+// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits in it: if the answer to its creation is lost, it
+// is looked for on the next connection.
 //
-// What is promised is the session's timeout as the server granted it, which may be longer than what was asked for,
-// counted from the sending of the last request that was answered. The fence is the number of the transaction that
-// created the node: it rises with the queue, and for as long as the servers keep their data. One that is set up anew
-// counts from the beginning, one that is restored from where its copy was made.
+// What is promised is the session's timeout as the server granted it, which may be longer than what was asked for, counted
+// from the sending of the last request that was answered. The fence is the number of the transaction that created the node:
+// it rises with the queue, for as long as the servers keep their data.
 //
-// What is left: a process that stands still for longer than its session's timeout holds nothing any more when it goes
-// on, and does not know. The fence stops it, where what is guarded checks it.
+// What is left: a process that is paused for longer than its timeout does not know that it holds nothing any more. The fence
+// stops it, if what is guarded checks it.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -37,7 +34,7 @@ func Queue() impls.Impl {
 	}
 }
 
-// zooKeeperExpect is what to expect of nodes that go with their session, whoever waits for which.
+// zooKeeperExpect expects of nodes that go with their session; wakes says who is woken by a release.
 func zooKeeperExpect(wakes string) []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("the lowest number holds, and the server gives each number once"),
@@ -53,10 +50,7 @@ type zooKeeperLock struct {
 	herd bool // all waiters watch the whole queue
 }
 
-var (
-	_ impls.Prober = (*zooKeeperLock)(nil)
-	_ lease.Place  = (*place)(nil)
-)
+var _ impls.Prober = (*zooKeeperLock)(nil)
 
 func openZooKeeper(env impls.Env, herd bool) (impls.Lock, error) {
 	addresses, err := Addresses(env)
@@ -88,8 +82,8 @@ type place struct {
 }
 
 // enter creates a node at the end of the queue. If the answer was lost the node is looked for: what was sent on a closed
-// connection does not come about once the session's next one is open. The next one's server may lag, and is synced first:
-// a node that is overlooked would stay in the queue for as long as the session waits for other holds.
+// connection does not come about once the session's next one is open. That one's server may lag, and is synced first: a node
+// that is overlooked would stay in the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
 		path, err := askZK(ctx, p.s, func(c *zk.Conn) (string, error) {
@@ -104,7 +98,7 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:
 			var names []string
 			if err = syncZK(ctx, p.s, p.queue); err == nil {
-				names, err = children(ctx, p.s, p.queue)
+				names, _, err = children(ctx, p.s, p.queue, false)
 			}
 			if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) }); i >= 0 {
 				p.name = names[i]
@@ -117,7 +111,7 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 	}
 }
 
-// createQueue creates the node of a key, unless somebody else has meanwhile.
+// createQueue creates the node of a key, unless there is one by now.
 func createQueue(ctx context.Context, s *zkSession, queue string) error {
 	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) {
 		return c.Create(queue, nil, 0, zk.WorldACL(zk.PermAll))
@@ -128,22 +122,26 @@ func createQueue(ctx context.Context, s *zkSession, queue string) error {
 	return err
 }
 
-// children returns the names in a queue, in their order.
-func children(ctx context.Context, s *zkSession, queue string) ([]string, error) {
-	names, err := askZKAgain(ctx, s, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(queue)
-		return names, err
+// children returns the names in a queue in the order of the numbers at their ends, which have ten digits, and, if it is
+// watched, what is ready when they change.
+func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]string, <-chan zk.Event, error) {
+	type listing struct {
+		names   []string
+		changed <-chan zk.Event
+	}
+	l, err := askZKAgain(ctx, s, func(c *zk.Conn) (l listing, err error) {
+		if watched {
+			l.names, _, l.changed, err = c.ChildrenW(queue)
+		} else {
+			l.names, _, err = c.Children(queue)
+		}
+		return l, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	inOrder(names)
-	return names, err
-}
-
-// inOrder sorts names by the number at their end, which has ten digits.
-func inOrder(names []string) {
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a[max(0, len(a)-10):], b[max(0, len(b)-10):]) })
+	slices.SortFunc(l.names, func(a, b string) int { return strings.Compare(a[max(0, len(a)-10):], b[max(0, len(b)-10):]) })
+	return l.names, l.changed, err
 }
 
 // Await watches the node just before its own, or all of them in a herd.
@@ -172,16 +170,11 @@ func (p *place) Await(ctx, patient context.Context) error {
 	}
 }
 
-// look reports whether the node is the first of its queue. If it is not, and its owner waits, changed is ready when that
-// may have changed.
+// look reports whether the node is the first of its queue. If not, and its owner waits, changed is ready when that may have
+// changed.
 func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, err error) {
-	var names []string
 	herd := p.lock.herd && p.req.Wait != 0
-	if herd {
-		names, changed, err = p.childrenWatched(ctx)
-	} else {
-		names, err = children(ctx, p.s, p.queue)
-	}
+	names, changed, err := children(ctx, p.s, p.queue, herd)
 	if err != nil {
 		return false, nil, err
 	}
@@ -208,19 +201,6 @@ func (p *place) watch(ctx context.Context, name string) (<-chan zk.Event, error)
 		}
 		return gone, err
 	})
-}
-
-func (p *place) childrenWatched(ctx context.Context) ([]string, <-chan zk.Event, error) {
-	type watched struct {
-		names   []string
-		changed <-chan zk.Event
-	}
-	w, err := askZKAgain(ctx, p.s, func(c *zk.Conn) (watched, error) {
-		names, _, changed, err := c.ChildrenW(p.queue)
-		return watched{names, changed}, err
-	})
-	inOrder(w.names)
-	return w.names, w.changed, err
 }
 
 // Grant asks for the node once more, which tells its fence, and when the session lasts from.
@@ -279,13 +259,13 @@ func (l *zooKeeperLock) Release(ctx context.Context, g impls.Grant) error {
 	return l.ReleaseBy(ctx, g, func(ctx context.Context, s *zkSession) error { return remove(ctx, s, l.queue(g.Key)+"/"+g.Token) })
 }
 
-// Probe asks for the first of the queue. How long its session would last is not told to others.
+// Probe asks for the first of the queue. The server does not tell how long its session lasts.
 func (l *zooKeeperLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *zkSession) error {
 		if err := syncZK(ctx, s, l.queue(key)); err != nil {
 			return err
 		}
-		names, err := children(ctx, s, l.queue(key))
+		names, _, err := children(ctx, s, l.queue(key), false)
 		if len(names) > 0 {
 			token, left = names[0], impls.Unbounded
 		}

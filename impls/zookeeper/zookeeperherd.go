@@ -4,8 +4,7 @@ import (
 	"lockbench/impls"
 )
 
-// Herd is zookeeper as it is often written: everybody who waits watches the queue itself rather than the one
-// before. It is as safe, and each release wakes all of them, of whom all but one look in vain.
+// Herd is zookeeper as it is often written: waiters watch the queue rather than the node before their own.
 func Herd() impls.Impl {
 	i := Queue()
 	i.Name, i.Control = "zookeeper-herd", true

@@ -44,7 +44,7 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	now.objects, now.allocated = allocations()
 	now.clientCPU = ownProcessorTime()
 	now.roundTrips, now.bytes = m.network.roundTrips.Load(), m.network.bytes.Load()
-	now.attempts, now.wasted = m.tally.Attempts(), m.tally.WastedWakeUps()
+	now.attempts, now.wasted = m.tally.Counts()
 	now.granted = r.Granted.Load()
 	now.at, now.wall = r.Since(), time.Now()
 	return now, nil

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,7 +19,6 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"lockbench/impls/catalog"
-	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/faults"
 )
 
@@ -28,7 +29,7 @@ func TestScripts(t *testing.T) {
 	if raced {
 		states = 100
 	}
-	for _, s := range redislocks.Scripts() {
+	for _, s := range readScripts(t) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			emulator, other := newStore(true), newStore(false)
@@ -45,6 +46,25 @@ func TestScripts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// luaScript is a script that locks run on a server.
+type luaScript struct{ Name, Source string }
+
+func readScripts(t *testing.T) []luaScript {
+	files, err := filepath.Glob("../../../impls/redis/lua/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts were found: %v", err)
+	}
+	var all []luaScript
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, luaScript{strings.TrimSuffix(filepath.Base(file), ".lua"), string(text)})
+	}
+	return all
 }
 
 // store is an emulator whose clock stands still and of which somebody hears what is published.
@@ -131,7 +151,7 @@ var (
 )
 
 // arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
-func (s *store) arrange(r *rand.Rand, script redislocks.Script) []string {
+func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
 	often := func(usual string, of ...string) string {
@@ -161,7 +181,7 @@ func (s *store) arrange(r *rand.Rand, script redislocks.Script) []string {
 }
 
 // arrangeLock leaves the lock free, held in one of several ways, or of another type.
-func (s *store) arrangeLock(r *rand.Rand, script redislocks.Script, some func(...string) string, often func(string, ...string) string) {
+func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
 		return
