@@ -44,10 +44,12 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs returns nil when the process is seen to run.
+// runs returns nil when the process is seen to run. Clients of one that is killed hear of it a nanosecond later, when the
+// kill is on record.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
+		time.Sleep(time.Nanosecond)
 		return workloads.ErrGone
 	}
 	return err
