@@ -157,10 +157,7 @@ func (f *fault) process() string {
 
 // servers names the servers that a fault befalls.
 func (x *Example) servers(f *fault) string {
-	count := 1
-	if x.Deployment == "five" || x.Deployment == "five-delayed" {
-		count = 5
-	}
+	count := faults.Scene{Deployment: x.Deployment}.Servers()
 	switch {
 	case count == 1:
 		return "the server"
