@@ -22,7 +22,7 @@ type link struct {
 	delay     atomic.Int64
 	cut       atomic.Uint32 // a proxy.Direction
 
-	commands, roundTrips, sent, received atomic.Int64
+	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards what follows; never held across a wait
 	pairs []*pair    // every connection, in the order in which they were made
@@ -47,9 +47,9 @@ func (l *link) Cut(d proxy.Direction) {
 	})
 }
 
-// Counters returns the counts so far.
+// Counters returns the counts so far, without those of bytes.
 func (l *link) Counters() proxy.Counters {
-	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load(), Sent: l.sent.Load(), Received: l.received.Load()}
+	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
 // each calls do with the connections in the order in which they were used last: which of them a client took that ran
@@ -145,30 +145,16 @@ func (p *pipe) cut(chunk []byte) []proxy.Part {
 	if chunk == nil {
 		return []proxy.Part{{}}
 	}
-	parts, count := p.pair.talk.Said, &p.pair.link.sent
+	parts := p.pair.talk.Said
 	if p.direction == proxy.ToClient {
-		parts, count = p.pair.talk.Answered, &p.pair.link.received
+		parts = p.pair.talk.Answered
 	}
-	count.Add(int64(len(chunk)))
 	var all []proxy.Part
 	for part := range parts(chunk) {
 		part.Bytes = slices.Clone(part.Bytes)
 		all = append(all, part)
 	}
 	return all
-}
-
-// whole is cut for what is one command or reply, as nearly all is, and costs less; false: it is something else.
-func (p *pipe) whole(chunk []byte) (proxy.Part, bool) {
-	count := &p.pair.link.sent
-	if p.direction == proxy.ToClient {
-		count = &p.pair.link.received
-	}
-	part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer)
-	if ok {
-		count.Add(int64(len(chunk)))
-	}
-	return part, ok
 }
 
 // meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
