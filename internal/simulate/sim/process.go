@@ -152,9 +152,15 @@ func (p *process) asLock() impls.Lock {
 	splits, split := p.lock.(impls.Segmenter)
 	switch {
 	case split && probes:
-		return splitProbed{probed{lock}, splits}
+		return struct {
+			probed
+			impls.Segmenter
+		}{probed{lock}, splits}
 	case split:
-		return splitRemote{lock, splits}
+		return struct {
+			remote
+			impls.Segmenter
+		}{lock, splits}
 	case probes:
 		return probed{lock}
 	}
@@ -162,25 +168,14 @@ func (p *process) asLock() impls.Lock {
 }
 
 type (
-	remote      struct{ *process }
-	probed      struct{ remote }
-	splitRemote struct {
-		remote
-		impls.Segmenter
-	}
-	splitProbed struct {
-		probed
-		impls.Segmenter
-	}
+	remote struct{ *process }
+	probed struct{ remote }
 )
 
 var (
-	_ impls.Lock      = remote{}
-	_ impls.Renewer   = remote{}
-	_ impls.Prober    = probed{}
-	_ impls.Segmenter = splitRemote{}
-	_ impls.Prober    = splitProbed{}
-	_ impls.Segmenter = splitProbed{}
+	_ impls.Lock    = remote{}
+	_ impls.Renewer = remote{}
+	_ impls.Prober  = probed{}
 )
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
