@@ -109,7 +109,7 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	}
 	var parts []*part
 	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(r.pool.Size())
+	work.SetLimit(r.pool.size)
 	for from := r.First; r.goesOn(from, start) && ctx.Err() == nil; from += batch {
 		for i, s := range r.Subjects {
 			p := &part{subject: i}
@@ -169,7 +169,7 @@ const leastMinimising = 2 * time.Second
 // minimise minimises what was found, each subject in one process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
-	work.SetLimit(r.pool.Size())
+	work.SetLimit(r.pool.size)
 	for i, s := range r.Subjects {
 		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool { return len(x.Violated) == 0 })
 		if len(violating) == 0 {
@@ -201,7 +201,7 @@ func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // the number of trials bounds it before
 	}
-	share := (r.For - time.Since(start)) * time.Duration(r.pool.Size()) / time.Duration(left)
+	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
 }
 
