@@ -65,6 +65,7 @@ type Scene struct {
 	TTL        time.Duration
 	Deployment string
 	Processes  int
+	Seed       uint64 // of the trial, for a plan that draws something
 }
 
 // Servers is how many servers the scene's deployment has that a lock asks.

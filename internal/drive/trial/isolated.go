@@ -24,7 +24,7 @@ type isolated struct {
 // openApart starts a process for each that the clients are spread over, and one for the epilogue.
 func (t *trial) openApart(ctx context.Context, asked []string) error {
 	register := t.Workload.Register()
-	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes}
+	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
 	a := &isolated{world: &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}}
 	t.isolated = a
 	var err error
