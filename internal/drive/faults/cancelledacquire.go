@@ -1,7 +1,5 @@
 package faults
 
-import "lockbench/workloads"
-
 // cancelledAcquire is a caller that gives up while the server is taking the lock for it: a request timed out,
 // its user has gone. Whether the lock was taken nobody knows.
 func cancelledAcquire() Fault {
@@ -9,9 +7,8 @@ func cancelledAcquire() Fault {
 		Name: "cancelled-acquire", Kind: Clients,
 		Doc: "whoever wanted the lock gives up while the answer is on its way",
 		Plan: func(s Scene) Plan {
-			answer := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-				On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
-			return Plan{Gates: afterFirst(s), Steps: []Step{{When: answer, Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}, For: s.TTL / 2}}}
+			return Plan{Gates: afterFirst(s), Steps: []Step{{When: uponAnswer(), For: s.TTL / 2,
+				Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}}}}
 		},
 	}
 }

@@ -6,13 +6,8 @@ import "lockbench/impls"
 func eviction() Fault {
 	return Fault{
 		Name: "eviction", Kind: Servers,
-		Doc: "the server runs short of memory while a client holds, and drops the lock's key",
-		Only: func(l impls.Impl) string {
-			if l.Tracks {
-				return "the names of its keys are its library's own"
-			}
-			return ""
-		},
+		Doc:  "the server runs short of memory while a client holds, and drops the lock's key",
+		Only: func(l impls.Impl) string { return unless(!l.Tracks, "the names of its keys are its library's own") },
 		Plan: func(s Scene) Plan {
 			return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
 		},

@@ -6,9 +6,6 @@ import (
 	"lockbench/workloads"
 )
 
-// warmUp is how many holds the victim has before the one that counts.
-const warmUp = 3
-
 // failover is a primary that dies before its replica has heard of the last grant. The link is stalled first, so
 // that this does not hang on chance; who promotes the replica is the plan, or three Sentinels where the
 // deployment has them. Of two replicas one has heard of the grant, and the other is promoted.
@@ -26,10 +23,9 @@ func failover() Fault {
 		},
 		Plan: func(s Scene) Plan {
 			before := workloads.Moment{Client: victim, Iteration: warmUp, Point: workloads.Asking}
-			return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: []Step{
-				{When: Trigger{At: before}, Do: Action{Verb: Unlink, Nodes: lagging(s)}},
-				{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Failover, Nodes: []int{1}}},
-			}}
+			return warmedUp(s,
+				Step{When: Trigger{At: before}, Do: Action{Verb: Unlink, Nodes: lagging(s)}},
+				Step{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Failover, Nodes: []int{1}}})
 		},
 	}
 }

@@ -19,8 +19,7 @@ func failoverSynced() Fault {
 		}
 	}
 	f.Plan = func(s Scene) Plan {
-		return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: []Step{
-			{When: Trigger{At: granted(victim, warmUp), Later: s.TTL / 8}, Do: Action{Verb: Failover, Nodes: []int{1}}}}}
+		return warmedUp(s, Step{When: Trigger{At: granted(victim, warmUp), Later: s.TTL / 8}, Do: Action{Verb: Failover, Nodes: []int{1}}})
 	}
 	return f
 }

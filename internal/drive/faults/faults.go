@@ -26,7 +26,7 @@ type Fault struct {
 	Plan  func(Scene) Plan // nil: nothing goes wrong
 }
 
-// NotFor says why a lock cannot show the fault; "": it can. Some of what is done to servers is known for Redis alone.
+// NotFor says why a lock cannot show the fault; "": it can.
 func (f Fault) NotFor(l impls.Impl) string {
 	switch {
 	case f.Plan == nil:
@@ -214,8 +214,29 @@ func atWork(client int32) workloads.Moment {
 // once is a plan of steps around the victim's first hold.
 func once(s Scene, steps ...Step) Plan { return Plan{Gates: inTurn(s, 0), Steps: steps} }
 
+// warmUp is how many short holds the victim has before the one that counts, in a plan of warmedUp.
+const warmUp = 3
+
+func warmedUp(s Scene, steps ...Step) Plan {
+	return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: steps}
+}
+
 // upon is a trigger: the victim has just been granted the lock for the first time.
 func upon() Trigger { return Trigger{At: granted(victim, 0)} }
+
+// uponAnswer is a trigger: the victim's first acquire is being answered.
+func uponAnswer() Trigger {
+	return Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
+		On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
+}
+
+// unless is a Fault.Only: why a lock cannot show a fault, "" if it can.
+func unless(can bool, why string) string {
+	if can {
+		return ""
+	}
+	return why
+}
 
 // beyond is longer than a lease lasts, and shorter than the lease and the work of the next holder together.
 func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }

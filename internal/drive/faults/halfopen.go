@@ -17,8 +17,5 @@ func halfOpen() Fault {
 }
 
 func needsSession(l impls.Impl) string {
-	if !l.Session {
-		return "no session of its holder's is what it is held by"
-	}
-	return ""
+	return unless(l.Session, "no session of its holder's is what it is held by")
 }

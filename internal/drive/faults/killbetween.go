@@ -11,12 +11,7 @@ func killBetween() Fault {
 		Name: "kill-between", Kind: Clients,
 		Doc:   "the process of a client is killed between the two commands of its acquire",
 		Shape: untilFreed,
-		Only: func(l impls.Impl) string {
-			if !l.TwoSteps {
-				return "its acquire is one command"
-			}
-			return ""
-		},
+		Only:  func(l impls.Impl) string { return unless(l.TwoSteps, "its acquire is one command") },
 		Plan: func(s Scene) Plan {
 			second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 				On: &Passing{Process: victimProcess, Nth: 2}}

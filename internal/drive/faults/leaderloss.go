@@ -9,14 +9,10 @@ func leaderLoss() Fault {
 		Doc: "the leader of three servers dies while a client holds, and another takes over",
 		On:  func(string) string { return "three" },
 		Only: func(l impls.Impl) string {
-			if l.Store != "zookeeper" && l.Store != "etcd" {
-				return "it has no ensemble that chooses a leader"
-			}
-			return ""
+			return unless(l.Store == "zookeeper" || l.Store == "etcd", "it has no ensemble that chooses a leader")
 		},
 		Plan: func(s Scene) Plan {
-			return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: []Step{
-				{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Depose, Nodes: []int{0, 1, 2}}}}}
+			return warmedUp(s, Step{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Depose, Nodes: []int{0, 1, 2}}})
 		},
 	}
 }

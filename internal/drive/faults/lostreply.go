@@ -1,7 +1,5 @@
 package faults
 
-import "lockbench/workloads"
-
 // lostReply is an answer that is lost after the server has done what it was asked, and a connection that is
 // closed, so that whoever asked knows that it does not know.
 func lostReply() Fault {
@@ -22,8 +20,6 @@ func lostReplySilent() Fault {
 }
 
 func losing(s Scene, silent bool) Plan {
-	answer := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-		On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
 	return Plan{Gates: afterFirst(s), Steps: []Step{
-		{When: answer, Do: Action{Verb: Lose, Client: victim, Process: victimProcess, Silent: silent}}}}
+		{When: uponAnswer(), Do: Action{Verb: Lose, Client: victim, Process: victimProcess, Silent: silent}}}}
 }

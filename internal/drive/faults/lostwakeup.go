@@ -6,13 +6,8 @@ import "lockbench/impls"
 func lostWakeup() Fault {
 	return Fault{
 		Name: "lost-wakeup", Kind: Network,
-		Doc: "what is published to waiters is lost",
-		Only: func(l impls.Impl) string {
-			if !l.Notifies {
-				return "nobody is notified: its waiters ask again"
-			}
-			return ""
-		},
+		Doc:  "what is published to waiters is lost",
+		Only: func(l impls.Impl) string { return unless(l.Notifies, "nobody is notified: its waiters ask again") },
 		Plan: func(s Scene) Plan {
 			return Plan{Steps: []Step{{Do: Action{Verb: Mute, Process: -1}}}}
 		},

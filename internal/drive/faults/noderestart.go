@@ -24,9 +24,4 @@ func nodeRestart() Fault {
 	}
 }
 
-func severalServers(l impls.Impl) string {
-	if l.Deployment != "five" {
-		return "it has one server"
-	}
-	return ""
-}
+func severalServers(l impls.Impl) string { return unless(l.Deployment == "five", "it has one server") }

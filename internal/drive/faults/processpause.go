@@ -24,9 +24,7 @@ func pauseBeforeAnswer() Fault {
 	f.Name = "pause-before-answer"
 	f.Doc = "the process is stopped while its acquire is being answered, and reads the grant when its lease is over"
 	f.Plan = func(s Scene) Plan {
-		answer := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-			On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
-		p := once(s, Step{When: answer, Do: Action{Verb: Pause, Process: victimProcess}, For: beyond(s)})
+		p := once(s, Step{When: uponAnswer(), Do: Action{Verb: Pause, Process: victimProcess}, For: beyond(s)})
 		p.Gates[0].Patience = s.TTL / 4
 		return p
 	}
@@ -39,12 +37,7 @@ func pauseInRelease() Fault {
 	f := processPause()
 	f.Name = "pause-in-release"
 	f.Doc = "the process is stopped between the comparison and the deletion of its release"
-	f.Only = func(l impls.Impl) string {
-		if !l.TwoStepRelease {
-			return "its release is one command"
-		}
-		return ""
-	}
+	f.Only = func(l impls.Impl) string { return unless(l.TwoStepRelease, "its release is one command") }
 	f.Plan = func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Releasing},
 			On: &Passing{Process: victimProcess, Commands: []string{"GET"}, Nth: 1, Reply: true}}

@@ -7,8 +7,7 @@ func serverRestart() Fault {
 		Name: "server-restart", Kind: Servers,
 		Doc: "the server is killed while a client holds, and starts again with what it has on disk",
 		Plan: func(s Scene) Plan {
-			return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: []Step{
-				{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Restart, Nodes: []int{0}}}}}
+			return warmedUp(s, Step{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Restart, Nodes: []int{0}}})
 		},
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockbench/histories"
+	"lockbench/impls/waiting"
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
@@ -56,12 +58,13 @@ type step struct {
 	in   *Injector
 	name string // what the records call it
 
-	mu      sync.Mutex
-	claimed bool  // a command has triggered it
-	due     bool  // its trigger came
-	err     error // it did not take effect
-	effect  Effect
-	healed  bool
+	claimed atomic.Bool // a command has triggered it
+
+	mu     sync.Mutex
+	due    bool  // its trigger came
+	err    error // it did not take effect
+	effect Effect
+	healed bool
 
 	from, to time.Duration // when it began and was healed, since the history began
 }
@@ -175,14 +178,13 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 		if g.Client != m.Client {
 			continue
 		}
-		patience := time.NewTimer(g.Patience)
-		defer patience.Stop()
+		patience, cancel := context.WithTimeout(ctx, g.Patience)
 		select {
 		case <-in.moment(g.Until):
-		case <-patience.C:
+		case <-patience.Done():
 		case <-in.over.Done():
-		case <-ctx.Done():
 		}
+		cancel()
 	}
 }
 
@@ -213,12 +215,9 @@ func (s *step) trigger(ctx context.Context) {
 		s.arm()
 	case s.When.Later > 0:
 		s.in.work.Go(func() {
-			timer := time.NewTimer(s.When.Later)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
+			waiting.Pause(s.in.over, s.When.Later)
+			if s.in.over.Err() == nil {
 				s.do(s.in.over)
-			case <-s.in.over.Done():
 			}
 		})
 	default:
@@ -243,18 +242,11 @@ func (s *step) do(ctx context.Context) {
 		if s.Do.Verb == faults.Pause { // a process stands still at once, and is seen to only when all of its threads were looked at
 			left -= time.Since(began)
 		}
-		s.in.work.Go(func() { s.healAfter(left) })
+		s.in.work.Go(func() {
+			waiting.Pause(s.in.over, left)
+			s.end()
+		})
 	}
-}
-
-func (s *step) healAfter(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.in.over.Done():
-	}
-	s.end()
 }
 
 // end heals a step that has begun, and is not healed yet.

@@ -2,8 +2,8 @@ package inject
 
 import (
 	"context"
-	"time"
 
+	"lockbench/impls/waiting"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/proxy"
 )
@@ -22,7 +22,7 @@ func (s *step) arm() {
 
 // pass is called with the command held: what a step does there, it does before anything goes on.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
-	if !s.first() {
+	if !s.claimed.CompareAndSwap(false, true) {
 		return proxy.Pass // several servers were asked, and one is enough
 	}
 	s.do(s.in.over)
@@ -35,26 +35,8 @@ func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 		}
 		return proxy.Close
 	case faults.Delay, faults.GiveUp:
-		pause(ctx, s.Do.By)
+		waiting.Pause(ctx, s.Do.By)
 		s.end()
 	}
 	return proxy.Pass
-}
-
-// first reports whether nothing has triggered the step before.
-func (s *step) first() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := !s.claimed
-	s.claimed = true
-	return first
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -267,10 +267,10 @@ func (x *Example) Events() []string {
 	}
 	var left []string
 	if before > 0 {
-		left = append(left, counted(before, "operation")+" without a part in it")
+		left = append(left, checker.Count(before, "operation")+" without a part in it")
 	}
 	if after > 0 {
-		left = append(left, counted(after, "later operation"))
+		left = append(left, checker.Count(after, "later operation"))
 	}
 	if left != nil {
 		lines = append(lines, "Left out: "+joined(left)+".")

@@ -72,11 +72,12 @@ func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 
 // holdOf returns the hold of an operation, or nil.
 func (x *Example) holdOf(op *histories.Op) *hold {
-	i := slices.IndexFunc(x.holds, func(h *hold) bool { return keyOf(h.acquire) == keyOf(op) })
-	if i < 0 {
-		return nil
+	for _, h := range x.holds {
+		if keyOf(h.acquire) == keyOf(op) {
+			return h
+		}
 	}
-	return x.holds[i]
+	return nil
 }
 
 // overlaps returns the holds of other clients on the same key that share a time with a hold.

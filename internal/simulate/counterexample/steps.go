@@ -5,31 +5,56 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
 
-// describe says what a fault does. There is a case for each faults.Verb.
+// phrase says how a fault begins, and how it ends if that is to be seen. Example.say replaces what is in braces.
+type phrase struct{ begins, ends string }
+
+// phrases has an entry for each faults.Verb.
+var phrases = map[faults.Verb]phrase{
+	faults.Stall:   {"client {client} works for {by}{lease}", ""},
+	faults.Abandon: {"client {client} goes away without releasing; its process lives on", ""},
+	faults.GiveUp:  {"client {client} gives up after {wait}, and {passing} is delayed by {by}", "{passing} goes on its way"},
+	faults.Pause:   {"{process} is paused", "{process} resumes"},
+	faults.Kill:    {"{process} is killed", ""},
+
+	faults.Delay: {"{passing} is delayed by {by}", "{passing} goes on its way"},
+	faults.Lose:  {"{passing} is lost, and its connection {silent}", ""},
+	faults.Cut:   {"{process} and {servers} cannot reach each other", "{process} and {servers} can reach each other again"},
+	faults.Slow:  {"messages between {process} and {servers} take {by} longer each way", "the network is as fast as before"},
+	faults.Mute:  {"published messages to {process} are lost", ""},
+
+	faults.Restart:  {"{servers}: restart{memory}{after}", "{servers}: back{memory}"},
+	faults.Down:     {"{servers}: down for good", ""},
+	faults.Freeze:   {"{servers}: paused", "{servers}: resumed"},
+	faults.Unlink:   {"{replica} no longer hears from the primary", ""},
+	faults.Failover: {"the primary dies, and {replica} takes over with what it knows", ""},
+	faults.Jump:     {"{servers}: the clock jumps {by} {forward}", ""},
+	faults.Drift:    {"{servers}: the clock {gains} {by} in each second", "{servers}: the clock keeps time again"},
+	faults.Evict:    {"{servers}: short of memory, drops the lock", ""},
+	faults.Unseat:   {"{servers}: ends the session that holds the lock", ""},
+	faults.Depose:   {"the leader dies, and another server leads", ""},
+}
+
+// points say what a client does at a point of an iteration.
+var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
+	workloads.Working: "works", workloads.Releasing: "releases the lock"}
+
+// describe says what a fault does.
 func (x *Example) describe(f *fault) string {
-	do, by, passing := f.Do, lasting(f.Do.By.Abs()), cmp.Or(f.passing, "a message")
-	switch do.Verb {
-	case faults.GiveUp:
-		return fmt.Sprintf("client %d gives up after %s, and %s is delayed by %s", do.Client, lasting(do.Wait), passing, by)
-	case faults.Delay:
-		return fmt.Sprintf("%s is delayed by %s", passing, by)
-	case faults.Lose:
-		if do.Silent {
-			return passing + " is lost, and its connection stays silent"
-		}
-		return passing + " is lost, and its connection is closed"
+	begins := phrases[f.Do.Verb].begins
+	if f.Do.Verb == faults.Cut && f.Do.OneWay {
+		begins = "replies from {servers} to {process} are lost"
 	}
-	text := x.toProcess(f, by)
-	if text == "" {
-		text = x.toServers(f, by)
-	}
+	text := x.say(begins, f, "a message")
 	switch {
-	case do.Verb == faults.Stall || do.Verb == faults.Restart:
+	case faults.OnItsWay(f.Do.Verb):
+		return text
+	case f.Do.Verb == faults.Stall || f.Do.Verb == faults.Restart:
 	case f.For > 0 && f.To < f.From+f.For-instant: // the trial ended before
 	case f.For > 0:
 		text += " for " + lasting(f.For)
@@ -42,73 +67,30 @@ func (x *Example) describe(f *fault) string {
 	return text
 }
 
-// points say what a client does at a point of an iteration.
-var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
-	workloads.Working: "works", workloads.Releasing: "releases the lock"}
-
-// toProcess describes what befalls clients, processes and their network; "" for another verb.
-func (x *Example) toProcess(f *fault, by string) string {
-	do, process, servers := f.Do, f.process(), x.servers(f)
-	switch do.Verb {
-	case faults.Stall:
-		if do.By > x.Params.TTL {
-			by += ", longer than its lease of " + lasting(x.Params.TTL)
-		}
-		return fmt.Sprintf("client %d works for %s", do.Client, by)
-	case faults.Abandon:
-		return fmt.Sprintf("client %d goes away without releasing; its process lives on", do.Client)
-	case faults.Pause:
-		return process + " is paused"
-	case faults.Kill:
-		return process + " is killed"
-	case faults.Cut:
-		if do.OneWay {
-			return fmt.Sprintf("replies from %s to %s are lost", servers, process)
-		}
-		return fmt.Sprintf("%s and %s cannot reach each other", process, servers)
-	case faults.Slow:
-		return fmt.Sprintf("messages between %s and %s take %s longer each way", process, servers, by)
-	case faults.Mute:
-		return "published messages to " + process + " are lost"
-	}
-	return ""
+// describeEnd says how a fault ends; "" if nothing is to be seen then.
+func (x *Example) describeEnd(f *fault) string {
+	return x.say(phrases[f.Do.Verb].ends, f, "the message")
 }
 
-func (x *Example) toServers(f *fault, by string) string {
-	do, servers := f.Do, x.servers(f)
-	direction := func(positive, negative string) string {
-		if do.By < 0 {
-			return negative
-		}
-		return positive
+// say replaces what is in braces; message stands for a command or reply of which nothing is known.
+func (x *Example) say(text string, f *fault, message string) string {
+	do, by := f.Do, lasting(f.Do.By.Abs())
+	lease, after, silent, forward, gains := "", "", "is closed", "forward", "gains"
+	if do.By > x.Params.TTL {
+		lease = ", longer than its lease of " + lasting(x.Params.TTL)
 	}
-	switch do.Verb {
-	case faults.Restart:
-		text := servers + ": restart" + x.memory(f)
-		if do.By > 0 {
-			text += " after " + by
-		}
-		return text
-	case faults.Down:
-		return servers + ": down for good"
-	case faults.Freeze:
-		return servers + ": paused"
-	case faults.Unlink:
-		return x.replica(f) + " no longer hears from the primary"
-	case faults.Failover:
-		return "the primary dies, and " + x.replica(f) + " takes over with what it knows"
-	case faults.Jump:
-		return fmt.Sprintf("%s: the clock jumps %s %s", servers, by, direction("forward", "back"))
-	case faults.Drift:
-		return fmt.Sprintf("%s: the clock %s %s in each second", servers, direction("gains", "loses"), by)
-	case faults.Evict:
-		return servers + ": short of memory, drops the lock"
-	case faults.Unseat:
-		return servers + ": ends the session that holds the lock"
-	case faults.Depose:
-		return "the leader dies, and another server leads"
+	if do.By > 0 {
+		after = " after " + by
 	}
-	return string(do.Verb)
+	if do.Silent {
+		silent = "stays silent"
+	}
+	if do.By < 0 {
+		forward, gains = "back", "loses"
+	}
+	return strings.NewReplacer("{client}", strconv.Itoa(int(do.Client)), "{process}", f.process(), "{servers}", x.servers(f),
+		"{replica}", x.replica(f), "{passing}", cmp.Or(f.passing, message), "{by}", by, "{wait}", lasting(do.Wait), "{lease}", lease,
+		"{memory}", x.memory(f), "{after}", after, "{silent}", silent, "{forward}", forward, "{gains}", gains).Replace(text)
 }
 
 // memory says what a server knows when it is back.
@@ -120,27 +102,6 @@ func (x *Example) memory(f *fault) string {
 		return " with what it has on disk"
 	}
 	return " with an empty memory"
-}
-
-// describeEnd says how a fault ends; "" if nothing is to be seen then.
-func (x *Example) describeEnd(f *fault) string {
-	switch f.Do.Verb {
-	case faults.Pause:
-		return f.process() + " resumes"
-	case faults.Cut:
-		return f.process() + " and " + x.servers(f) + " can reach each other again"
-	case faults.Slow:
-		return "the network is as fast as before"
-	case faults.Restart:
-		return x.servers(f) + ": back" + x.memory(f)
-	case faults.Freeze:
-		return x.servers(f) + ": resumed"
-	case faults.Drift:
-		return x.servers(f) + ": the clock keeps time again"
-	case faults.Delay, faults.GiveUp:
-		return cmp.Or(f.passing, "the message") + " goes on its way"
-	}
-	return ""
 }
 
 // process names the process that a fault befalls, and its clients if they are its victims.
@@ -157,10 +118,7 @@ func (f *fault) process() string {
 
 // servers names the servers that a fault befalls.
 func (x *Example) servers(f *fault) string {
-	count := 1
-	if x.Deployment == "five" || x.Deployment == "five-delayed" {
-		count = 5
-	}
+	count := faults.Scene{Deployment: x.Deployment}.Servers()
 	switch {
 	case count == 1:
 		return "the server"

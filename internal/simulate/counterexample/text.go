@@ -29,13 +29,6 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // joined joins words with commas and an "and".
 func joined(words []string) string {
 	last := len(words) - 1

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Campaign is a search: which locks, from which seed on, and for how long.
@@ -103,46 +105,27 @@ type running struct {
 func (r *running) search(ctx context.Context, start time.Time) error {
 	type part struct {
 		subject int
-		from    uint64
 		seeds   []Seed
 	}
 	var parts []*part
-	var work sync.WaitGroup
-	var failed error
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	todo := make(chan *part)
-	for range r.pool.Size() {
-		work.Go(func() {
-			for p := range todo {
-				seeds, err := r.pool.Search(ctx, r.Subjects[p.subject], p.from, r.count(p.from))
-				p.seeds = seeds
-				r.saw(seeds)
-				if err != nil {
-					r.mu.Lock()
-					failed = errors.Join(failed, err)
-					r.mu.Unlock()
-					stop()
-				}
-			}
-		})
-	}
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(r.pool.size)
 	for from := r.First; r.goesOn(from, start) && ctx.Err() == nil; from += batch {
-		for i := range r.Subjects {
-			p := &part{subject: i, from: from}
-			select {
-			case todo <- p:
-				parts = append(parts, p)
-			case <-ctx.Done():
-			}
+		for i, s := range r.Subjects {
+			p := &part{subject: i}
+			parts = append(parts, p)
+			work.Go(func() (err error) {
+				p.seeds, err = r.pool.Search(ctx, s, from, r.count(from))
+				r.saw(p.seeds)
+				return err
+			})
 		}
 	}
-	close(todo)
-	work.Wait()
+	err := work.Wait()
 	for _, p := range parts {
 		r.seeds[p.subject] = append(r.seeds[p.subject], p.seeds...)
 	}
-	return failed
+	return err
 }
 
 // goesOn reports whether the batch from a seed on is to be tried.
@@ -185,36 +168,32 @@ const leastMinimising = 2 * time.Second
 
 // minimise minimises what was found, each subject in one process.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
-	var work sync.WaitGroup
-	var failed error
-	limit := make(chan struct{}, r.pool.Size())
+	var work errgroup.Group
+	work.SetLimit(r.pool.size)
 	for i, s := range r.Subjects {
 		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool { return len(x.Violated) == 0 })
 		if len(violating) == 0 {
 			continue
 		}
 		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Broken()) - len(a.Broken()) })
-		limit <- struct{}{}
-		r.mu.Lock()
-		r.seen.Minimising = s.Lock
-		r.show()
-		r.mu.Unlock()
-		within := r.within(start, len(r.Subjects)-i)
-		work.Go(func() {
-			defer func() { <-limit }()
+		work.Go(func() error {
+			r.mu.Lock()
+			r.seen.Minimising = s.Lock
+			r.show()
+			r.mu.Unlock()
+			within := r.within(start, len(r.Subjects)-i)
 			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, within)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			result.Locks[i].Minimised = done
 			if errors.As(err, new(died)) && ctx.Err() == nil { // the other subjects are minimised all the same
 				result.Locks[i].Failed = append(result.Locks[i].Failed, Seed{Seed: violating[0].Seed, Failed: err.Error()})
-				err = nil
+				return nil
 			}
-			failed = errors.Join(failed, err)
+			return err
 		})
 	}
-	work.Wait()
-	return failed
+	return work.Wait()
 }
 
 // within is how long one subject may take when so many are left.
@@ -222,7 +201,7 @@ func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // the number of trials bounds it before
 	}
-	share := (r.For - time.Since(start)) * time.Duration(r.pool.Size()) / time.Duration(left)
+	share := (r.For - time.Since(start)) * time.Duration(r.pool.size) / time.Duration(left)
 	return max(share, leastMinimising)
 }
 

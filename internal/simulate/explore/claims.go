@@ -22,7 +22,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 		}
 		return names
 	}
-	several := t.On() == "five" || t.On() == "five-delayed"
+	several := faults.Scene{Deployment: t.On()}.Servers() > 1
 	switch s.Do.Verb {
 	case faults.GiveUp:
 		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which nobody gives up
@@ -125,8 +125,7 @@ func claims(t sim.Trial) []histories.Claim {
 			}
 			for _, name := range names {
 				e := expected(t, name, property)
-				switch {
-				case applies(name, t) && (e.Verdict == histories.Breaks || e.Verdict != histories.Holds && worst.Verdict == histories.Holds):
+				if applies(name, t) && (e.Verdict == histories.Breaks || e.Verdict != histories.Holds && worst.Verdict == histories.Holds) {
 					worst = e
 				}
 			}
@@ -147,16 +146,10 @@ func claims(t sim.Trial) []histories.Claim {
 // forgetsAndSetsClocks reports whether a plan loses what a server knew and sets a clock as well. Fencing tokens that rise under each of
 // the two, since the clock stands in for a lost counter, may then not rise: safety adds up but for that.
 func forgetsAndSetsClocks(p faults.Plan) bool {
-	forgets, sets := false, false
-	for _, s := range p.Steps {
-		switch s.Do.Verb {
-		case faults.Restart, faults.Unlink, faults.Failover, faults.Evict:
-			forgets = true
-		case faults.Jump, faults.Drift:
-			sets = true
-		}
+	does := func(verbs ...faults.Verb) bool {
+		return slices.ContainsFunc(p.Steps, func(s faults.Step) bool { return slices.Contains(verbs, s.Do.Verb) })
 	}
-	return forgets && sets
+	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
 // expected is what is expected of a property under a fault; open where nothing is said.

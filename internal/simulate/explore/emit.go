@@ -96,7 +96,6 @@ func camel(name string) string {
 // HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of. Unlike
 // Violated it has all that the judge finds, since the judge does not know of the plan.
 func HistoryName(r *Run) string {
-	slug := "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 	var parts []string
 	for _, o := range []struct {
 		observed checker.Observed
@@ -115,7 +114,7 @@ func HistoryName(r *Run) string {
 	if parts == nil {
 		parts = []string{"holds"}
 	}
-	return strings.Join(parts, "_") + slug
+	return strings.Join(parts, "_") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
 // Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.

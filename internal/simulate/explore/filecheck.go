@@ -104,8 +104,7 @@ func (c *Case) times() []*time.Duration {
 		all = append(all, &c.Plan.Gates[i].Patience)
 	}
 	for i := range c.Plan.Steps {
-		s := &c.Plan.Steps[i]
-		all = append(all, &s.When.Later, &s.For, &s.Do.By, &s.Do.Wait)
+		all = append(all, timesOf(&c.Plan.Steps[i])...)
 	}
 	return all
 }

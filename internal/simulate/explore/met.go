@@ -37,7 +37,7 @@ func (r *Run) met() []Meeting {
 // state is what clients do as a fault begins: its victim, or whoever is furthest.
 func (r *Run) state(inject *histories.Op) string {
 	at := inject.Call
-	found := idle
+	found := map[string]bool{}
 	for i := range r.Ops {
 		op := &r.Ops[i]
 		if op.Call > at {
@@ -49,30 +49,25 @@ func (r *Run) state(inject *histories.Op) string {
 		open := op.Return == histories.StillOpen || op.Return >= at
 		switch {
 		case op.Kind == histories.Acquire && open:
-			found = further(found, asking)
+			found[asking] = true
 		case op.Kind == histories.Acquire && op.Outcome == histories.OK && !r.overBy(op, inject):
-			found = further(found, held)
+			found[held] = true
 		case op.Kind == histories.Release && open:
-			found = further(found, releasing)
+			found[releasing] = true
 		}
 	}
-	return found
+	for _, state := range []string{held, releasing, asking} {
+		if found[state] {
+			return state
+		}
+	}
+	return idle
 }
 
 // overBy reports whether a hold had come to its end, or was being given back, when a fault began.
 func (r *Run) overBy(acquire, inject *histories.Op) bool {
 	return slices.ContainsFunc(r.Ops, func(op histories.Op) bool {
-		ends := op.Kind == histories.Release || op.Kind == histories.Lost || op.EndsClient()
-		return ends && op.Client == acquire.Client && op.Call <= inject.Call && op.Call >= acquire.Call && op.Call != inject.Call &&
-			(op.Hold == acquire.Hold || op.EndsClient())
+		ends := op.EndsClient() || op.Hold == acquire.Hold && (op.Kind == histories.Release || op.Kind == histories.Lost)
+		return ends && op.Client == acquire.Client && acquire.Call <= op.Call && op.Call < inject.Call
 	})
-}
-
-// further is the later of two in a hold; that somebody holds goes before that somebody gives back.
-func further(a, b string) string {
-	order := []string{idle, asking, releasing, held}
-	if slices.Index(order, b) > slices.Index(order, a) {
-		return b
-	}
-	return a
 }

@@ -175,11 +175,8 @@ func compare(a, b Counterexample) int {
 // weight is how little a violated property says of the algorithm: those that a long pause alone violates come last.
 func weight(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
-		"resource-integrity", "fencing", "renewal"}
-	if i := slices.Index(order, property); i >= 0 {
-		return i
-	}
-	return len(order)
+		"resource-integrity", "fencing", "renewal", property}
+	return slices.Index(order, property)
 }
 
 // ofServers reports whether a step befalls servers.

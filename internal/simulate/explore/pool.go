@@ -44,9 +44,6 @@ func NewPool(program []string, size int) (*Pool, error) {
 	return p, nil
 }
 
-// Size is how many there are.
-func (p *Pool) Size() int { return p.size }
-
 func (p *Pool) start() (*explorer, error) {
 	e := &explorer{cmd: exec.Command(p.program[0], p.program[1:]...)}
 	e.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")

@@ -47,7 +47,7 @@ func explorable() []Subject {
 // TestSameInTwoProcesses: a seed records the same in another process, whichever lock it is.
 func TestSameInTwoProcesses(t *testing.T) {
 	t.Parallel()
-	count := uint64(30)
+	count := uint64(50)
 	if raced {
 		count = 10
 	}
@@ -144,12 +144,12 @@ func TestCampaign(t *testing.T) {
 	var found [2]bytes.Buffer
 	search := func(i int) error {
 		progress := 0
-		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 30, Counterexamples: 2, Progress: func(Progress) { progress++ }}
+		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 40, Counterexamples: 2, Progress: func(Progress) { progress++ }}
 		r, err := c.Run(t.Context(), newPool(t, "explorer", i+1))
 		if err != nil {
 			return err
 		}
-		if progress == 0 || len(r.Locks) != 2 || r.Locks[0].Seeds != 30 || len(r.Locks[0].Counterexamples) == 0 || len(r.Locks[0].Met) == 0 {
+		if progress == 0 || len(r.Locks) != 2 || r.Locks[0].Seeds != 40 || len(r.Locks[0].Counterexamples) == 0 || len(r.Locks[0].Met) == 0 {
 			t.Errorf("%+v", r.Locks[0])
 		}
 		for _, p := range r.Locks[1].Properties {

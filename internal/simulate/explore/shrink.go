@@ -225,20 +225,17 @@ func (s *shrinker) plainTrigger(i int) {
 func (s *shrinker) plainTimes() {
 	round := []time.Duration{ttl / 4, ttl / 2, ttl * 5 / 4, ttl * 3 / 2, ttl * 2}
 	for i := range s.Plan.Steps {
-		for _, of := range []func(*faults.Step) *time.Duration{
-			func(x *faults.Step) *time.Duration { return &x.For },
-			func(x *faults.Step) *time.Duration { return &x.When.Later },
-			func(x *faults.Step) *time.Duration { return &x.Do.By },
-			func(x *faults.Step) *time.Duration { return &x.Do.Wait },
-		} {
-			if *of(&s.Plan.Steps[i]) == 0 || s.Plan.Steps[i].Do.Verb == faults.Drift && of(&s.Plan.Steps[i]) == &s.Plan.Steps[i].Do.By {
+		for n := range timesOf(&s.Plan.Steps[i]) {
+			step := &s.Plan.Steps[i]
+			have := timesOf(step)[n]
+			if *have == 0 || step.Do.Verb == faults.Drift && have == &step.Do.By {
 				continue
 			}
 			for _, d := range round {
-				if *of(&s.Plan.Steps[i]) < 0 {
+				if *have < 0 {
 					d = -d
 				}
-				if s.try(func(c *Case) { s.setTime(&c.Plan.Steps[i], of, d) }) {
+				if s.try(func(c *Case) { setTime(&c.Plan.Steps[i], n, d) }) {
 					break
 				}
 			}
@@ -252,11 +249,17 @@ func (s *shrinker) plainTimes() {
 	s.try(func(c *Case) { c.Params.Think = time.Millisecond })
 }
 
-// setTime sets one duration of a step, and the one that must be as long.
-func (s *shrinker) setTime(step *faults.Step, of func(*faults.Step) *time.Duration, d time.Duration) {
+// timesOf returns the durations of a step.
+func timesOf(s *faults.Step) []*time.Duration {
+	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
+}
+
+// setTime sets the nth duration of a step, and the one that must be as long.
+func setTime(step *faults.Step, n int, d time.Duration) {
 	same := (step.For - step.Do.By).Abs() < time.Microsecond
-	*of(step) = d
-	if same && (of(step) == &step.For || of(step) == &step.Do.By) {
+	one := timesOf(step)[n]
+	*one = d
+	if same && (one == &step.For || one == &step.Do.By) {
 		step.For, step.Do.By = d, d
 	}
 }

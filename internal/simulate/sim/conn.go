@@ -30,7 +30,6 @@ func (e endpoint) String() string { return string(e) }
 func (c *conn) LocalAddr() net.Addr                   { return c.local }
 func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
-func (c *conn) SetWriteDeadline(t time.Time) error    { return c.out.sendUntil(t) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
 // greeting is what the client library says first on a connection, and welcome what it is answered: that this server is
@@ -53,7 +52,20 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error { return c.in.readUntil(t) }
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.in.readBy = t
+	c.in.look()
+	return nil
+}
+
+func (c *conn) SetWriteDeadline(t time.Time) error { // the reader has nothing to do with it
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	c.out.sendBy = t
+	return nil
+}
 
 func (c *conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
@@ -255,21 +267,6 @@ func (p *pipe) abandon() {
 	}
 	p.abandoned, p.queue = true, nil
 	p.look()
-}
-
-func (p *pipe) readUntil(t time.Time) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.readBy = t
-	p.look()
-	return nil
-}
-
-func (p *pipe) sendUntil(t time.Time) error { // the reader has nothing to do with it
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sendBy = t
-	return nil
 }
 
 // receive waits for bytes, the end, the deadline or the closing of this end.

@@ -22,7 +22,7 @@ type link struct {
 	delay     atomic.Int64
 	cut       atomic.Uint32 // a proxy.Direction
 
-	commands, roundTrips, sent, received atomic.Int64
+	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards what follows; never held across a wait
 	pairs []*pair    // every connection, in the order in which they were made
@@ -47,9 +47,9 @@ func (l *link) Cut(d proxy.Direction) {
 	})
 }
 
-// Counters returns the counts so far.
+// Counters returns the counts so far, without those of bytes.
 func (l *link) Counters() proxy.Counters {
-	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load(), Sent: l.sent.Load(), Received: l.received.Load()}
+	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
 // each calls do with the connections in the order in which they were used last: which of them a client took that ran
@@ -145,11 +145,10 @@ func (p *pipe) cut(chunk []byte) []proxy.Part {
 	if chunk == nil {
 		return []proxy.Part{{}}
 	}
-	parts, count := p.pair.talk.Said, &p.pair.link.sent
+	parts := p.pair.talk.Said
 	if p.direction == proxy.ToClient {
-		parts, count = p.pair.talk.Answered, &p.pair.link.received
+		parts = p.pair.talk.Answered
 	}
-	count.Add(int64(len(chunk)))
 	return slices.Collect(parts(chunk))
 }
 

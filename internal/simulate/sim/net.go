@@ -69,11 +69,6 @@ func (n *Net) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dial is the Dial of process 0.
-func (n *Net) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	return n.Dialer(0)(ctx, network, addr)
-}
-
 // Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
 // or more of does not change those of another. It takes no virtual time: connections are pooled, and what
 // a handshake would cost is not modelled. It fails where no server has the address or runs, and after Close.
@@ -87,7 +82,10 @@ func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string
 			}
 			if server := node.running(); server != nil {
 				here, there := n.connect(process, i)
-				node.accept(serve(server, there))
+				s := serve(server, there)
+				node.mu.Lock()
+				defer node.mu.Unlock()
+				node.serves = append(node.serves, s) // to close it when the server is killed
 				return here, nil
 			}
 		}

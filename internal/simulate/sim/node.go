@@ -65,13 +65,6 @@ func (n *node) running() *miniredis.Miniredis {
 	return n.server
 }
 
-// accept keeps a connection, to close it when the server is killed.
-func (n *node) accept(s *served) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.serves = append(n.serves, s)
-}
-
 // kill ends it, and with it its connections and all that it knew.
 func (n *node) kill() {
 	n.start()

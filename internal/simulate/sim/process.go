@@ -44,10 +44,12 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs returns nil when the process is seen to run.
+// runs returns nil when the process is seen to run. Clients of one that is killed hear of it a nanosecond later, when the
+// kill is on record.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
+		time.Sleep(time.Nanosecond)
 		return workloads.ErrGone
 	}
 	return err
@@ -150,9 +152,15 @@ func (p *process) asLock() impls.Lock {
 	splits, split := p.lock.(impls.Segmenter)
 	switch {
 	case split && probes:
-		return splitProbed{probed{lock}, splits}
+		return struct {
+			probed
+			impls.Segmenter
+		}{probed{lock}, splits}
 	case split:
-		return splitRemote{lock, splits}
+		return struct {
+			remote
+			impls.Segmenter
+		}{lock, splits}
 	case probes:
 		return probed{lock}
 	}
@@ -160,25 +168,14 @@ func (p *process) asLock() impls.Lock {
 }
 
 type (
-	remote      struct{ *process }
-	probed      struct{ remote }
-	splitRemote struct {
-		remote
-		impls.Segmenter
-	}
-	splitProbed struct {
-		probed
-		impls.Segmenter
-	}
+	remote struct{ *process }
+	probed struct{ remote }
 )
 
 var (
-	_ impls.Lock      = remote{}
-	_ impls.Renewer   = remote{}
-	_ impls.Prober    = probed{}
-	_ impls.Segmenter = splitRemote{}
-	_ impls.Prober    = splitProbed{}
-	_ impls.Segmenter = splitProbed{}
+	_ impls.Lock    = remote{}
+	_ impls.Renewer = remote{}
+	_ impls.Prober  = probed{}
 )
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

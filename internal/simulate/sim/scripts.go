@@ -186,8 +186,12 @@ func reply(peer *server.Peer, value lua.LValue) {
 			peer.WriteInline(string(text))
 			return
 		}
-		peer.WriteLen(v.Len())
-		for i := range v.Len() {
+		length := 0
+		for v.RawGetInt(length+1) != lua.LNil { // a list ends before its first nil
+			length++
+		}
+		peer.WriteLen(length)
+		for i := range length {
 			reply(peer, v.RawGetInt(i+1))
 		}
 	default:

@@ -25,7 +25,7 @@ import (
 // TestScripts runs every script in an interpreter that is used again, and in the emulator's new one each time, on stores
 // in some thousand states, and compares what is answered, what the store is left with, and what was published.
 func TestScripts(t *testing.T) {
-	states := 600
+	states := 2000
 	if raced {
 		states = 100
 	}

@@ -187,10 +187,10 @@ func TestAPoolSeesADeadServer(t *testing.T) {
 
 func TestDialRefuses(t *testing.T) {
 	inTest(t, 1, 1, func(t *testing.T, n *Net) {
-		if _, err := n.Dial(t.Context(), "tcp", "node1:6379"); err == nil {
+		if _, err := n.Dialer(0)(t.Context(), "tcp", "node1:6379"); err == nil {
 			t.Error("there is no node1")
 		}
-		c, err := n.Dial(t.Context(), "tcp", "node0:6379")
+		c, err := n.Dialer(0)(t.Context(), "tcp", "node0:6379")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,20 +37,13 @@ type turn struct {
 
 // next is the next message's turn.
 func (t *timetable) next(d proxy.Direction) turn {
-	way := way(d)
+	way := d >> 1 // 0 to the server, 1 to the client
 	n := t.counts[way].Add(1)
 	return turn{n, t.latency/2 + time.Duration(draw(t.keys[way], n)%uint64(t.latency+1)), t.residue(d, n)}
 }
 
 func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
-	return time.Duration(Reserved + (t.first+way(d)+int(n)*t.step)%(int(quantum)-Reserved))
-}
-
-func way(d proxy.Direction) int {
-	if d == proxy.ToClient {
-		return 1
-	}
-	return 0
+	return time.Duration(Reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-Reserved))
 }
 
 // own is the first instant from t on that leaves a residue.

@@ -44,11 +44,10 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	}
 	var all []inject.Link
 	for p := range w.aimed() {
-		if process >= 0 && p != process {
-			continue
-		}
 		for _, n := range nodes {
-			all = append(all, w.net.link(p, n))
+			if process < 0 || p == process {
+				all = append(all, w.net.link(p, n))
+			}
 		}
 	}
 	return all
@@ -75,16 +74,15 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 			heals = append(heals, heal)
 		}
 	}
-	effect := inject.Effect{}
-	if len(heals) > 0 {
-		effect.Heal = func() error {
-			for _, heal := range heals {
-				heal()
-			}
-			return nil
-		}
+	if heals == nil {
+		return inject.Effect{}, errors.Join(errs...)
 	}
-	return effect, errors.Join(errs...)
+	return inject.Effect{Heal: func() error {
+		for _, heal := range heals {
+			heal()
+		}
+		return nil
+	}}, errors.Join(errs...)
 }
 
 // befall does something to one server.
