@@ -3,6 +3,9 @@
 package properties
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"lockbench/checker"
@@ -67,3 +70,89 @@ type Judgement interface {
 // Faulted is a judgement that must know of the faults after which a client does nothing more: it is told at
 // their call, before the projection takes that in, and at their return.
 type Faulted interface{ Fault(histories.Event) }
+
+// Facts are what judgements share.
+type Facts struct {
+	Header histories.Header
+	Slack  time.Duration
+	Bound  time.Duration // Header.FreedWithin
+	Counts *checker.Counts
+	Past   *projection.Past
+	Until  time.Duration // how far the history was judged, known at its end
+	Shaken bool          // something was done to servers, or to the whole network: a key may be gone for that reason
+
+	Recovered []time.Duration // from the end of a client to the next grant of what it had, in order
+}
+
+// unknownUntil returns until when an acquire that may have taken effect explains that others are refused.
+func (f *Facts) unknownUntil(from time.Duration) time.Duration {
+	if f.Header.TTL == 0 {
+		return histories.Forever
+	}
+	return from + f.Header.TTL.D() + 2*f.Slack
+}
+
+// NewFacts returns what is known before the first event.
+func NewFacts(h histories.Header) *Facts {
+	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr())}
+}
+
+// who names the client of a hold and, where the history says how clients were spread, its process.
+func (c *Facts) who(h *projection.Hold) string { return c.client(&h.Acquire) }
+
+func (c *Facts) client(op *histories.Op) string {
+	switch {
+	case op.Client == histories.Harness:
+		return "lockbench"
+	case c.Fresh(op):
+		return "the fresh client of the epilogue"
+	case c.Header.Processes > 1:
+		return fmt.Sprintf("client %d (process %d)", op.Client, int(op.Client)%c.Header.Processes)
+	}
+	return fmt.Sprintf("client %d", op.Client)
+}
+
+// Fresh tells whether an operation is the epilogue's: those clients are numbered after all others.
+func (c *Facts) Fresh(op *histories.Op) bool {
+	return c.Header.Clients > 0 && int(op.Client) >= c.Header.Clients
+}
+
+type found struct {
+	violations int
+	witness    *checker.Witness
+}
+
+// first counts a violation and reports whether it is the first, whose witness is wanted.
+func (f *found) first() bool {
+	f.violations++
+	return f.violations == 1
+}
+
+// reason is why a history without a violation does not show that a property holds.
+type reason struct {
+	applies  bool
+	observed checker.Observed
+	why      string
+}
+
+// finding returns what was found: violated, or the first reason that applies, or else held.
+func (f *found) finding(evidence string, reasons ...reason) checker.Finding {
+	out := checker.Finding{Observed: checker.Held, Evidence: evidence, Violations: f.violations}
+	if f.violations > 0 {
+		out.Observed, out.Witness = checker.Violated, f.witness
+		return out
+	}
+	for _, r := range reasons {
+		if r.applies {
+			out.Observed, out.Why = r.observed, r.why
+			break
+		}
+	}
+	return out
+}
+
+// witnessOf returns a witness with its operations in order of their calls.
+func witnessOf(key string, from, to time.Duration, story string, ops ...histories.Op) *checker.Witness {
+	slices.SortStableFunc(ops, func(a, b histories.Op) int { return cmp.Compare(a.Call, b.Call) })
+	return &checker.Witness{Key: key, From: from, To: to, Story: story, Ops: ops}
+}

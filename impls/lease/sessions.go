@@ -158,3 +158,145 @@ func (l *Sessions[S]) Close() error {
 	l.running.Close()
 	return nil
 }
+
+// Session is what a server binds a lock to, and frees it with.
+type Session interface {
+	// Alive reports whether a session that was just opened, or was idle, can be used.
+	Alive(context.Context) bool
+	// TTL returns the lease that the session was opened for; 0 if it has none.
+	TTL() time.Duration
+	// End has the server free what the session holds, if it hears of it, and returns within a bound.
+	End()
+}
+
+// Pool keeps the idle sessions of a lock by the lease that they were opened for. A session serves one hold at a time, and is
+// dropped if anything of it is uncertain: what it may hold goes with it.
+type Pool[S Session] struct {
+	Open func(context.Context, time.Duration) (S, error)
+	Drop func(S) // ends a session
+
+	mu     sync.Mutex // guards what follows; never held across a command
+	idle   map[time.Duration][]S
+	closed bool
+}
+
+// Take returns a session that is alive: an idle one, or a new one.
+func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
+	for {
+		s, ok := p.pop(ttl)
+		if !ok {
+			var err error
+			if s, err = p.Open(ctx, ttl); err != nil {
+				return s, err
+			}
+		}
+		if s.Alive(ctx) {
+			return s, nil
+		}
+		p.Drop(s)
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
+	}
+}
+
+func (p *Pool[S]) pop(ttl time.Duration) (s S, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.idle[ttl]
+	if len(of) == 0 {
+		return s, false
+	}
+	p.idle[ttl] = of[:len(of)-1]
+	return of[len(of)-1], true
+}
+
+// Put takes back a session that is known to hold nothing.
+func (p *Pool[S]) Put(s S) {
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		if p.idle == nil {
+			p.idle = map[time.Duration][]S{}
+		}
+		p.idle[s.TTL()] = append(p.idle[s.TTL()], s)
+	}
+	p.mu.Unlock()
+	if closed {
+		p.Drop(s)
+	}
+}
+
+// Close drops the idle sessions. Those that were taken are for their takers to drop or to put back.
+func (p *Pool[S]) Close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, of := range idle {
+		for _, s := range of {
+			p.Drop(s)
+		}
+	}
+}
+
+// ErrOutOfQueue is the error of a waiter that is no longer in its queue, for instance because its session was ended.
+var ErrOutOfQueue = errors.New("what was in the queue is gone from it")
+
+// Place is the place of a session in the queue for a key, whose first holds the key.
+type Place interface {
+	// Await returns when the place is the first of its queue, and ErrBusy if it is not when patient is over.
+	Await(ctx, patient context.Context) error
+	// Leave gives the place up. ErrNotHeld: it is gone already.
+	Leave(context.Context) error
+	// Grant returns what the first of the queue is granted, and how the lease of its session is renewed.
+	Grant(context.Context) (impls.Grant, Renewal, error)
+}
+
+// Queue acquires with a session that enters the queue of the request's key.
+func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(context.Context, S) (Place, error)) (impls.Hold, error) {
+	if err := impls.CheckTTL(req.TTL); err != nil {
+		return impls.Hold{}, err
+	}
+	start := time.Now()
+	patient, ctx, done := waiting.Patience(ctx, req.Wait)
+	defer done()
+	s, err := l.Take(ctx, req.TTL)
+	if err != nil {
+		return impls.Hold{}, fmt.Errorf("open a session: %w", err)
+	}
+	l.Env.Tally.Attempt()
+	place, err := enter(ctx, s)
+	if err != nil {
+		l.Drop(s)
+		return impls.Hold{}, fmt.Errorf("enter the queue: %w", err)
+	}
+	if err = place.Await(ctx, patient); errors.Is(err, impls.ErrBusy) {
+		return impls.Hold{}, l.withdraw(ctx, s, place.Leave)
+	}
+	var g impls.Grant
+	var r Renewal
+	if err == nil {
+		g, r, err = place.Grant(ctx)
+	}
+	if err == nil {
+		var hold impls.Hold
+		r.Start = start
+		if hold, err = l.Keep(s, g, r); err == nil {
+			return hold, nil
+		}
+	}
+	l.Drop(s)
+	return impls.Hold{}, err
+}
+
+// withdraw takes back what was asked for in a session, even if the caller's context is over. It returns ErrBusy if nothing
+// is left of it.
+func (l *Sessions[S]) withdraw(ctx context.Context, s S, undo func(context.Context) error) error {
+	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
+	defer cancel()
+	if err := l.settle(s, undo(ctx)); err != nil && !errors.Is(err, impls.ErrNotHeld) {
+		return fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
+	}
+	return impls.ErrBusy
+}

@@ -2,7 +2,12 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -107,4 +112,179 @@ func (n Node) timeLeft(ctx context.Context, key, token string) (string, time.Dur
 		return token, impls.Unbounded, nil
 	}
 	return token, left, nil
+}
+
+// single is what locks on one Redis have in common that wait by polling. Its methods are the steps of the simple ones.
+type single struct {
+	Node
+	waiting.Polling
+	env impls.Env
+}
+
+func openSingle(env impls.Env) (single, error) {
+	n, err := openNode(env)
+	return single{n, waiting.NewPolling(env), env}, err
+}
+
+// The steps of a simple lock.
+type (
+	attempt func(context.Context, impls.Request) (impls.Grant, error)
+	release func(context.Context, impls.Grant) error
+)
+
+// simple is a lock that consists of an attempt, which is repeated by waiters, and a release.
+type simple struct {
+	single
+	attempt attempt
+	release release
+}
+
+// openSimple returns how to open a lock that consists of two steps, on one Redis.
+func openSimple(steps func(single) (attempt, release)) func(impls.Env) (impls.Lock, error) {
+	return func(env impls.Env) (impls.Lock, error) {
+		s, err := openSingle(env)
+		a, r := steps(s)
+		return &simple{s, a, r}, err
+	}
+}
+
+func (l *simple) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.attempt(ctx, req) })
+}
+
+func (l *simple) Release(ctx context.Context, g impls.Grant) error { return l.release(ctx, g) }
+
+// setToken attempts with a random token: SET NX PX.
+func (s single) setToken(ctx context.Context, req impls.Request) (impls.Grant, error) {
+	mine := impls.Token(s.env.Rand)
+	return impls.Grant{Token: mine, Validity: req.TTL}, s.setNXPX(ctx, req.Key, mine, req.TTL)
+}
+
+// fixedValue is what locks without a token write: the same for every owner.
+const fixedValue = "locked"
+
+// deleteKey releases by a plain DEL: it deletes the key whoever holds it.
+func (s single) deleteKey(ctx context.Context, g impls.Grant) error {
+	return impls.Affected(s.Del(ctx, s.Key(g.Key)).Result())
+}
+
+// getThenDelete releases in two steps if the key has the token: what GET saw may not be what DEL deletes.
+func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
+	switch value, err := s.value(ctx, g.Key); {
+	case err != nil:
+		return err
+	case value != g.Token || value == "":
+		return impls.ErrNotHeld
+	}
+	return s.deleteKey(ctx, g)
+}
+
+// compareAndDelete releases by a script that compares the token and deletes.
+func (s single) compareAndDelete(ctx context.Context, g impls.Grant) error {
+	return s.deleteIfMine(ctx, g.Key, g.Token)
+}
+
+// pexpire sets the lease of a key in a command of its own.
+func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (there bool, err error) {
+	return s.PExpire(ctx, s.Key(key), ttl.Truncate(time.Millisecond)).Result()
+}
+
+// Nodes are independent servers, which a lock has a majority of.
+type Nodes []Node
+
+// Connect opens clients of all servers of an Env, which dial when they are first used.
+func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
+
+// ConnectDefault is Connect with the settings that go-redis has by default: it resends what was not answered up to three times,
+// and a context that ends does not cut a command off. Only what an emulator does not know is left out.
+func ConnectDefault(env impls.Env) (Nodes, error) {
+	return connectAll(env, func(opts *redis.Options) *redis.Options {
+		c := careful(&redis.Options{})
+		opts.DisableIdentity, opts.MaintNotificationsConfig = c.DisableIdentity, c.MaintNotificationsConfig
+		return opts
+	})
+}
+
+func connectAll(env impls.Env, setUp func(*redis.Options) *redis.Options) (Nodes, error) {
+	var all Nodes
+	for _, url := range env.Nodes {
+		opts, err := Options(env, url)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, Node{redis.NewClient(setUp(opts)), env.Prefix})
+	}
+	return all, nil
+}
+
+// Probe asks for the token that a majority of the servers has.
+func (all Nodes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+	count, least := map[string]int{}, map[string]time.Duration{}
+	var errs []error
+	for _, n := range all {
+		token, left, err := n.Probe(ctx, key)
+		errs = append(errs, err)
+		if token == "" {
+			continue
+		}
+		if count[token]++; count[token] == 1 || left < least[token] {
+			least[token] = left
+		}
+		if count[token] == len(all)/2+1 {
+			return token, least[token], nil
+		}
+	}
+	return "", 0, errors.Join(errs...)
+}
+
+// Close closes the clients.
+func (all Nodes) Close() error {
+	var errs []error
+	for _, n := range all {
+		errs = append(errs, n.UniversalClient.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Options is how to connect to a server: where, as whom, by which network, trusting whom. Its errors do not
+// quote the URL, which may have a password in it.
+func Options(env impls.Env, url string) (*redis.Options, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("the URL of a server cannot be read")
+	}
+	opts.Dialer = env.Dial
+	if opts.TLSConfig == nil {
+		return opts, nil
+	}
+	opts.TLSConfig.InsecureSkipVerify = false // a URL can ask for it
+	if env.CAFile != "" {
+		pem, err := os.ReadFile(env.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("certificates to trust: %w", err)
+		}
+		opts.TLSConfig.RootCAs = x509.NewCertPool()
+		if !opts.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("certificates to trust: there is none in PEM in %s", env.CAFile)
+		}
+	}
+	if env.Dial != nil {
+		opts.Dialer = secured(env.Dial, opts.TLSConfig)
+	}
+	return opts, nil
+}
+
+// secured adds TLS to a network: the client library does so only for its own.
+func secured(dial impls.Dialer, config *tls.Config) impls.Dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		c := tls.Client(conn, config)
+		if err := c.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return c, nil
+	}
 }

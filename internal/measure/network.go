@@ -2,11 +2,28 @@ package measure
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"net"
+	"net/url"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/go-zookeeper/zk"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/zap"
+
+	"lockbench/impls/zookeeper"
+	"lockbench/internal/world/servers"
 )
 
 // network is how locks reach their servers while they are measured: it counts what passes, and may be slow on purpose.
@@ -71,4 +88,113 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 		return nil, net.ErrClosed
 	}
 	return s.SyscallConn()
+}
+
+// pinger asks a store the simplest question that it answers, one at a time: a round trip.
+type pinger struct {
+	ask   func(context.Context) error
+	close func()
+}
+
+// askWithin bounds a question.
+const askWithin = 5 * time.Second
+
+// errURL does not quote the URL, which may have a password.
+var errURL = errors.New("the URL of a server cannot be read")
+
+// openPinger connects to the first server of a store.
+func openPinger(store string, front []string) (pinger, error) {
+	switch store {
+	case servers.Redis:
+		return pingRedis(front[0])
+	case servers.MySQL, servers.Postgres:
+		return pingDatabase(store, front[0])
+	case servers.MongoDB, servers.FerretDB:
+		return pingMongo(front[0])
+	case servers.ZooKeeper:
+		return pingZooKeeper(hosts(front))
+	case servers.Etcd:
+		return pingEtcd(hosts(front))
+	}
+	return pinger{}, fmt.Errorf("nobody knows how to ping %s", store)
+}
+
+// hosts returns addresses without their schemes.
+func hosts(front []string) []string {
+	var all []string
+	for _, at := range front {
+		if _, host, ok := strings.Cut(at, "://"); ok {
+			at = host
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+func pingRedis(at string) (pinger, error) {
+	opts, err := redis.ParseURL(at)
+	if err != nil {
+		return pinger{}, errURL
+	}
+	c := redis.NewClient(opts)
+	return pinger{func(ctx context.Context) error { return c.Ping(ctx).Err() }, func() { _ = c.Close() }}, nil
+}
+
+// pingDatabase asks on one connection: the pool would ask another one.
+func pingDatabase(store, at string) (pinger, error) {
+	driver := "pgx"
+	if store == servers.MySQL {
+		driver = "mysql"
+		u, err := url.Parse(at)
+		if err != nil {
+			return pinger{}, errURL
+		}
+		c := mysql.NewConfig()
+		c.Net, c.Addr, c.User, c.DBName = "tcp", u.Host, u.User.Username(), strings.TrimPrefix(u.Path, "/")
+		c.Passwd, _ = u.User.Password()
+		at = c.FormatDSN()
+	}
+	db, err := sql.Open(driver, at)
+	if err != nil {
+		return pinger{}, errURL
+	}
+	db.SetMaxOpenConns(1)
+	return pinger{db.PingContext, func() { _ = db.Close() }}, nil
+}
+
+func pingMongo(at string) (pinger, error) {
+	c, err := mongo.Connect(options.Client().ApplyURI(at))
+	if err != nil {
+		return pinger{}, errURL
+	}
+	return pinger{func(ctx context.Context) error { return c.Ping(ctx, nil) }, func() { _ = c.Disconnect(context.Background()) }}, nil
+}
+
+func pingZooKeeper(hosts []string) (pinger, error) {
+	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(zookeeper.Silent{}))
+	if err != nil {
+		return pinger{}, err
+	}
+	ask := func(ctx context.Context) error {
+		answered := make(chan error, 1) // the library does not bound it
+		go func() {
+			_, _, err := c.Exists("/")
+			answered <- err
+		}()
+		select {
+		case err := <-answered:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return pinger{ask, c.Close}, nil
+}
+
+func pingEtcd(hosts []string) (pinger, error) {
+	c, err := clientv3.New(clientv3.Config{Endpoints: hosts, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		return pinger{}, err
+	}
+	return pinger{func(ctx context.Context) error { _, err := c.Get(ctx, "/"); return err }, func() { _ = c.Close() }}, nil
 }

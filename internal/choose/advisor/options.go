@@ -4,13 +4,18 @@ package advisor
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/impls/catalog"
+	"lockbench/internal/measure/suites"
+	"lockbench/reports/figures"
 	"lockbench/reports/selection"
 )
 
@@ -140,4 +145,56 @@ func Languages() []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// What a bench of an advice takes at most: a point with longer holds takes longer, and says no more of a lock, since a
+// period is the hold and what the lock adds to it.
+const (
+	longestHold = 5 * time.Millisecond
+	mostClients = 64
+	fewestTurns = 8 // of every client, in the window of a trial
+)
+
+// Suite is what is measured of options: the lock that everybody wants, and a lock for each.
+func Suite(n selection.Needs, options []selection.Option) suites.Suite {
+	var locks []suites.Lock
+	for _, o := range options {
+		if o.Kind == selection.ALock {
+			name, on, _ := strings.Cut(o.Name, "@")
+			locks = append(locks, suites.Lock{Name: name, Deployment: on})
+		}
+	}
+	clients := min(max(n.Clients, 2), mostClients)
+	return suites.Suite{
+		Name: "advice", Doc: "what the selection report compares, at the point of the needs",
+		Trials: 8, MaxTrials: 8, Narrow: 0.05, Budget: 80 * time.Second, Seed: 1,
+		Sections: []suites.Section{
+			{Name: "apart", Locks: locks, Clients: []int{min(clients, 16)}, Keys: []suites.Keys{suites.OneEach}, Duration: 200 * time.Millisecond},
+			{Name: "together", Locks: locks, Clients: []int{clients}, Hold: []time.Duration{min(n.Hold.P50, longestHold)}, Rounds: fewestTurns, Duration: 250 * time.Millisecond},
+		},
+	}.Filled()
+}
+
+// RecordedHold is how long the work under a lock took, in histories that a team recorded of its own, and where that is from.
+func RecordedHold(files ...string) (selection.Times, string, error) {
+	all := figures.NewSamples()
+	for _, file := range files {
+		r, err := histories.Open(file)
+		if err != nil {
+			return selection.Times{}, "", err
+		}
+		stats, err := figures.Of(&r.Header, r.Next, figures.Window{})
+		r.Close()
+		if err != nil {
+			return selection.Times{}, "", fmt.Errorf("%s: %w", file, err)
+		}
+		all.Merge(&stats.Samples)
+	}
+	h := all[figures.HoldTimes]
+	if h.TotalCount() == 0 {
+		return selection.Times{}, "", errors.New("no hold in it came to its end, so that nothing is known of how long the work takes")
+	}
+	at := func(percentile float64) time.Duration { return time.Duration(h.ValueAtPercentile(percentile)) }
+	return selection.Times{P50: at(50), P99: at(99), Max: time.Duration(h.Max())},
+		fmt.Sprintf("read from %d holds in %d recorded histories", h.TotalCount(), len(files)), nil
 }

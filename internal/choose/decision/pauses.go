@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -97,4 +98,88 @@ func (g *gathering) nameOf(c run.Measurement) string {
 		}
 	}
 	return c.Lock
+}
+
+// sums are how long several pauses take together: by their number, how much is longer than each of some times.
+type sums struct {
+	one    Distribution
+	cell   float64     // between two times
+	longer [][]float64 // by number of pauses, from two on, then by time
+}
+
+const (
+	sumCells   = 512
+	mostPauses = 64 // in one hold; more are counted as so many, which is too few to be doubled rather than too many
+)
+
+// newSums looks at all times up to a lease, and at so many pauses as a hold may meet where they are expected so often.
+func newSums(one Distribution, ttl, expected float64) sums {
+	s := sums{one: one, cell: ttl / sumCells}
+	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
+	first := s.first()
+	all := first
+	for range most - 1 {
+		all = convolved(all, first)
+		longer, left := make([]float64, len(all)), 1.0
+		for i, x := range all {
+			left -= x
+			longer[i] = max(0, left)
+		}
+		s.longer = append(s.longer, longer)
+	}
+	return s
+}
+
+// first shares one pause out over the times, each between the two that are next to it, so that the mean is kept.
+func (s sums) first() []float64 {
+	p := make([]float64, sumCells+1)
+	for i := range p {
+		// The share that a time gets is that of a hat over it, which is a difference of areas.
+		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
+		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
+	}
+	p[0] = 1 - s.one.area(s.cell)/s.cell
+	return p
+}
+
+func convolved(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i, x := range a {
+		for j, y := range b[:len(b)-i] {
+			out[i+j] += x * y
+		}
+	}
+	return out
+}
+
+// exceed is the probability that all pauses of a hold together are longer than x, where so many are expected in it.
+func (s sums) exceed(expected, x float64) float64 {
+	chance := expected * math.Exp(-expected) // of one pause
+	sum := chance * s.one.exceeds(x)
+	rest := -math.Expm1(-expected) - chance
+	for i, longer := range s.longer {
+		chance *= expected / float64(i+2)
+		if i == len(s.longer)-1 {
+			chance = max(0, rest) // of all that are more
+		}
+		rest -= chance
+		sum += chance * s.at(longer, x)
+	}
+	return sum
+}
+
+// at is between two times what a straight line says.
+func (s sums) at(longer []float64, x float64) float64 {
+	// What is shared out to a time lies around it: half of it is over the time itself.
+	i := x/s.cell - 0.5
+	switch {
+	case i < 0:
+		return 1 - (1-longer[0])*(i+0.5)*2
+	case i >= sumCells:
+		return longer[sumCells]
+	}
+	whole, part := math.Modf(i)
+	a := longer[int(whole)]
+	b := longer[min(sumCells, int(whole)+1)]
+	return a + (b-a)*part
 }

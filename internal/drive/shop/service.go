@@ -1,13 +1,20 @@
 package shop
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"lockbench/histories"
 	"lockbench/impls"
@@ -172,4 +179,103 @@ func isLost(lost <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// stockTimeout bounds a command to the stock's Redis.
+const stockTimeout = 5 * time.Second
+
+// Stock is what is for sale: a number for each key that the lock may grant, in a Redis that the lock knows nothing of. It
+// trusts the lock: between a read and the write that follows it anybody may write.
+type Stock struct {
+	client *redis.Client
+	prefix string
+}
+
+// OpenStock opens a client of the stock's Redis; it connects when it is first used.
+func OpenStock(url, prefix string) (*Stock, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("the URL of the stock's Redis cannot be read")
+	}
+	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
+	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
+	opts.DialerRetries = 1
+	opts.PoolSize = 1024 // more than there are buyers: a full pool would be a queue under the lock
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return &Stock{redis.NewClient(opts), prefix}, nil
+}
+
+func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
+
+// Keys are where the stock of several keys stands.
+func (s *Stock) Keys(keys []string) []string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, s.key(k))
+	}
+	return all
+}
+
+// Read reads how much is left. The stock looks at no fencing token.
+func (s *Stock) Read(ctx context.Context, key string, _ int64) (int64, error) {
+	return s.client.Get(ctx, s.key(key)).Int64()
+}
+
+// Write writes how much is left.
+func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
+	return s.client.Set(ctx, s.key(key), value, 0).Err()
+}
+
+// Append does nothing: an order is the answer that its buyer reads.
+func (*Stock) Append(context.Context, string, int64) error { return nil }
+
+// Close closes its connections.
+func (s *Stock) Close() error { return s.client.Close() }
+
+// longestLine bounds the first line of either side.
+const longestLine = 1 << 20
+
+// Serve is a service's process: it reads an Opening, opens the lock, says where it listens, and serves until its input ends.
+func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (impls.Lock, error)) error {
+	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
+	text, err := lines.ReadBytes('\n')
+	if err != nil {
+		return tell(out, fmt.Errorf("the first line cannot be read: %w", err))
+	}
+	var o Opening
+	if json.Unmarshal(text, &o) != nil { // its text might quote the line, which has secrets in it
+		return tell(out, errors.New("the first line is no opening of a shop"))
+	}
+	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
+		Rand: impls.NewRand(o.Seed, uint64(o.Process))})
+	if err != nil {
+		return tell(out, err)
+	}
+	defer lock.Close()
+	s, err := NewService(o, lock)
+	if err != nil {
+		return tell(out, err)
+	}
+	defer s.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return tell(out, err)
+	}
+	if err := json.NewEncoder(out).Encode(ready{Address: listener.Addr().String()}); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // it ends with whoever started it, at the latest
+		server.Close()
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// tell says why there is no service, also to whoever waits for its address.
+func tell(out io.Writer, why error) error {
+	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

@@ -2,13 +2,20 @@ package trial
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/workers"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 	"lockbench/workloads"
 )
 
@@ -64,4 +71,59 @@ func since(before, after map[string]float64) map[string]float64 {
 		after[name] -= n
 	}
 	return after
+}
+
+// Deployed says why a lock cannot be tried on a deployment; nil: it can.
+func Deployed(l impls.Impl, on string) error {
+	known := stores.Deployments(l.Store)
+	several := []string{servers.Five, servers.FiveDelayed}
+	switch {
+	case l.Store == "":
+		return fmt.Errorf("%s talks to no server", l.Name)
+	case !slices.Contains(known, on):
+		return fmt.Errorf("there is no deployment %q of %s (there are %s)", on, l.Store, strings.Join(known, ", "))
+	case on == servers.Cluster && !slices.ContainsFunc(l.Expect, func(e impls.Expectation) bool { return e.Deployment == on }):
+		return fmt.Errorf("nothing is stated of %s on a cluster, where all that a command touches must be in one slot", l.Name)
+	case slices.Contains(several, on) != slices.Contains(several, l.Deployment):
+		return fmt.Errorf("%s is made for the deployment %s, and %s has another number of servers that it asks", l.Name, l.Deployment, on)
+	}
+	return nil
+}
+
+// On puts a plan on a deployment.
+func On(deployment string, plan []Cell) []Cell {
+	for i := range plan {
+		plan[i].Deployment = deployment
+	}
+	return plan
+}
+
+// unreachable says why what befalls servers cannot be done to those that are brought up that way; nil: it can. A container
+// can be paused and killed; it comes back too slowly for a holder who waits for it to be in time.
+func (c Cell) unreachable(how string) error {
+	if c.Fault.Kind != faults.Servers || how == servers.Local {
+		return nil
+	}
+	if how == servers.Docker && c.onlyDoes(faults.Freeze, faults.Down) {
+		return nil
+	}
+	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
+}
+
+// onlyDoes reports whether the cell's plan does nothing else.
+func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
+	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3})
+	return !slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return !slices.Contains(verbs, s.Do.Verb) })
+}
+
+// unclustered says why a fault cannot be shown on a cluster, where a node that is back takes nothing for two seconds and
+// the memory and the clock of one are not those of all; nil: it can, or this is none.
+func (c Cell) unclustered() error {
+	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
+		return nil
+	}
+	if c.onlyDoes(faults.Unlink, faults.Failover, faults.Freeze) {
+		return nil
+	}
+	return errors.New("on a cluster there are failover, failover-synced and server-pause of the faults of servers")
 }

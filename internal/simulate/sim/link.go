@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -232,4 +233,110 @@ func (p *pipe) resume() {
 	}
 	p.advance()
 	p.look()
+}
+
+// outbox is where what is written waits until nobody runs any more at that instant: for a nanosecond.
+//
+// One message may wake several goroutines, which run in any order: on a busy machine the runtime interrupts whom it likes.
+// Each of them takes a connection and writes. What was written at one instant leaves in an order that depends on nothing
+// but what was written, so that neither when it arrives nor which rule it meets depends on who came first.
+type outbox struct {
+	mu      sync.Mutex // guards what follows; taken while a pipe's is held, never the other way about
+	letters []letter
+	leaves  *time.Timer
+}
+
+// letter is what was written into a pipe at one instant: one chunk for each write, nil for the end.
+type letter struct {
+	pipe   *pipe
+	chunks [][]byte
+}
+
+func newOutbox() *outbox {
+	o := &outbox{}
+	o.leaves = time.AfterFunc(never, o.leave)
+	o.leaves.Stop()
+	return o
+}
+
+// put takes a chunk, which nobody changes any more.
+func (o *outbox) put(p *pipe, chunk []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.letters {
+		if l := &o.letters[i]; l.pipe == p {
+			l.chunks = append(l.chunks, chunk)
+			return
+		}
+	}
+	o.letters = append(o.letters, letter{p, [][]byte{chunk}})
+	if len(o.letters) == 1 {
+		o.leaves.Reset(1)
+	}
+}
+
+// leave sends everything.
+func (o *outbox) leave() {
+	o.mu.Lock()
+	letters := o.letters
+	o.letters = nil
+	o.mu.Unlock()
+	if len(letters) > 1 {
+		slices.SortFunc(letters, before)
+	}
+	for _, l := range letters {
+		l.pipe.leave(l.chunks)
+	}
+}
+
+// before orders letters. Those that say the same are told apart by the connection, which counts where several hear one
+// message: who subscribed first hears it first.
+func before(a, b letter) int {
+	x, y := a.pipe.pair, b.pipe.pair
+	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
+		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
+}
+
+// timetable says how long each message of a link is under way, and which instants are its own. It depends on nothing but
+// the seed, who is linked to whom, the direction and the message's number there: not on its connection, of which
+// goroutines that run at one instant take one or another.
+type timetable struct {
+	latency time.Duration
+	keys    [2]uint64
+	first   int // of the link's instants in each quantum, by which links are told apart
+	step    int // from those of a message to those of the next
+	counts  [2]atomic.Uint64
+}
+
+// often is how many processes have instants of their own at once; the messages of more share some with later
+// messages of others. They come round in any case: there are 909 instants for all.
+const often = 8
+
+func (n *Net) timetable(r route) timetable {
+	key := draw(n.seed, uint64(r.process), uint64(r.node))
+	return timetable{latency: n.latency, keys: [2]uint64{draw(key, 0), draw(key, 1)},
+		first: 2 * (r.process*len(n.nodes) + r.node), step: 2 * often * len(n.nodes)}
+}
+
+// turn is what the timetable says of one message.
+type turn struct {
+	number  uint64 // from 1
+	delay   time.Duration
+	residue time.Duration // its instants leave this when divided by the quantum
+}
+
+// next is the next message's turn.
+func (t *timetable) next(d proxy.Direction) turn {
+	way := d >> 1 // 0 to the server, 1 to the client
+	n := t.counts[way].Add(1)
+	return turn{n, t.latency/2 + time.Duration(draw(t.keys[way], n)%uint64(t.latency+1)), t.residue(d, n)}
+}
+
+func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
+	return time.Duration(Reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-Reserved))
+}
+
+// own is the first instant from t on that leaves a residue.
+func own(t time.Time, residue time.Duration) time.Time {
+	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

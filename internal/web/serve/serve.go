@@ -4,11 +4,15 @@
 package serve
 
 import (
+	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
+	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -73,4 +77,119 @@ func (s *Server) Handler(bound string) http.Handler {
 		s.fail(w, http.StatusNotFound, "There is no such page.", "The list has all that there is to see.")
 	})
 	return s.guard(bound, mux)
+}
+
+// What is wrong with an address before anybody tries to listen on it.
+var (
+	ErrNotLoopback = errors.New("the address can be reached from other machines, and the pages have no password")
+	ErrNoAddress   = errors.New("want host:port, such as 127.0.0.1:7070")
+)
+
+// Listen listens on an address that only this machine can reach, or on any if anyone may look.
+func Listen(address string, anyone bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", address, ErrNoAddress)
+	}
+	if !anyone && !loopback(host) {
+		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	// A name may have been resolved to something else than it says.
+	if a, ok := l.Addr().(*net.TCPAddr); !anyone && (!ok || !a.IP.IsLoopback()) {
+		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
+	}
+	return l, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Run answers requests until the context ends; requests under way then have a second to finish.
+func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
+	server := &http.Server{
+		Handler:           s.Handler(bound),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute, // a long history takes its time
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := server.Shutdown(moment); err != nil {
+		return server.Close() // somebody's request is cut off: nothing is lost by that
+	}
+	return nil
+}
+
+// Policies of what a page may do. Ours run the one script and fetch from here alone. Reports are files that may have come
+// from anybody: they may style and script themselves, as an origin of their own, and fetch nothing.
+const (
+	ownPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	reportPolicy = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; " +
+		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+const mostRequests = 64
+
+// guard lets only reads through, by a name of this server, and a limited number at once.
+func (s *Server) guard(bound string, next http.Handler) http.Handler {
+	places := make(chan struct{}, mostRequests)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		for name, value := range map[string]string{"Content-Security-Policy": ownPolicy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"} {
+			h.Set(name, value)
+		}
+		if !ours(r, bound) {
+			s.fail(w, http.StatusMisdirectedRequest, "This server does not answer to that name.",
+				"Open it by the address that lockbench serve printed: another site's name could be made to lead here.")
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			h.Set("Allow", "GET, HEAD")
+			s.fail(w, http.StatusMethodNotAllowed, "There is nothing to change here: pages can be read, and no more.", "")
+			return
+		}
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		default:
+			h.Set("Retry-After", "1")
+			s.fail(w, http.StatusServiceUnavailable, "Too many requests at once.", "Try again in a moment.")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, 1)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ours reports whether a request names this server: by a name or address of loopback, by the one it listens on, or by the
+// address that the request came in on. It refuses a name that another site made lead here (DNS rebinding).
+func ours(r *http.Request, bound string) bool {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "."))
+	if loopback(host) || host != "" && host == strings.ToLower(bound) {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	ip := net.ParseIP(host)
+	return ok && ip != nil && ip.Equal(local.IP)
 }

@@ -1,8 +1,11 @@
 package proxy
 
 import (
+	"context"
+	"iter"
 	"strings"
 	"sync"
+	"time"
 )
 
 // pairing finds, for what a server sends on one connection, the command that it answers. They are answered in
@@ -124,3 +127,164 @@ const (
 // subscriptions are the commands that subscribe and unsubscribe, by what they do it to.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
+
+// Conversation finds the messages in the bytes of one connection. Each direction is used by one goroutine at a time.
+type Conversation struct {
+	up, down scanner
+	pairing  pairing
+	number   func() int // numbers the commands; nil: they have no number
+}
+
+// Begin returns the conversation of a new connection.
+func Begin() *Conversation { return &Conversation{up: scanner{requests: true}} }
+
+// Part is bytes to pass on, as they came.
+type Part struct {
+	Bytes   []byte // of the chunk, or the caller's
+	Met     bool   // they end something that rules can be about, and what follows says what
+	At      Point
+	Command Command // without the number of the connection
+	First   bool    // of a command: no reply was outstanding when it came
+	begun   bool    // what stands before these bytes of it was passed on
+}
+
+// Said cuts the next bytes of a client's. What is not yet whole is kept until it is.
+func (c *Conversation) Said(chunk []byte) iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for p := range c.up.pieces(chunk) {
+			part := Part{Bytes: p.bytes}
+			if f := p.frame; f != nil && f.count > 0 { // no server answers an empty line or array
+				part.Met, part.At = true, Request
+				part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
+				if c.number != nil {
+					part.Command.Nth = c.number()
+				}
+				part.First = c.pairing.ask(part.Command, f.count)
+			}
+			if !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// Answered cuts the next bytes of a server's.
+func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for p := range c.down.pieces(chunk) {
+			part := Part{Bytes: p.bytes}
+			if p.frame != nil {
+				part.At, part.Command, part.Met = c.pairing.came(p.frame)
+				part.begun = p.frame.begun
+			}
+			if !yield(part) {
+				return
+			}
+		}
+		if c.down.raw {
+			c.pairing.stop()
+		}
+	}
+}
+
+// maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
+const maxQueued = 4 << 20
+
+// line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
+type line struct {
+	more, room chan struct{} // tell the one who takes, or puts, to look again
+
+	mu    sync.Mutex // guards what follows; never held across a wait
+	queue []load
+	size  int // bytes in the queue
+}
+
+// load is bytes, or the end of the stream.
+type load struct {
+	bytes  []byte
+	due    time.Time // zero: at once
+	ending ending
+}
+
+// ending is how a stream ends, if it does.
+type ending uint8
+
+const (
+	goesOn ending = iota
+	closed        // its sender has closed
+	cutOff        // a rule ends the connection
+)
+
+func newLine() *line {
+	return &line{more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// put waits for room. What it was given when the context ended is lost.
+func (l *line) put(ctx context.Context, item load) {
+	for !l.offer(item) {
+		select {
+		case <-l.room:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *line) offer(item load) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size >= maxQueued && item.ending == goesOn { // for an end there is always room
+		return false
+	}
+	l.queue = append(l.queue, item)
+	l.size += len(item.bytes)
+	tell(l.more)
+	return true
+}
+
+func (l *line) take(ctx context.Context) (load, bool) {
+	for {
+		if item, ok := l.next(); ok {
+			return item, sleepUntil(ctx, item.due)
+		}
+		select {
+		case <-l.more:
+		case <-ctx.Done():
+			return load{}, false
+		}
+	}
+}
+
+func (l *line) next() (load, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		return load{}, false
+	}
+	item := l.queue[0]
+	l.queue[0] = load{} // so that its bytes can go
+	l.queue = l.queue[1:]
+	l.size -= len(item.bytes)
+	tell(l.room)
+	return item, true
+}
+
+func tell(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it was told already
+	}
+}
+
+// sleepUntil says whether that time came before the context ended.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	if t.IsZero() || !t.After(time.Now()) {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(time.Until(t)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
