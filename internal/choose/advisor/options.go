@@ -36,7 +36,7 @@ func anywhere(what string) map[string]string { return map[string]string{"any": w
 func choices() []kept {
 	const (
 		commands = "a few commands, with any client of Redis"
-		scripts  = "three scripts, with any client of Redis (impls/lua)"
+		scripts  = "three scripts, with any client of Redis (impls/redis/lua)"
 		sql      = "a few statements, with any client of the database"
 	)
 	return []kept{
