@@ -1,3 +1,4 @@
+// Package etcd has the lock on etcd: a key under a lease, the oldest of which holds. Its Impl stands in impls/catalog.
 package etcd
 
 import (

@@ -1,3 +1,5 @@
+// Package local has the locks that talk to no store: none, the baseline, which excludes nobody, and local-mutex, which excludes
+// within one process only.
 package local
 
 import (

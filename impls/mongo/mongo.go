@@ -1,3 +1,4 @@
+// Package mongo has the locks in documents, on MongoDB and on FerretDB: a document that is claimed by an update or an insert.
 package mongo
 
 import (

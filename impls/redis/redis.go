@@ -1,3 +1,5 @@
+// Package redis has the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Their scripts stand in
+// lua. Several are defective on purpose; their expectations say how.
 package redis
 
 import (

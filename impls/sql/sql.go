@@ -1,3 +1,4 @@
+// Package sql has the locks on MySQL and PostgreSQL: rows, and locks that a connection holds.
 package sql
 
 import (

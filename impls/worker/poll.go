@@ -3,12 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,54 +72,3 @@ func (l *tried) Release(ctx context.Context, g impls.Grant) error {
 }
 
 func (l *tried) Close() error { return nil }
-
-// errStale is definite: the resource has seen a higher token, and did nothing.
-var errStale = errors.New(Stale)
-
-// resource is the base URL of what the lock guards: GET <base><key> reads a number, PUT writes one, POST adds
-// an order; the query has the fence of the hold. 409 says that it is stale.
-type resource string
-
-// reach is apart from the process's other HTTP, and knows no proxy: a request goes straight to its place.
-var reach = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
-
-func (r resource) read(ctx context.Context, key string, fence int64) (int64, error) {
-	text, err := r.do(ctx, http.MethodGet, key, fence, "")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-}
-
-func (r resource) write(ctx context.Context, key string, value, fence int64) error {
-	_, err := r.do(ctx, http.MethodPut, key, fence, strconv.FormatInt(value, 10))
-	return err
-}
-
-func (r resource) append(ctx context.Context, key string, fence int64) error {
-	_, err := r.do(ctx, http.MethodPost, key, fence, "")
-	return err
-}
-
-func (r resource) do(ctx context.Context, method, key string, fence int64, body string) (string, error) {
-	where := fmt.Sprintf("%s%s?fence=%d", r, url.PathEscape(key), fence)
-	req, err := http.NewRequestWithContext(ctx, method, where, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	res, err := reach.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, MaxLine))
-	switch {
-	case err != nil:
-		return "", err
-	case res.StatusCode == http.StatusConflict:
-		return "", errStale
-	case res.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("the resource answered %s: %s", res.Status, strings.TrimSpace(string(text)))
-	}
-	return string(text), nil
-}

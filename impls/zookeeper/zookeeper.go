@@ -1,3 +1,4 @@
+// Package zookeeper has the locks on ZooKeeper: a queue of sequential nodes that belong to a session.
 package zookeeper
 
 import (

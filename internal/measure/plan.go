@@ -1,4 +1,4 @@
-// Package bench measures: it brings servers up, runs trials in randomised blocks, and leaves a folder from which
+// Package measure carries a bench out: it brings servers up, runs trials in randomised blocks, and leaves a folder from which
 // reports/bench makes figures. What it measures is a suite; what makes the figures worth believing (floors, and the
 // controls of the bench itself) it adds to each.
 package measure

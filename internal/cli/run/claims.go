@@ -2,25 +2,16 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"lockbench/histories"
-	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/workers"
-	"lockbench/internal/suggest"
-	"lockbench/internal/world/children"
-	"lockbench/internal/world/servers"
-	"lockbench/internal/world/stores"
 	"lockbench/internal/yamlfile"
 )
 
@@ -102,66 +93,4 @@ func showing(property, fault string) string {
 		return "misuse"
 	}
 	return "counter"
-}
-
-const hintWorker = "docs/worker-protocol.md tells what a worker reads and writes; lockbench worker is one"
-
-// describeWorker starts the user's program once, on servers of its own, to learn what it says of itself.
-func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
-	own := impls.Impl{Store: servers.Redis, Deployment: f.deployment, Worker: []string{"/bin/sh", "-c", "exec " + f.worker}}
-	g, err := stores.Start(ctx, servers.Spec{How: f.servers.How, Store: servers.Redis, Deployment: f.deployment, Remote: f.servers.Remote})
-	if err != nil {
-		return own, console.Environment(err, "the worker needs servers to work on")
-	}
-	ready, err := describe(ctx, own.Worker, worker.Open{Nodes: g.Front(), CAFile: f.servers.Remote.CAFile, Prefix: servers.KeyPrefix("describe"), Params: f.lockParams})
-	if err = errors.Join(err, g.Stop()); err != nil {
-		return own, console.Environment(err, hintWorker)
-	}
-	if err := checkReady(ready); err != nil {
-		return own, console.Environment(fmt.Errorf("the worker %s: %w", ready.Name, err), hintWorker)
-	}
-	can := func(capability string) bool { return slices.Contains(ready.Capabilities, capability) }
-	own.Name, own.Doc = ready.Name, ready.Doc
-	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
-	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
-	for _, e := range ready.Expect {
-		claimed, err := e.Expectation()
-		if err != nil {
-			return own, err
-		}
-		own.Expect = append(own.Expect, claimed)
-	}
-	return own, nil
-}
-
-// checkReady holds the names that a worker uses to the tables: one that is misspelt would never be looked at.
-func checkReady(r worker.Ready) error {
-	if slices.Contains(choice.Locks.Names(), r.Name) {
-		return errors.New("a lock of lockbench has that name already")
-	}
-	for _, e := range r.Expect {
-		e.Fault, e.Workload = cmp.Or(e.Fault, faults.None().Name), cmp.Or(e.Workload, "counter")
-		for _, n := range names(e) {
-			if !slices.Contains(n.known, n.text) {
-				return fmt.Errorf("its first line expects something of the %s %q, which is unknown%s", n.field, n.text, suggest.Meant(n.text, n.known))
-			}
-		}
-	}
-	return nil
-}
-
-func describe(ctx context.Context, command []string, open worker.Open) (ready worker.Ready, err error) {
-	k, err := children.New()
-	if err != nil {
-		return ready, err
-	}
-	p, err := workers.Start(ctx, k, command, open, nil)
-	if err != nil {
-		return ready, errors.Join(err, k.Close())
-	}
-	ready = p.Ready
-	if err := errors.Join(p.Close(), k.Close()); err != nil {
-		return ready, fmt.Errorf("the worker %s: %w", ready.Name, err)
-	}
-	return ready, nil
 }

@@ -1,0 +1,123 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/bench"
+	"lockbench/reports/figures"
+)
+
+// Floors are what is measured beside locks, without a record: there is nothing to judge.
+
+// pingFor is how long a store is asked, after a tenth of that which does not count.
+const pingFor = 100 * time.Millisecond
+
+// ping measures the round trip of a store whose servers nobody else uses meanwhile.
+func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
+	p, err := openPinger(store, g.Front())
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	h := figures.NewHistogram()
+	for begun := time.Now(); time.Since(begun) < pingFor*11/10; {
+		start := time.Now()
+		asking, cancel := context.WithTimeout(ctx, askWithin)
+		err := p.ask(asking)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("a round trip to %s: %w", store, err)
+		}
+		if took := time.Since(start); time.Since(begun) > pingFor/10 {
+			_ = h.RecordValue(int64(took)) // one of more than an hour would not be waited for
+		}
+	}
+	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
+	t.Figures = bench.Figures{}
+	percentiles(t.Figures, "round_trip", h)
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	t.Curves = bench.Curves{"round-trip": string(text)}
+	return err
+}
+
+// bareScript is the release that set-px-lua has too.
+const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
+
+// bare is what two commands in a loop come to where nobody contends: what a lock of one Redis that is recorded and judged
+// can at most reach. Each client has a key of its own; clients share as many connections' pools as there are processes.
+func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
+	if point.Contended() {
+		return errors.New("a loop without waiting stands for nothing where clients contend")
+	}
+	opts, err := redis.ParseURL(g.Front()[0])
+	if err != nil {
+		return errURL
+	}
+	opts.PoolSize = point.Clients
+	n := &network{}
+	opts.Dialer = n.dial
+	var clients []*redis.Client
+	for range point.Processes {
+		c := redis.NewClient(opts)
+		defer c.Close()
+		clients = append(clients, c)
+	}
+	loops := &loops{script: redis.NewScript(bareScript), hold: time.Duration(point.HoldNS), ttl: time.Duration(point.TTLNS)}
+	all, running := errgroup.WithContext(ctx)
+	for c := range point.Clients {
+		all.Go(func() error {
+			return loops.run(running, clients[c%len(clients)], fmt.Sprintf("%s%d", prefix, c), fmt.Sprint("c", c))
+		})
+	}
+	p := &pace{meter: meter{network: n}, clients: point.Clients, window: time.Duration(point.DurationNS)}
+	begun := time.Now()
+	p.run(ctx, trial.Running{Since: func() time.Duration { return time.Since(begun) }, Granted: &loops.done, Group: g})
+	loops.over.Store(true)
+	if err := errors.Join(all.Wait(), p.err, ctx.Err()); err != nil {
+		return err
+	}
+	sections := float64(p.after.granted - p.before.granted)
+	t.WarmupNS, t.MeasuredNS, t.Steady = int64(p.warmup), int64(p.after.at-p.before.at), p.steady
+	t.Figures = bench.Figures{"goodput": sections / (p.after.at - p.before.at).Seconds()}
+	counted(t.Figures, p.before, p.after, i, sections)
+	t.Curves = bench.Curves{}
+	return nil
+}
+
+// loops take and release, and count.
+type loops struct {
+	script    *redis.Script
+	hold, ttl time.Duration
+	done      atomic.Int64
+	over      atomic.Bool
+}
+
+func (l *loops) run(ctx context.Context, c *redis.Client, key, token string) error {
+	for !l.over.Load() {
+		took, err := c.SetNX(ctx, key, token, l.ttl).Result()
+		if err != nil {
+			return err
+		}
+		if !took {
+			return errors.New("somebody else has the key")
+		}
+		if l.hold > 0 {
+			time.Sleep(l.hold)
+		}
+		if err := l.script.Run(ctx, c, []string{key}, token).Err(); err != nil {
+			return err
+		}
+		l.done.Add(1)
+	}
+	return nil
+}

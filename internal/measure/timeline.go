@@ -1,0 +1,82 @@
+package measure
+
+import (
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+	"lockbench/reports/bench"
+)
+
+const (
+	mostSlices   = 50
+	shortestTime = 10 * time.Millisecond // of a slice
+	firstEdge    = 8 * time.Microsecond
+	edges        = 44 // half octaves: up to about half a minute
+)
+
+// timeline spreads the acquires that were granted over time and latency.
+type timeline struct {
+	clients int32
+	slice   time.Duration
+	edges   []int64
+	counts  [][]int
+}
+
+// newTimeline is for a trial that lasts about so long.
+func newTimeline(clients int, length time.Duration) *timeline {
+	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices)}
+	for e := range edges {
+		edge := int64(firstEdge) << (e / 2)
+		if e%2 == 1 {
+			edge = edge * 181 / 128 // the square root of 2, about
+		}
+		t.edges = append(t.edges, edge)
+	}
+	t.edges[0] = 0
+	return t
+}
+
+func (t *timeline) visit(ev histories.Event) {
+	op := ev.Op
+	if op.Kind != histories.Acquire || !ev.Return || op.Outcome != histories.OK || op.Client < 0 || op.Client >= t.clients {
+		return
+	}
+	row := len(t.edges) - 1
+	for row > 0 && t.edges[row] > int64(op.Return-op.Due) {
+		row--
+	}
+	for i := int(op.Return / t.slice); i >= len(t.counts); {
+		t.counts = append(t.counts, make([]int, len(t.edges)))
+	}
+	t.counts[op.Return/t.slice][row]++
+}
+
+// timeline is what is kept: rows that nothing ever fell into, at either end, are not.
+func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
+	low, high := len(t.edges), 0
+	for _, counts := range t.counts {
+		for row, n := range counts {
+			if n > 0 {
+				low, high = min(low, row), max(high, row)
+			}
+		}
+	}
+	if low > high {
+		return nil
+	}
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[low:min(high+2, len(t.edges))]} // with the upper one of the last row
+	for _, counts := range t.counts {
+		out.Counts = append(out.Counts, counts[low:high+1])
+	}
+	for _, f := range v.Faults {
+		to := f.To
+		if to == histories.StillOpen {
+			to = v.Until
+		}
+		if f.Effective {
+			out.Faults = append(out.Faults, bench.Episode{Name: f.Name, FromNS: int64(f.From), ToNS: int64(to)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package explore
+
+import (
+	"time"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// Seed is the outcome of one seed.
+type Seed struct {
+	Seed       uint64        `json:"seed"`
+	Strategy   string        `json:"strategy"`
+	Digest     string        `json:"digest"`
+	Virtual    time.Duration `json:"virtual_ns"`
+	Clients    int           `json:"clients"`
+	Operations int           `json:"operations"`
+	Judged     []string      `json:"judged"`             // properties with a verdict
+	Violated   []string      `json:"violated,omitempty"` // of those
+	Claimed    []string      `json:"claimed,omitempty"`  // properties that are expected to hold under this plan
+	Met        []Meeting     `json:"met,omitempty"`      // what the faults met that took effect
+	Failed     string        `json:"failed,omitempty"`   // why there is no verdict, such as a panic
+}
+
+// Broken returns the properties that were violated although the lock is expected to hold them.
+func (s Seed) Broken() []string { return both(s.Violated, s.Claimed) }
+
+// Try runs the case of a seed. The error says that the subject cannot be explored.
+func (s Subject) Try(seed uint64) (Seed, error) {
+	c, strategy, err := s.Choose(seed)
+	if err != nil {
+		return Seed{}, err
+	}
+	out := Seed{Seed: seed, Strategy: strategy, Clients: c.Params.Clients}
+	if _, err := c.Trial(); err != nil {
+		return out, err
+	}
+	r, err := c.Run()
+	if err != nil {
+		out.Failed = err.Error()
+		return out, nil
+	}
+	out.Digest, out.Virtual, out.Operations = r.Digest, r.Verdict.Until, r.Verdict.Counts.Operations
+	out.Met = r.met()
+	for _, f := range r.Verdict.Findings {
+		if decides(c.Plan, f.Property) && (f.Observed == checker.Held || f.Observed == checker.Violated) {
+			out.Judged = append(out.Judged, f.Property)
+		}
+		if r.Header.Claim(f.Property).Expected == histories.Holds {
+			out.Claimed = append(out.Claimed, f.Property)
+		}
+	}
+	out.Violated = r.Violated()
+	return out, nil
+}

@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"lockbench/reports/format"
+)
+
+// The elements of a JUnit file that build servers agree on.
+type junitSuites struct {
+	XMLName xml.Name   `xml:"testsuites"`
+	Suite   junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitMessage `xml:"failure"`
+	Error   *junitMessage `xml:"error"`
+	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes a test case for each threshold. An undecided one is an error: build servers count what is skipped as good.
+func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
+	s := junitSuite{Name: "lockbench gate: " + run.Plan.Name, Tests: len(gated)}
+	if !run.Plan.Started.IsZero() {
+		s.Timestamp = run.Plan.Started.UTC().Format(time.RFC3339)
+	}
+	for _, g := range gated {
+		c := junitCase{Class: "lockbench.gate." + g.Threshold.Subject, Name: g.Threshold.Name()}
+		text := g.sentences()
+		why := &junitMessage{Type: g.Outcome.String(), Text: text, Message: g.sentences(g.Outcome)}
+		switch g.Outcome {
+		case Breach:
+			c.Failure = why
+			s.Failures++
+		case Pass:
+			c.Output = text
+		default:
+			c.Error = why
+			s.Errors++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	text, err := xml.MarshalIndent(junitSuites{Suite: s}, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	}
+	return err
+}
+
+func (g Gated) sentences(outcomes ...Outcome) string {
+	var all []string
+	for _, p := range g.Points {
+		if len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) {
+			all = append(all, format.Clean(p.Text))
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+
+	"lockbench/reports/html"
+)
+
+type safetyRow struct {
+	Subject    Subject
+	Judged     int // trials
+	Operations int
+	Violated   []violatedIn
+	Undecided  []string
+	Disagree   int
+	Void       int
+}
+
+type violatedIn struct {
+	Violation
+	Trials int
+}
+
+// Badge is the row's result.
+func (r safetyRow) Badge() html.Badge {
+	exclusion := slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() })
+	switch {
+	case r.Judged == 0:
+		return html.Badge{Class: "score-measured", Symbol: "·", Word: "not judged"}
+	case exclusion && r.Subject.Role == Control:
+		return html.Badge{Class: "score-caught", Symbol: "◉", Word: "caught"}
+	case exclusion && r.Subject.Role == Floor:
+		return html.Badge{Class: "score-measured", Symbol: "·", Word: "no lock"}
+	case exclusion:
+		return html.Badge{Class: "score-broken", Symbol: "✗", Word: "violated"}
+	case r.Subject.Role == Control:
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "not caught"}
+	case len(r.Violated) > 0:
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "other property violated"}
+	case len(r.Undecided) > 0:
+		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "undecided"}
+	}
+	return html.Badge{Class: "score-kept", Symbol: "✓", Word: "no violation"}
+}
+
+func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
+
+func (v *view) safety() []safetyRow {
+	var all []safetyRow
+	for _, s := range v.Plan.Subjects {
+		row := safetyRow{Subject: s}
+		for _, t := range v.Trials {
+			if t.Subject == s.Name {
+				row.add(t)
+			}
+		}
+		if row.Judged+row.Void > 0 {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+func (r *safetyRow) add(t *Trial) {
+	switch {
+	case t.Void != "":
+		r.Void++
+		return
+	case t.Judged == nil:
+		return
+	}
+	r.Judged++
+	r.Operations += t.Judged.Operations
+	if t.Judged.Disagree {
+		r.Disagree++
+	}
+	for _, name := range t.Judged.Undecided {
+		if !slices.Contains(r.Undecided, name) {
+			r.Undecided = append(r.Undecided, name)
+		}
+	}
+	for j, x := range t.Judged.Violated {
+		same := func(property string) bool { return property == x.Property }
+		if slices.ContainsFunc(t.Judged.Violated[:j], func(y Violation) bool { return same(y.Property) }) {
+			continue // each trial counts once
+		}
+		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return same(y.Property) })
+		if i < 0 {
+			i, r.Violated = len(r.Violated), append(r.Violated, violatedIn{Violation: x})
+		}
+		r.Violated[i].Trials++
+	}
+}

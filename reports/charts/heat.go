@@ -1,0 +1,120 @@
+package charts
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"lockbench/reports/format"
+)
+
+// Heat is a map of counts: columns of equal width from 0 to X.High, and rows between labelled edges.
+type Heat struct {
+	X      Axis
+	Edges  []string // from below, one more than there are rows
+	Counts [][]int  // by column, then by row from below; a short column has zeros above
+	Of     string   // what is counted, for the legend
+	Spans  []Span
+}
+
+// Span is a named part of the horizontal axis.
+type Span struct {
+	From, To float64
+	Name     string
+}
+
+const heatLevels = 6
+
+// heatMap draws a Heat.
+type heatMap struct {
+	Heat
+	most int // in one cell
+}
+
+func (h Heat) counted() heatMap {
+	return heatMap{h, slices.Max(append(slices.Concat(h.Counts...), 0))}
+}
+
+// level returns the colour of a count, from 1 to heatLevels by its logarithm.
+func (h heatMap) level(n int) int {
+	if h.most == 1 {
+		return heatLevels
+	}
+	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(h.most))))
+}
+
+func (h heatMap) color(n int) Class { return Class(fmt.Sprintf("h%d", h.level(n))) }
+
+// SVG draws the map.
+func (h Heat) SVG(head Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{h}}.SVG(head) }
+
+// height keeps a map of few rows from being a thin stripe.
+func (h Heat) height() vg.Length {
+	rows := vg.Length(len(h.Edges) - 1)
+	return rows*min(26, max(11, 180/rows)) + 96
+}
+
+func (h Heat) plot() *plot.Plot {
+	rows := len(h.Edges) - 1
+	y := Axis{High: float64(rows), Ticks: []Tick{}}
+	for r := 0; r <= rows; r += max(1, (rows+7)/8) {
+		y.Ticks = append(y.Ticks, Tick{float64(r), h.Edges[r]})
+	}
+	p := newPlot(h.X, y)
+	p.Y.Tick.Length = 4
+	p.Add(h.counted())
+	return p
+}
+
+// GlyphBoxes implements plot.GlyphBoxer, to make room for the legend and the names of spans.
+func (h heatMap) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 48}}}}
+}
+
+// Plot implements plot.Plotter: the spans across the map, each named if there is room, and the legend above.
+func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
+	for i, column := range h.Counts {
+		for r, n := range column[:min(len(column), len(h.Edges)-1)] {
+			if n > 0 {
+				fill(c, h.color(n), at(i), y(float64(r)), at(i+1), y(float64(r+1)))
+			}
+		}
+	}
+	free := vg.Length(0)
+	for _, s := range h.Spans {
+		from, to := x(h.X.clamp(s.From)), x(h.X.clamp(s.To))
+		fill(c, Class("fault"), from, c.Min.Y, max(to, from+2), c.Max.Y+6)
+		edges(c, "fault-edge", from, to, c.Min.Y, c.Max.Y+6)
+		if at := min(from, c.Max.X-boldWidth(s.Name)); at >= free {
+			write(c, "fault-name", text.XLeft, at, c.Max.Y+14, s.Name)
+			free = at + boldWidth(s.Name) + 8
+		}
+	}
+	h.legend(c, vg.Point{X: c.Min.X, Y: c.Max.Y + 36})
+}
+
+func (h heatMap) legend(c draw.Canvas, at vg.Point) {
+	say := func(s string) {
+		write(c, "axis", text.XLeft, at.X, at.Y, s)
+		at.X += width(s) + 16
+	}
+	say(h.Of + " in a cell:")
+	for n := 1; n <= h.most; n++ {
+		level, label := h.level(n), format.Count(n)
+		for first := n; n < h.most && h.level(n+1) == level; {
+			n++
+			label = format.Count(first) + " to " + format.Count(n)
+		}
+		fill(c, h.color(n), at.X, at.Y-6, at.X+14, at.Y+6)
+		at.X += 19
+		say(label)
+	}
+}
