@@ -6,7 +6,7 @@
 # are other people's programs, and what the command puts together is raced in the packages beneath it; trials and servers, in
 # internal/measure, which runs some of the ones on some of the others. Of virtual time two tests are enough: the detector
 # shuffles goroutines, and histories must not show it.
-RACED = $(shell go list ./... | grep -v -e /checker/judge$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose/advisor$$ -e /internal/web/serve$$ -e /examples -e /reports -e /cmd/)
+RACED = $(shell go list ./... | grep -v -e /checker/judge$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose/advisor$$ -e /internal/web/serve$$ -e /examples -e /reports -e /internal/cli -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
