@@ -1,0 +1,104 @@
+package properties
+
+import (
+	"fmt"
+	"strings"
+
+	"lockbench/checker"
+	"lockbench/histories"
+)
+
+// inventory is the effect on a stock that is sold: its orders against what there was. A product may be
+// spread over several keys, its segments: what stands before '#' is the product.
+type inventory struct {
+	*Facts
+	products map[string]*product
+	orders   int
+	soldOut  int
+	found
+}
+
+type product struct {
+	name      string
+	initial   int64
+	final     map[string]int64 // what the harness read of each segment
+	ordered   int64
+	beyond    histories.Op // the first order for what there was no more of
+	soldOut   histories.Op // the first buyer who found everything sold out
+	segments  int
+	inventory bool // somebody ordered: it is not a counter
+}
+
+func (x *inventory) of(name string) *product {
+	name, _, _ = strings.Cut(name, "#")
+	if x.products == nil {
+		x.products = map[string]*product{}
+	}
+	p, ok := x.products[name]
+	if !ok {
+		p = &product{name: name, final: map[string]int64{}}
+		x.products[name] = p
+	}
+	return p
+}
+
+func (x *inventory) byHarness(op *histories.Op) {
+	switch p := x.of(op.Key); {
+	case op.Outcome != histories.OK:
+	case op.Kind == histories.Write:
+		p.initial += op.Value
+		p.segments++
+	case op.Kind == histories.Read:
+		p.final[op.Key] = op.Value
+	}
+}
+
+func (x *inventory) order(op *histories.Op) {
+	if op.Stale() {
+		return // it was not looked at whether anything was left
+	}
+	p := x.of(op.Key)
+	p.inventory = true
+	switch op.Outcome {
+	case histories.OK:
+		x.orders++
+		p.ordered += op.Value
+		if p.ordered > p.initial && p.beyond.Kind == 0 {
+			p.beyond = *op
+		}
+	case histories.Refused:
+		x.soldOut++
+		if p.soldOut.Kind == 0 {
+			p.soldOut = *op
+		}
+	}
+}
+
+// atEnd holds every product's orders to its stock.
+func (x *inventory) atEnd() {
+	for _, p := range x.products {
+		if !p.inventory || p.segments == 0 {
+			continue
+		}
+		left := int64(0)
+		for _, n := range p.final {
+			left += n
+		}
+		switch {
+		case p.ordered > p.initial:
+			x.violation(p, p.beyond, fmt.Sprintf("%s had %d in stock and %d orders of it were acknowledged; the first one too many was %s's at %s.",
+				p.name, p.initial, p.ordered, x.client(&p.beyond), checker.Milliseconds(p.beyond.Return)))
+		case p.soldOut.Kind != 0 && left > 0 && len(p.final) == p.segments:
+			x.violation(p, p.soldOut, fmt.Sprintf("%s was told at %s that %s was sold out; of the %d in stock %d were left at the end.",
+				x.client(&p.soldOut), checker.Milliseconds(p.soldOut.Return), p.name, p.initial, left))
+		}
+	}
+}
+
+// violation keeps the earliest as the witness, so that the order of the products does not matter.
+func (x *inventory) violation(p *product, op histories.Op, story string) {
+	x.violations++
+	if x.witness == nil || op.Call < x.witness.From {
+		x.witness = witnessOf(p.name, op.Call, op.Return, story, op)
+	}
+}

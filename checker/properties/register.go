@@ -1,0 +1,43 @@
+package properties
+
+import "lockbench/histories"
+
+// register is the highest token that a key's resource has seen, where it checks them. It compares an operation
+// with those that had returned before it was called: for others nobody knows which came first.
+type register struct {
+	highest histories.Op
+	before  map[int32]histories.Op // by client: the highest when its operation was called
+}
+
+func (r *register) called(op *histories.Op) {
+	if r.highest.Fence == 0 {
+		return
+	}
+	if r.before == nil {
+		r.before = map[int32]histories.Op{}
+	}
+	r.before[op.Client] = r.highest
+}
+
+// returned takes in what was acknowledged. It gives the operation whose higher token should have kept this one
+// out, and whether this one counts: with params "register" as "checking", reads and writes raise the mark and are
+// held to it, as "checking-writes" writes only.
+func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
+	before := r.before[op.Client]
+	delete(r.before, op.Client)
+	switch {
+	case op.Outcome != histories.OK || op.Fence <= 0 || op.Client == histories.Harness:
+		return nil, false
+	case op.Kind == histories.Write && (checks == "checking" || checks == "checking-writes"):
+	case op.Kind == histories.Read && checks == "checking":
+	default:
+		return nil, false
+	}
+	if op.Fence > r.highest.Fence {
+		r.highest = *op
+	}
+	if before.Fence > op.Fence {
+		return &before, true
+	}
+	return nil, true
+}
