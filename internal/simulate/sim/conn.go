@@ -255,6 +255,13 @@ func (p *pipe) leave(chunks [][]byte) {
 
 // offer sends a chunk, or keeps it where it cannot go at once.
 func (p *pipe) offer(chunk []byte) {
+	if chunk != nil && !p.held.deciding && len(p.held.chunks)+len(p.held.parts) == 0 && !p.writer.still() {
+		// Nearly all is one command or reply, which is cheaper than to cut.
+		if part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer); ok {
+			p.meet(part)
+			return
+		}
+	}
 	p.held.chunks = append(p.held.chunks, chunk)
 	p.advance()
 }

@@ -1,0 +1,57 @@
+package proxy
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// said are chunks of a client's and a server's that are whole, and that are not, or of another kind.
+var said, answered = []string{
+	"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$0\r\n\r\n", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\nc\r\n",
+	"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("x", 100) + "\r\n", "*70\r\n" + strings.Repeat("$1\r\na\r\n", 70), "PING\r\n",
+	"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nPING\r\n", "*2\r\n$3\r\nGET\r\n", "$1\r\nk\r\n", "*1\r\n$4\r\nPI", "NG\r\n", "*0\r\n", "\r\n",
+}, []string{
+	"+OK\r\n", "-ERR no\r\n", ":5\r\n", "$-1\r\n", "$5\r\nhello\r\n", "$0\r\n\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n:0\r\n", "*3\r\n:0\r\n$0\r\n\r\n:500\r\n",
+	"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n", ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n",
+	"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n", "*1\r\n$-1\r\n", "+O", "K\r\n", "+OK\r\n+OK\r\n", "+a\nb\r\n", "_\r\n",
+}
+
+// TestWhole gives conversations to one that takes what is whole at once, and to one that does not: they find the same.
+func TestWhole(t *testing.T) {
+	taken := 0
+	for seed := range uint64(5000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		slow, quick := Begin(), Begin()
+		for range 12 {
+			up := r.IntN(2) == 0
+			chunk := answered[r.IntN(len(answered))]
+			cuts, quickCuts := slow.Answered, quick.Answered
+			if up {
+				chunk, cuts, quickCuts = said[r.IntN(len(said))], slow.Said, quick.Said
+			}
+			var want, got []Part
+			for part := range cuts([]byte(chunk)) {
+				part.Bytes = slices.Clone(part.Bytes)
+				want = append(want, part)
+			}
+			if part, ok := quick.Whole([]byte(chunk), up); ok {
+				got = append(got, part)
+				taken++
+			} else {
+				for part := range quickCuts([]byte(chunk)) {
+					part.Bytes = slices.Clone(part.Bytes)
+					got = append(got, part)
+				}
+			}
+			if !reflect.DeepEqual(want, got) {
+				t.Fatalf("seed %d, %q: %+v, and taken at once %+v", seed, chunk, want, got)
+			}
+		}
+	}
+	if taken < 1000 {
+		t.Errorf("only %d chunks were taken at once", taken)
+	}
+}
