@@ -32,7 +32,7 @@ func misbehave(how string) {
 	case "chatty":
 		fmt.Println("Listening on port 7")
 	case "silent":
-		select {}
+		time.Sleep(time.Hour) // select {} is a deadlock if the binary has no C
 	case "old":
 		fmt.Println(`{"lockbench_worker":0,"name":"old"}`)
 	case "unable":
@@ -42,7 +42,7 @@ func misbehave(how string) {
 	case "deaf":
 		in.Scan()
 		fmt.Println(`{"lockbench_worker":1,"name":"deaf"}`)
-		select {}
+		time.Sleep(time.Hour) // select {} is a deadlock if the binary has no C
 	default:
 		fmt.Printf(`{"lockbench_worker":1,"name":"scripted","capabilities":["lost","probe"],"segments":["#0","#1"]}` + "\n")
 	}
@@ -58,7 +58,7 @@ func misbehave(how string) {
 		s.answer(r)
 	}
 	if how == "stubborn" {
-		select {}
+		time.Sleep(time.Hour) // select {} is a deadlock if the binary has no C
 	}
 }
 
