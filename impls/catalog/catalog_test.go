@@ -30,52 +30,31 @@ func needRedis(t *testing.T) {
 }
 
 // eachLock runs a test on every lock of the table, as two processes, with each way of waiting: on the
-// emulator, and on a real server where one is installed.
+// emulator, and on a real server if one is installed. The tests share servers.
 func eachLock(t *testing.T, test func(t *testing.T, impl impls.Impl, a, b impls.Lock)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
 			if how == servers.Local {
 				needRedis(t)
 			}
-			groups := map[string]*servers.Group{}
 			for _, impl := range catalog.OnRedis() {
 				for _, wait := range []string{"spin", "backoff"} {
 					if impl.Store == "" && wait == "backoff" {
 						continue
 					}
-					if why := stores.Supported(servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}); why != nil && impl.Store != "" {
+					spec := servers.Spec{How: how, Store: servers.Redis, Deployment: impl.Deployment}
+					if why := stores.Supported(spec); why != nil && impl.Store != "" {
 						t.Run(impl.Name, func(t *testing.T) { t.Skip(why) })
 						break
 					}
-					if groups[impl.Deployment] == nil {
-						groups[impl.Deployment] = deploy(t, how, impl.Deployment)
-					}
 					t.Run(impl.Name+"/"+wait, func(t *testing.T) {
-						a, b := openTwo(t, impl, groups[impl.Deployment].Front(), wait)
+						a, b := openTwo(t, impl, shared(t, spec).Front(), wait)
 						test(t, impl, a, b)
 					})
 				}
 			}
 		})
 	}
-}
-
-// deploy starts servers that stop with the test.
-func deploy(t *testing.T, how, deployment string) *servers.Group {
-	t.Helper()
-	if how == servers.Local {
-		needRedis(t)
-	}
-	g, err := stores.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
 }
 
 // openTwo opens a lock as two processes; one without a store excludes within one process only.

@@ -12,7 +12,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
-	"lockbench/internal/world/stores"
 )
 
 // bench is a server and one lock of the table that can be opened on it.
@@ -23,22 +22,14 @@ type bench struct {
 }
 
 // eachNamed runs a test on some locks, all at once because they wait for leases to end: on the emulator, and
-// on a real server where one is installed.
+// on a real server if one is installed. The tests share servers.
 func eachNamed(t *testing.T, names []string, test func(bench)) {
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		t.Run(how, func(t *testing.T) {
 			if how == servers.Local {
 				needRedis(t)
 			}
-			g, err := stores.Start(t.Context(), servers.Spec{How: how, Store: servers.Redis})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := g.Stop(); err != nil {
-					t.Error(err)
-				}
-			}()
+			g := shared(t, servers.Spec{How: how, Store: servers.Redis})
 			t.Run("locks", func(t *testing.T) { // returns when all have
 				for _, impl := range catalog.OnRedis() {
 					if !slices.Contains(names, impl.Name) {

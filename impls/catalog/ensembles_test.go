@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 )
@@ -31,46 +30,59 @@ func notBriefly(t *testing.T, store string) {
 	}
 }
 
-// deployStore starts servers of a lock's store, which stop with the test. It skips where they are missing, and fails
-// where they are required.
-func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
+// needStore skips a test if the servers of a store are missing, and fails it if they are required.
+func needStore(t *testing.T, store string) {
 	t.Helper()
-	notBriefly(t, impl.Store)
-	if err := stores.Missing(impl.Store); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), impl.Store) {
+	notBriefly(t, store)
+	if err := stores.Missing(store); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), store) {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+}
+
+// specOf returns the local servers of a lock's store.
+func specOf(t *testing.T, impl impls.Impl, deployment string) servers.Spec {
+	t.Helper()
+	needStore(t, impl.Store)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return servers.Spec{How: servers.Local, Store: impl.Store, Deployment: deployment, Self: self}
 }
 
-// site is a lock on servers of its own.
+// deployStore starts servers of a lock's store that stop with the test.
+func deployStore(t *testing.T, impl impls.Impl, deployment string) *servers.Group {
+	t.Helper()
+	return started(t, specOf(t, impl, deployment))
+}
+
+// site is a lock and its servers.
 type site struct {
 	*testing.T
 	impl  impls.Impl
 	group *servers.Group
 }
 
-// eachLeased runs a test on each of them, on a deployment.
-func eachLeased(t *testing.T, deployment string, test func(site)) {
+// eachLeased runs a test on each leased lock, on single servers that the tests share.
+func eachLeased(t *testing.T, test func(site)) {
+	t.Parallel() // it waits, mostly
 	for _, name := range leased {
 		t.Run(name, func(t *testing.T) {
-			i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == name })
-			impl := catalog.All()[i]
+			impl := named(t, name)
+			test(site{t, impl, shared(t, specOf(t, impl, servers.Single))})
+		})
+	}
+}
+
+// eachLeasedAlone runs a test that harms servers: each lock has its own.
+func eachLeasedAlone(t *testing.T, deployment string, test func(site)) {
+	t.Parallel() // it waits, mostly
+	for _, name := range leased {
+		t.Run(name, func(t *testing.T) {
+			impl := named(t, name)
 			test(site{t, impl, deployStore(t, impl, deployment)})
 		})
 	}
@@ -112,7 +124,7 @@ func (s site) free(l impls.Lock, h impls.Hold) {
 // TestLeasedTakesTurns: a try is refused while another holds, a waiter's patience ends, and a release lets the next in,
 // with a higher fence. What is told of the grant is true.
 func TestLeasedTakesTurns(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		h := s.take(a, request("a", 0))
 		if h.Fence <= 0 || h.Validity < 10*time.Second || h.Token == "" || h.SentAfter < 0 || h.Lost == nil {
@@ -144,7 +156,7 @@ func TestLeasedTakesTurns(t *testing.T) {
 
 // TestLeasedRefusesToRelease what is not held: twice, what was never granted, another's by an old grant.
 func TestLeasedRefusesToRelease(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		before := s.take(a, request("a", 0))
 		s.free(a, before)
@@ -169,7 +181,7 @@ func TestLeasedRefusesToRelease(t *testing.T) {
 // TestLeasedKeepsItself: a hold outlives its lease while its process lives, and says so; when its lock is closed, the
 // next is let in.
 func TestLeasedKeepsItself(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeased(t, func(s site) {
 		var r told
 		a, b := s.open(0, r.renewed), s.open(1, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: time.Second})
@@ -195,7 +207,7 @@ func TestLeasedKeepsItself(t *testing.T) {
 
 // TestLeasedNoticesLoss: where the server is not heard of, the holder knows by its own clock.
 func TestLeasedNoticesLoss(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeasedAlone(t, servers.Single, func(s site) {
 		a := s.open(0, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: time.Second})
 		if err := s.group.Nodes[0].Pause(); err != nil {
@@ -218,7 +230,7 @@ func TestLeasedNoticesLoss(t *testing.T) {
 
 // TestLeasedOutlivesARestart: what is held is on disk, and its session goes on.
 func TestLeasedOutlivesARestart(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeasedAlone(t, servers.Single, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: 20 * time.Second})
 		if err := s.group.Nodes[0].Restart(s.Context()); err != nil {
@@ -244,8 +256,8 @@ func TestZooKeeperMute(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == "zookeeper" })
-	s := site{t, catalog.All()[i], deployStore(t, catalog.All()[i], servers.Single)}
+	impl := named(t, "zookeeper")
+	s := site{t, impl, shared(t, specOf(t, impl, servers.Single))}
 	var mu sync.Mutex
 	var dialled []net.Conn
 	env := impls.Env{Nodes: s.group.Front(), Prefix: "mute:", Rand: impls.NewRand(1, 0)}
@@ -285,7 +297,7 @@ func TestZooKeeperMute(t *testing.T) {
 
 // TestLeasedOutlivesItsLeader: a majority knows what is held.
 func TestLeasedOutlivesItsLeader(t *testing.T) {
-	eachLeased(t, servers.Three, func(s site) {
+	eachLeasedAlone(t, servers.Three, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: 20 * time.Second})
 		if err := s.group.Depose(s.Context()); err != nil {
@@ -305,14 +317,14 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 
 // TestHerd: of n who wait, each release wakes one of zookeeper's, and as many as have looked again of zookeeper-herd's.
 func TestHerd(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	const waiters = 8
 	for name, enough := range map[string]func(woken float64) bool{
 		"zookeeper":      func(woken float64) bool { return woken == waiters },
 		"zookeeper-herd": func(woken float64) bool { return woken > 2*waiters },
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := slices.IndexFunc(catalog.All(), func(i impls.Impl) bool { return i.Name == name })
-			impl := catalog.All()[i]
+			impl := named(t, name)
 			s := site{t, impl, deployStore(t, impl, servers.Single)}
 			l := s.open(0, nil)
 			h := s.take(l, request("first", 0))

@@ -17,7 +17,7 @@ import (
 
 // TestLeasedClosedWhileItWaits: who waits when its lock is closed does not wait on, and is not in the queue any more.
 func TestLeasedClosedWhileItWaits(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeased(t, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		h := s.take(a, request("a", 0))
 		waited := make(chan error, 1)
@@ -42,15 +42,16 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 	})
 }
 
-// onZooKeeper is the lock zookeeper on a server of its own.
+// onZooKeeper returns the lock zookeeper on a server of its own.
 func onZooKeeper(t *testing.T) site {
+	t.Parallel() // it waits, mostly
 	impl := named(t, "zookeeper")
 	return site{t, impl, deployStore(t, impl, servers.Single)}
 }
 
 // TestLeasedKeysAreApart: a key whose name begins with another's and a slash is another key.
 func TestLeasedKeysAreApart(t *testing.T) {
-	eachLeased(t, servers.Single, func(s site) {
+	eachLeased(t, func(s site) {
 		l := s.open(0, nil)
 		for i, keys := range [][2]string{{"a", "a/b"}, {"c/d", "c"}, {"e/f", "e%2Ff"}} {
 			for _, key := range keys {

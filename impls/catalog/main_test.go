@@ -2,13 +2,17 @@ package catalog_test
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	redislocks "lockbench/impls/redis"
 	"lockbench/internal/world/builtin"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/stores"
 )
 
 // TestMain is also a server of the stores that are Go modules.
@@ -21,5 +25,75 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil { // the tests wait more than they compute
+		panic(err)
+	}
+	code := m.Run()
+	if err := together.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// together holds the servers that tests share. Their tests differ in the prefixes of their keys.
+var together pool
+
+type pool struct {
+	mu     sync.Mutex
+	groups map[string]*servers.Group
+}
+
+// shared returns servers that other tests use as well, and starts them for the first. A test that harms its servers
+// calls started.
+func shared(t *testing.T, spec servers.Spec) *servers.Group {
+	t.Helper()
+	together.mu.Lock()
+	defer together.mu.Unlock()
+	of := fmt.Sprintf("%+v", spec)
+	g := together.groups[of]
+	if g == nil {
+		var err error
+		if g, err = stores.Start(context.Background(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if together.groups == nil {
+			together.groups = map[string]*servers.Group{}
+		}
+		together.groups[of] = g
+	}
+	return g
+}
+
+func (p *pool) stop() error {
+	var errs []error
+	for _, g := range p.groups {
+		errs = append(errs, g.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// started returns servers that stop with the test.
+func started(t *testing.T, spec servers.Spec) *servers.Group {
+	t.Helper()
+	g, err := stores.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// deploy starts a deployment of Redis that stops with the test.
+func deploy(t *testing.T, how, deployment string) *servers.Group {
+	t.Helper()
+	if how == servers.Local {
+		needRedis(t)
+	}
+	return started(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 }

@@ -16,19 +16,24 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// eachPeer runs a test on each lock of other libraries, on a real server of its own.
-func eachPeer(t *testing.T, test func(site)) {
+// eachPeer runs a test on each third-party lock, on real servers that the tests share.
+func eachPeer(t *testing.T, test func(site)) { onEachPeer(t, shared, test) }
+
+// eachPeerAlone runs a test that harms servers: each lock has its own.
+func eachPeerAlone(t *testing.T, test func(site)) { onEachPeer(t, started, test) }
+
+func onEachPeer(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
+	t.Parallel() // it waits, mostly
 	for _, impl := range catalog.All() {
 		if !impl.Peer {
 			continue
 		}
 		t.Run(impl.Name, func(t *testing.T) {
-			t.Parallel() // it waits, mostly
+			t.Parallel()
 			if impl.Store == servers.Redis {
-				test(site{t, impl, deploy(t, servers.Local, impl.Deployment)})
-				return
+				needRedis(t)
 			}
-			test(site{t, impl, deployStore(t, impl, impl.Deployment)})
+			test(site{t, impl, start(t, specOf(t, impl, impl.Deployment))})
 		})
 	}
 }
@@ -173,7 +178,7 @@ func TestPeersUseTheNetworkOfTheEnv(t *testing.T) {
 
 // TestPeersDoubt: where the server says nothing, an acquire comes to no definite end, and to an end.
 func TestPeersDoubt(t *testing.T) {
-	eachPeer(t, func(s site) {
+	eachPeerAlone(t, func(s site) {
 		l := s.connected(0)
 		if err := s.group.Nodes[0].Pause(); err != nil {
 			s.Fatal(err)
@@ -227,6 +232,7 @@ func TestPeersClosedWhileTheyWait(t *testing.T) {
 
 // TestRueidislockTellsOfALoss: its context ends when its keys are gone, and what gives it back does not say that it did.
 func TestRueidislockTellsOfALoss(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
 		t.Run(name, func(t *testing.T) {
 			s := site{t, named(t, name), deploy(t, servers.Local, servers.Single)}
@@ -275,6 +281,7 @@ func TestOwnHasNoPeers(t *testing.T) {
 // for ever, though the lock is free, and is granted to whoever asks anew. That is its defect: the row of the expectations
 // that says so is to go when this test fails.
 func TestRueidislockForgetsWhoWaits(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
 	a, b := s.connected(0), s.connected(1)
 	if err := s.group.Nodes[0].Pause(); err != nil {

@@ -69,6 +69,7 @@ func TestRenewal(t *testing.T) {
 
 // TestCloseEndsRenewal: what is held when the lock is closed is left to expire.
 func TestCloseEndsRenewal(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		l := b.open(0, nil)
 		b.acquire(l, "a", 600*time.Millisecond, 0)
@@ -82,6 +83,7 @@ func TestCloseEndsRenewal(t *testing.T) {
 // TestLossIsNoticed: the key is deleted under its holder. Redisson's watchdog sees it and says so; the blind
 // one renews on and on.
 func TestLossIsNoticed(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told
 		l := b.open(0, r.renewed)
@@ -109,6 +111,7 @@ func TestLossIsNoticed(t *testing.T) {
 // TestNotified: a waiter is granted long before the lease is over when it is told of the release, and at
 // the end of the lease when nobody tells.
 func TestNotified(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)
@@ -127,6 +130,7 @@ func TestNotified(t *testing.T) {
 
 // TestCancelledWaiter: it leaves no subscription and no goroutine of its own.
 func TestCancelledWaiter(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// eachOnDatabase runs a test on some locks of the table, all on one server of each store that is installed. The server
-// is given as well: what befalls it befalls the tests that come after.
+// eachOnDatabase runs a test on some locks of the table, on one server of each store that is installed. The tests
+// share the servers. The server is given as well: what happens to it happens to the other tests.
 func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)) {
 	for _, store := range []struct{ name, required string }{{servers.MySQL, "mariadb"}, {servers.Postgres, "postgres"}} {
 		locks := slices.DeleteFunc(catalog.All(), func(i impls.Impl) bool { return i.Store != store.name || !slices.Contains(names, i.Name) })
@@ -33,15 +33,7 @@ func eachOnDatabase(t *testing.T, names []string, test func(bench, servers.Node)
 				}
 				t.Skip(err)
 			}
-			g, err := stores.Start(t.Context(), servers.Spec{How: servers.Local, Store: store.name})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := g.Stop(); err != nil {
-					t.Error(err)
-				}
-			}()
+			g := shared(t, servers.Spec{How: servers.Local, Store: store.name})
 			for _, impl := range locks {
 				t.Run(impl.Name, func(t *testing.T) { test(bench{t, impl, g.Front()}, g.Nodes[0]) })
 			}
@@ -55,6 +47,7 @@ func properOnDatabases() []string {
 }
 
 func TestDatabaseTryWaitAndCancel(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -92,6 +85,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 
 // TestDatabaseRelease: only a holder's own release frees, and only once.
 func TestDatabaseRelease(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -123,6 +117,7 @@ func TestDatabaseRelease(t *testing.T) {
 
 // TestDatabaseOpensAtOnce: whoever is first makes the table.
 func TestDatabaseOpensAtOnce(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		var all sync.WaitGroup
 		for process := range 8 {
@@ -142,6 +137,7 @@ func TestDatabaseOpensAtOnce(t *testing.T) {
 
 // TestRowTakenOver: a row whose lease is over is given to one who asks, and to one only.
 func TestRowTakenOver(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		late := b.acquire(first, "a", 300*time.Millisecond, 0)
@@ -181,6 +177,7 @@ func TestRowTakenOver(t *testing.T) {
 
 // TestRowStays: nothing frees the row of a holder that is gone; that is its defect.
 func TestRowStays(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 50*time.Millisecond, 0)
@@ -196,6 +193,7 @@ func TestRowStays(t *testing.T) {
 
 // TestSessionEnds: the next is granted, the holder learns it, and its release is no success.
 func TestSessionEnds(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 600*time.Millisecond, 0)
@@ -253,6 +251,7 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 
 // TestClosedWhileItWaits: who waits when its lock is closed is not granted any more, and holds up nobody.
 func TestClosedWhileItWaits(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -285,6 +284,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 
 // TestRowNamesAreWhole: a server that is not strict would cut off the end of a name, and two keys would be one.
 func TestRowNamesAreWhole(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"mysql-row", "mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		req := request("a", 0)
 		req.Key = strings.Repeat("k", 256)
@@ -296,6 +296,7 @@ func TestRowNamesAreWhole(t *testing.T) {
 
 // TestUnlockThroughAPool: the release is answered ok, and the lock stays.
 func TestUnlockThroughAPool(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	eachOnDatabase(t, []string{"postgres-advisory-pool"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
