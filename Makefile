@@ -30,7 +30,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+).*#\1 \2#' | \
 	while read -r folder target; do $(FUZZ) -fuzz "^$$target\$$" $$folder || exit 1; done
 
-differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; a test run takes 100,000
+differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; CI takes 100,000, a test run 20,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker/judge -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/differential.txt
 
 scenarios: ## act every warning of the articles out, and make docs/scenarios.md of what was observed

@@ -109,7 +109,7 @@ func (d *differ) compare(g *generated) (good bool, differs string) {
 	return p, ""
 }
 
-// histories to compare per model: LOCKBENCH_DIFFERENTIAL, or what a test run has time for.
+// histories to compare per model: LOCKBENCH_DIFFERENTIAL (CI: 100,000), or what a test run has time for.
 func toCompare(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("LOCKBENCH_DIFFERENTIAL")); err == nil {
 		return n
@@ -117,7 +117,7 @@ func toCompare(t *testing.T) int {
 	if testing.Short() || raceDetector {
 		return 2_000
 	}
-	return 100_000
+	return 20_000
 }
 
 // TestDifferential: on random small histories, legal and illegal, the monitor, the frontier search and

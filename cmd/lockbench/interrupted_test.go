@@ -18,6 +18,7 @@ import (
 
 // TestInterruptedExternal: a run that is interrupted still removes its keys from a server that is not its own.
 func TestInterruptedExternal(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)
 	} else if missing {

@@ -218,6 +218,7 @@ var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,
 // TestKilled: a run that is killed at any moment leaves no process, no port and no temporary folder, also where its
 // workers and servers stand still, and what it has recorded can be judged and reported.
 func TestKilled(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))
 	if err != nil {
 		t.Fatal(err)
@@ -261,6 +262,7 @@ func (r *started) standStill(chance *rand.Rand) {
 
 // TestCtrlC: a run that is interrupted reports what it has, and leaves as little.
 func TestCtrlC(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	r := start(t, everything...)
 	time.Sleep(3 * time.Second)
 	listened := listening(r.processes())
@@ -288,6 +290,7 @@ func TestCtrlC(t *testing.T) {
 
 // TestTwoAtOnce: two runs begun at the same moment in the same folder do not disturb each other.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	ways := []string{"embedded"}
 	if missing, err := condition("missing:redis-server"); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil { // the tests wait more than they compute
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 // TestClusterFailover: two hold where the replica that takes over has not heard of the grant, and where it has, one.
 func TestClusterFailover(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	needRedis(t)
 	own, err := OwnWorker()
 	if err != nil {
@@ -19,6 +20,7 @@ func TestClusterFailover(t *testing.T) {
 	for _, name := range []string{"set-px-lua", "redisson"} {
 		for fault, breaks := range map[string]bool{"failover": true, "failover-synced": false} {
 			t.Run(name+" "+fault, func(t *testing.T) {
+				t.Parallel()
 				lock, err := findLock(name)
 				if err != nil {
 					t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"lockbench/histories"
@@ -73,6 +72,7 @@ func actedOut() []acted {
 // TestEachFault acts every fault out once: it takes effect, stands in the history where it should, and every
 // expectation is met.
 func TestEachFault(t *testing.T) {
+	t.Parallel()
 	own, err := OwnWorker()
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +83,12 @@ func TestEachFault(t *testing.T) {
 			t.Errorf("nobody acts %s out", f.Name)
 		}
 	}
-	turns := make(chan bool, 4) // they mostly wait
-	var ended sync.WaitGroup
 	for _, a := range all {
-		ended.Go(func() {
-			turns <- true
-			defer func() { <-turns }()
-			t.Run(a.fault, func(t *testing.T) { a.act(t, own) })
+		t.Run(a.fault, func(t *testing.T) {
+			t.Parallel()
+			a.act(t, own)
 		})
 	}
-	ended.Wait()
 }
 
 func (a acted) act(t *testing.T, own []string) {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -40,6 +41,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if err := flag.Set("test.parallel", "4"); err != nil { // trials wait more than they compute
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
