@@ -72,3 +72,26 @@ func TestKeeperEndsWhatStandsStillApart(t *testing.T) {
 		}
 	}
 }
+
+// TestKillAwaitsTheGroup: when Kill returns, no process of the child's own group lives either. One that is still ending
+// would keep what they share, such as the memory of a PostgreSQL that is started again.
+func TestKillAwaitsTheGroup(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; echo ready; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := keeper(t).Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(out, new(string)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := familyOf(c.Pid()); err != nil || len(left) > 0 {
+		t.Errorf("%d processes are left, %v", len(left), err)
+	}
+}

@@ -142,34 +142,40 @@ func (c *Child) Stop(ask func() error) error {
 	return c.Kill()
 }
 
-// Kill ends every process of the group, and returns when the child was reaped. To kill a dead one is no error.
+// Kill ends a child's family, and returns when all of it is gone, with the memory that it shares. To kill a dead child is
+// no error.
 func (c *Child) Kill() error {
 	if c.ended(0) {
 		return nil
 	}
-	beside := besides(c.Pid()) // they are nobody's children afterwards
-	_ = killGroup(c.Pid())     // it fails only where the process is gone already
+	_ = pauseGroup(c.Pid()) // it starts no further process, which would be in no group that is listed here
+	groups := append(besides(c.Pid()), c.Pid())
+	for _, group := range groups {
+		_ = killGroup(group) // it fails only if the group is gone already
+	}
 	if !c.ended(endWithin) {
 		return fmt.Errorf("process %d is still there %v after being killed", c.Pid(), endWithin)
 	}
-	return c.killBesides(beside)
+	for _, group := range groups {
+		if err := c.awaitGone(group); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// killBesides kills other groups and returns when they are gone, with the memory that they share.
-func (c *Child) killBesides(groups []int) error {
-	for _, group := range groups {
-		_ = killGroup(group) // it fails only where it is gone already
-		for deadline := time.Now().Add(endWithin); ; time.Sleep(lookEvery) {
-			if states, err := threadStates(group); err == nil && states == "" {
-				break
-			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("process group %d is still there %v after being killed", group, endWithin)
-			}
+// awaitGone returns when no process of a group lives, and lets the keeper forget it.
+func (c *Child) awaitGone(group int) error {
+	for deadline := time.Now().Add(endWithin); ; time.Sleep(lookEvery) {
+		if states, err := threadStates(group); err != nil || states == "" {
+			break // without an error, unless the system does not list processes
 		}
-		if c.tell != nil {
-			_ = c.tell("forget", strconv.Itoa(group))
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process group %d is still there %v after being killed", group, endWithin)
 		}
+	}
+	if c.tell != nil && group != c.Pid() {
+		_ = c.tell("forget", strconv.Itoa(group))
 	}
 	return nil
 }
