@@ -60,7 +60,7 @@ func Store() servers.Store {
 		},
 		Squeeze: squeeze,
 		Image: servers.Image{Name: "redis:7.0.15", Port: "6379", Variable: "LOCKBENCH_REDIS_IMAGE",
-			Command: []string{program, "--save", "", "--protected-mode", "no"}},
+			Command: []string{program, "--save", "", "--protected-mode", "no"}, Ready: hasLoaded},
 		External: access(),
 	}
 }
@@ -174,10 +174,24 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 		return "", err
 	case info["process_id"] != strconv.Itoa(p.Pid()):
 		return "", errors.New("another server answers")
-	case info["loading"] == "1":
-		return "", errors.New("it is loading what it has")
 	}
-	return info["redis_version"], nil
+	return info["redis_version"], loaded(info)
+}
+
+// hasLoaded returns an error while a server reads what it has on disk: it answers INFO by then, but no other command.
+func hasLoaded(ctx context.Context, addr string) error {
+	info, err := askInfo(ctx, addr, "persistence")
+	if err != nil {
+		return err
+	}
+	return loaded(info)
+}
+
+func loaded(info map[string]string) error {
+	if info["loading"] == "1" {
+		return errors.New("it is loading what it has")
+	}
+	return nil
 }
 
 func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info map[string]string) bool) error {
