@@ -45,10 +45,9 @@ const (
 	acquirePortions = 60
 )
 
-// impossible is a probability that is said to be none: what is computed is no more exact.
+// impossible is a probability that is taken as 0: no figure is more exact.
 const impossible = 1e-12
 
-// Point is what a lease of one length comes to.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
 	double := m.double(t)
@@ -59,7 +58,7 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each visits all combinations of an acquire and a hold, with the time from the sending to the end of the work.
+// each visits all combinations of an acquire and a hold. length is from the sending to the end of the work.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -69,10 +68,10 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	}
 }
 
-// rate is that of pauses, for each nanosecond.
+// rate returns the pauses per nanosecond.
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-// double is the probability that a hold is doubled.
+// double returns the probability that a hold is doubled.
 func (m LeaseModel) double(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {
@@ -93,7 +92,7 @@ func (m LeaseModel) double(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause is the probability that a hold is doubled into which a pause falls.
+// givenPause returns the probability that a hold into which a pause falls is doubled.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -103,8 +102,8 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck is the probability that a pause doubles a hold of a length, where the next is granted so long after the lease was set
-// last: when it is over, or some time later.
+// struck returns the probability that a pause doubles a hold of a length, if the next client is granted the lock so long
+// after the lease was set.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -115,7 +114,7 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
+// deadly returns in how much of a hold a pause that begins there doubles it, on average over pauses.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // the integral over the time since the last renewal
@@ -126,7 +125,7 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	return whole*upTo(period) + upTo(length-whole*period)
 }
 
-// recovery is the mean time from the death of a holder to the end of its lease: it dies anywhere in its hold.
+// recovery returns the mean time from the death of a holder, anywhere in its hold, to the end of its lease.
 func (m LeaseModel) recovery(ttl float64) float64 {
 	upTo := func(since float64) float64 { // the integral of what is left, over the time since the lease was set
 		since = min(since, ttl)

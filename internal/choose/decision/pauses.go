@@ -1,10 +1,13 @@
 package decision
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
+
+	"github.com/samber/lo"
 
 	record "lockbench/histories"
 	"lockbench/reports/run"
@@ -17,11 +20,10 @@ type Paused struct {
 	Doubled int // of those: another client was granted the key before the holder was done
 }
 
-// PauseFault is what histories call a pause of a process.
 const PauseFault = "process-pause"
 
-// PausesIn reads a history for what became of the holds into which pauses fell. A hold is what its application lived through:
-// from the grant that it read until it called the release or was told of the loss.
+// PausesIn returns what became of the holds of a history into which pauses fell. A hold lasts from the grant that the
+// application read until it called the release or was told of the loss.
 func PausesIn(file string) (Paused, error) {
 	r, err := record.Open(file)
 	if err != nil {
@@ -71,7 +73,6 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	return p, err
 }
 
-// readStood reads the histories of the cells in which leases of the curve were tried.
 func (g *gathering) readStood(dir string, s selection.Source, r run.Results) error {
 	for _, c := range r.Measurements {
 		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
@@ -90,17 +91,13 @@ func (g *gathering) readStood(dir string, s selection.Source, r run.Results) err
 	return nil
 }
 
-// nameOf returns the option that a cell's lock is.
+// nameOf returns the option of a cell's lock.
 func (g *gathering) nameOf(c run.Measurement) string {
-	for _, o := range g.options {
-		if o.Lock() == c.Lock && o.Deployment == c.Deployment {
-			return o.Name
-		}
-	}
-	return c.Lock
+	o, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
+	return cmp.Or(o.Name, c.Lock)
 }
 
-// sums are how long several pauses take together: by their number, how much is longer than each of some times.
+// sums holds the probability that several pauses together exceed each of some times.
 type sums struct {
 	one    Distribution
 	cell   float64     // between two times
@@ -112,7 +109,7 @@ const (
 	mostPauses = 64 // in one hold; more are counted as so many, which is too few to be doubled rather than too many
 )
 
-// newSums looks at all times up to a lease, and at so many pauses as a hold may meet where they are expected so often.
+// newSums looks at times up to a lease, and at as many pauses as a hold may meet if so many are expected.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -130,7 +127,8 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first shares one pause out over the times, each between the two that are next to it, so that the mean is kept.
+// first returns the distribution of one pause on the grid. Each pause is split between the two nearest times, which keeps the
+// mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
@@ -152,7 +150,7 @@ func convolved(a, b []float64) []float64 {
 	return out
 }
 
-// exceed is the probability that all pauses of a hold together are longer than x, where so many are expected in it.
+// exceed returns the probability that all pauses of a hold exceed x, if so many are expected.
 func (s sums) exceed(expected, x float64) float64 {
 	chance := expected * math.Exp(-expected) // of one pause
 	sum := chance * s.one.exceeds(x)
@@ -168,7 +166,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	return sum
 }
 
-// at is between two times what a straight line says.
+// at interpolates between two times.
 func (s sums) at(longer []float64, x float64) float64 {
 	// What is shared out to a time lies around it: half of it is over the time itself.
 	i := x/s.cell - 0.5

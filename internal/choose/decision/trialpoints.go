@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to be tried: processes really stand still in their holds, for times drawn from the distribution of
-// pauses, while others wait. All times are as they are tried.
+// TrialPoint is a lease to be tried: processes are paused in their holds, for times drawn from the distribution of pauses,
+// while others wait. All times are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
 	Scale     float64 // of all times, but for round trips and those between two tries of a waiter
@@ -26,7 +28,7 @@ type Struck struct {
 	Pause time.Duration
 }
 
-// Draw draws a hold as a pause meets it, which meets long ones more often, and that anywhere.
+// Draw draws a hold as a random pause meets it: long ones more often, and anywhere in it.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {
@@ -49,14 +51,11 @@ const (
 	rarerShare    = 0.15
 )
 
-// TrialPoints are three leases of the curve to be tried: one that half of the pauses that fall into holds outlast, one that few
-// do, and one that is advised, or would be if others recovered in time; shortest is the lock's own. All times are made longer, or
-// shorter, by one factor, so that a machine can keep to them and a person can wait for them. There is none where pauses are too
-// short to be made.
-//
-// Of a lock whose waiters ask again and again, the next is granted when one of the two that wait in a trial asks, which is so long
-// after the end of the lease as the longest time between two tries, backOff, makes likely. The curve takes no account of that:
-// where many wait, one asks at once.
+// TrialPoints returns three leases to be tried: one that half of the pauses in holds outlast, one that few do, and the
+// advised one, or without one what is needed. shortest is the lock's own. All times are scaled alike, so that a machine can
+// keep them and a person can wait for them. There is none if pauses are too short to be made. backOff is the longest time
+// between two tries of a polling waiter. In a trial two clients wait, so the next grant is later than the end of the lease;
+// the curve, of many waiters, ignores that.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -75,11 +74,8 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		}
 	}
 	t := m.tried(round(scale, 2), backOff)
-	var points []TrialPoint
-	for _, ttl := range []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale} {
-		points = append(points, t.point(max(digestible(ttl), shortest)))
-	}
-	return points
+	leases := []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale}
+	return lo.Map(leases, func(ttl float64, _ int) TrialPoint { return t.point(max(digestible(ttl), shortest)) })
 }
 
 type trialModel struct {
@@ -90,7 +86,7 @@ type trialModel struct {
 	holds []portion // as a pause meets them
 }
 
-// tried has round trips be what they are, and so the times between tries.
+// tried scales all times but round trips and those between tries.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilAsked(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
@@ -98,7 +94,7 @@ func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	return t
 }
 
-// untilAsked is the time until the first of two waiters asks, each of which pauses for between half and all of a back-off.
+// untilAsked returns the time until the first of two waiters tries, each of which pauses for half to all of a back-off.
 func untilAsked(backOff float64) []portion {
 	if backOff == 0 {
 		return []portion{{0, 1}}
@@ -121,7 +117,7 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut is how much work there is at most: what is longer comes to the same.
+// holdCut returns the longest work that is tried: longer work has the same result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
@@ -133,16 +129,12 @@ func (t trialModel) holdCut(ttl float64) float64 {
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }
 
-// cycle is how long a hold and its pause take, on average.
+// cycle returns the mean length of a hold and its pause.
 func (t trialModel) cycle(ttl float64) float64 {
-	sum := t.Pause.area(t.pauseCut(ttl))
-	for _, h := range t.holds {
-		sum += h.share * min(h.at, t.holdCut(ttl))
-	}
-	return sum
+	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
 
-// predicted is the probability that a hold with a pause in it is doubled.
+// predicted returns the probability that a hold with a pause in it is doubled.
 func (t trialModel) predicted(ttl float64) (p float64) {
 	cut := t.holdCut(ttl)
 	for _, late := range t.late {
@@ -155,7 +147,7 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// outlasted is the lease that a share of the pauses outlasts.
+// outlasted returns the lease that a share of the pauses outlasts.
 func (t trialModel) outlasted(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {
@@ -169,7 +161,7 @@ func (t trialModel) outlasted(share float64) float64 {
 	return most
 }
 
-// digestible is a lease in whole milliseconds, of two or three digits.
+// digestible rounds a lease to whole milliseconds, of two or three digits.
 func digestible(ns float64) time.Duration {
 	unit := time.Millisecond
 	for time.Duration(ns) > 1000*unit {
