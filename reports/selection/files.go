@@ -64,8 +64,8 @@ func ReadData(text []byte) (*Report, error) {
 	return r, nil
 }
 
-// embeddedBegins and embeddedEnds enclose the report in a page. Nothing else in a page can look like that: text has no < of
-// its own there, and in JSON it is written \u003c.
+// embeddedBegins and embeddedEnds enclose the report in a page, which has no other such text: a < in the report is written as
+// \u003c.
 const (
 	embeddedBegins = `<script type="application/json" id="advice">`
 	embeddedEnds   = `</script>`
@@ -84,8 +84,7 @@ func ReadPage(html []byte) (*Report, error) {
 	return ReadData(text)
 }
 
-// Scrubbed returns the report without the passwords of URLs, in any of its texts: pages show what others wrote, and carry
-// the report itself. Scrubbing twice changes nothing more.
+// Scrubbed returns the report without the passwords of URLs, in any of its texts. Scrubbing twice changes nothing more.
 func Scrubbed(r *Report) (*Report, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
