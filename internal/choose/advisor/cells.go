@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/impls"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
@@ -13,8 +15,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Stage is a part of what is tried. Each is tried only of what is not out by what was tried before: there is no need to know
-// how a lock bears a lost message that excludes nobody on a good day.
+// Stage is a part of what is tried. Only what the stages before did not eliminate is tried in it.
 type Stage struct {
 	Name   string
 	Doc    string // one sentence
@@ -22,10 +23,10 @@ type Stage struct {
 	cells  func(selection.Needs, impls.Impl) []trial.Cell
 }
 
-// AtOnce is how many trials run side by side: none of their figures is compared with another, and most of the time they wait.
+// AtOnce is how many trials run side by side: none of their figures are compared, and mostly they wait.
 const AtOnce = 8
 
-// Stages are all, in the order in which they are tried.
+// Stages returns all stages, in order.
 func Stages() []Stage {
 	return []Stage{
 		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay},
@@ -36,19 +37,16 @@ func Stages() []Stage {
 	}
 }
 
-// Cells are what a stage tries of some options.
+// Cells returns what a stage tries of some options.
 func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell {
 	var all []trial.Cell
 	for _, o := range options {
-		if o.Kind != selection.ALock {
-			continue
-		}
-		impl, on := kept{lock: o.Name}.in(table())
-		for _, c := range s.cells(n, impl) {
-			if on != impl.Deployment {
-				c.Deployment = on
+		if o.Kind == selection.ALock {
+			impl, on := kept{lock: o.Name}.in(table())
+			for _, c := range s.cells(n, impl) {
+				c.Deployment = lo.Ternary(on == impl.Deployment, c.Deployment, on)
+				all = append(all, c)
 			}
-			all = append(all, c)
 		}
 	}
 	return all
@@ -69,7 +67,8 @@ func death(_ selection.Needs, l impls.Impl) []trial.Cell {
 	return plan(l, []string{"counter"}, "holder-kill")
 }
 
-// harmful are faults in which two are let in, with what becomes of the data where fencing tokens are checked on writes alone.
+// harmful returns trials of faults by which two clients may hold the lock. If tokens are checked on writes alone, a workload
+// shows the data.
 func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
 	if n.TwoHold != selection.Corruption || len(breaks) == 0 {
 		return nil
@@ -82,11 +81,7 @@ func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
 }
 
 func storeTrouble(n selection.Needs, l impls.Impl) []trial.Cell {
-	var breaks []string
-	for _, t := range n.Survives {
-		breaks = append(breaks, decision.StoreFaults(t)...)
-	}
-	return harmful(n, l, breaks...)
+	return harmful(n, l, lo.FlatMap(n.Survives, func(t selection.Trouble, _ int) []string { return decision.StoreFaults(t) })...)
 }
 
 func pauses(n selection.Needs, l impls.Impl) []trial.Cell {
@@ -104,24 +99,22 @@ func network(n selection.Needs, l impls.Impl) []trial.Cell {
 	return plan(l, []string{"counter"}, decision.NetworkFaults()...)
 }
 
-// plan is what applies of some workloads and faults to a lock.
+// plan returns the cells of some workloads and faults that apply to a lock.
 func plan(l impls.Impl, loads []string, breaks ...string) []trial.Cell {
-	return trial.Plan([]impls.Impl{l}, loadsNamed(loads...),
-		slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return !slices.Contains(breaks, f.Name) }))
+	return trial.Plan([]impls.Impl{l}, loadsNamed(loads...), lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(breaks, f.Name) }))
 }
 
 func loadsNamed(names ...string) []workloads.Workload {
-	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !slices.Contains(names, w.Name) })
+	return lo.Filter(workloads.All(), func(w workloads.Workload, _ int) bool { return slices.Contains(names, w.Name) })
 }
 
-// longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
+// longTrial is the longest lease of a trial: beyond, all times are scaled down.
 const longTrial = 2 * time.Second
 
-// fewHolds are those of the victim before the one that it stands still in: by then others wait, as they do in use.
+// fewHolds is how many holds of the victim come before the paused one, so that others wait by then.
 const fewHolds = 1
 
-// longestPause is a process that stands still for as long as was ever seen, in work that takes as long as it ever does, with
-// the lease that is advised: it must outlast both.
+// longestPause pauses a process for the longest pause, in the longest work, with the advised lease, which must outlast both.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	lease := leaseOf(l.Name)
 	ttl := decision.AdviseTTL(n, lease)
@@ -150,15 +143,11 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 }
 
 func leaseOf(lock string) selection.Lease {
-	for _, k := range choices() {
-		if strings.HasPrefix(k.lock+"@", lock+"@") {
-			return k.lease
-		}
-	}
-	return ""
+	k, _ := lo.Find(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", lock+"@") })
+	return k.lease
 }
 
-// Warning is what a scenario of ours is about.
+// Warning explains a scenario of an advice.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a process stands still for the longest that was ever seen: " + pause + " of a trial whose lease is the one that is advised"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/samber/lo"
 
 	"lockbench/checker"
 	"lockbench/checker/judge"
@@ -23,19 +24,19 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Checked is one finding or figure of a report, held to the histories that it rests on.
+// Checked is a finding or figure of a report, compared with its histories.
 type Checked struct {
 	ID      string
-	Absent  bool     // the histories, or some of them, are not there: nothing can be said
-	Differs []string // what came out otherwise, a sentence each
+	Absent  bool     // some histories are missing: nothing can be said
+	Differs []string // the differences, a sentence each
 	Files   []string // histories that were judged or measured again
 }
 
-// verifying judges and measures histories, each once, whatever rests on it.
+// verifying judges and measures each history once.
 type verifying struct {
 	base     string
 	sources  map[string]selection.Source
-	verdicts map[string]judged
+	verdicts map[string]judged // by file
 }
 
 type judged struct {
@@ -43,13 +44,11 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures again what a report rests on: its folders are seen from base. Only those with the given ids,
-// where there are any.
+// Verify judges and measures again what a report rests on; only the given ids, if there are any. base is the folder of the
+// report.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
-	v := &verifying{base: base, sources: map[string]selection.Source{}, verdicts: map[string]judged{}}
-	for _, s := range r.Sources {
-		v.sources[s.ID] = s
-	}
+	v := &verifying{base: base, verdicts: map[string]judged{},
+		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
 	var all []Checked
 	check := func(id string, again func(*Checked)) {
 		if len(only) == 0 || slices.Contains(only, id) {
@@ -79,7 +78,7 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each has every history read again that is there, and is the one that the report speaks of. in is the folder of the source.
+// each reads every history that is there and has the stated checksum. in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -121,6 +120,17 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 	})
 }
 
+// trials reads the trial of each history.
+func (v *verifying) trials(c *Checked, source string, all []selection.History, read func(in string, t *bench.Trial) error) {
+	v.each(c, source, all, func(in, name string) error {
+		t, err := bench.ReadTrial(in, path.Dir(name))
+		if err != nil {
+			return err
+		}
+		return read(in, t)
+	})
+}
+
 func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 	var seen decision.Paused
 	v.each(c, s.Source, s.Histories, func(in, name string) error {
@@ -133,14 +143,10 @@ func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 	}
 }
 
-// time looks that the histories are those of which a time is told, and that as many acquires are in them.
+// time checks that the acquires of the histories have the stated quantiles.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
-	v.each(c, t.Source, t.Histories, func(in, name string) error {
-		trial, err := bench.ReadTrial(in, path.Dir(name))
-		if err != nil {
-			return err
-		}
+	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
 		one, err := measure.UncontendedAgain(in, trial)
 		if err == nil {
 			all.Merge(one)
@@ -156,7 +162,9 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	got := selection.Finding{Observed: checker.NotApplicable}
 	v.judge(c, f.Source, f.Histories, func(verdict *checker.Verdict) {
 		seen := verdict.Finding(f.Property)
-		got.Observed = worse(got.Observed, seen.Observed)
+		got.Observed = lo.MaxBy([]checker.Observed{got.Observed, seen.Observed}, func(a, b checker.Observed) bool {
+			return selection.Gravity(a) > selection.Gravity(b)
+		})
 		got.Violations += seen.Violations
 		got.Operations += verdict.Counts.Operations
 		if seen.Observed != checker.NotApplicable {
@@ -180,13 +188,8 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// worse is what two trials come to: violated if one is, else undecided if one is, else held if one did.
-func worse(a, b checker.Observed) checker.Observed {
-	return slices.MaxFunc([]checker.Observed{a, b}, func(a, b checker.Observed) int { return selection.Gravity(a) - selection.Gravity(b) })
-}
-
-// figure works a metric out again: a recovery from verdicts, another as the bench did. What was counted beside the record is
-// taken from the trials' files.
+// figure works a metric out again: a recovery from verdicts, another as the bench did. Counts beside the history are taken from
+// the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -197,17 +200,9 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 		})
 		slices.Sort(values)
 	} else {
-		v.each(c, f.Source, f.Histories, func(in, name string) error {
-			t, err := bench.ReadTrial(in, path.Dir(name))
-			if err != nil {
-				return err
-			}
+		v.trials(c, f.Source, f.Histories, func(in string, t *bench.Trial) error {
 			again, err := measure.Again(in, t, f.Point)
-			value, recorded := again[f.Metric]
-			if !recorded {
-				value, recorded = t.Figures[f.Metric]
-			}
-			if err == nil && recorded {
+			if value, recorded := lo.Assign(t.Figures, again)[f.Metric]; err == nil && recorded {
 				values = append(values, value)
 			}
 			return err
@@ -216,7 +211,7 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare holds values to those of a figure, and the figure to itself.
+// compare compares values with those of a figure, and its estimate with its values.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
@@ -236,5 +231,5 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near allows for the four digits that multiples of a lease are kept with.
+// near allows for the four digits of a multiple of a lease.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }
