@@ -74,16 +74,11 @@ func (v *view) Turns() *charts.Chart {
 		Note:     "A diamond is the weight of a criterion, another mark a weight at which another option leads if the others keep their proportions."}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
 	for _, k := range v.Report.Criteria {
-		row := charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey}, Marks: []charts.Mark{{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}}}
-		var texts []string
-		for _, t := range v.Decision.Turns {
-			if t.Of == k.Name && t.Weight != nil {
-				row.Marks = append(row.Marks, charts.Mark{At: *t.Weight, Style: v.style(t.To)})
-				texts = append(texts, score(*t.Weight)+": "+t.To)
-			}
-		}
-		row.Text = strings.Join(texts, ", ")
-		rows.Rows = append(rows.Rows, row)
+		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
+		now := charts.Mark{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}
+		rows.Rows = append(rows.Rows, charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey},
+			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark { return charts.Mark{At: *t.Weight, Style: v.style(t.To)} })...),
+			Text:  strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
 	}
 	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
 	return c

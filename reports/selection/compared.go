@@ -42,13 +42,11 @@ func (v *view) figure(c Cell, k Criterion) line {
 
 // best returns the best value of a criterion among the surviving locks.
 func (v *view) best(k Criterion) (best float64, known bool) {
-	for _, name := range v.inOrder() {
-		c := v.cells[[2]string{name, k.Name}]
-		if c.Value != nil && (!known || (*c.Value-best)*float64(k.Better) > 0) {
-			best, known = *c.Value, true
-		}
-	}
-	return best, known
+	values := lo.FilterMap(v.inOrder(), func(name string, _ int) (float64, bool) {
+		value := v.cells[[2]string{name, k.Name}].Value
+		return lo.FromPtr(value), value != nil
+	})
+	return lo.Ternary(k.Better > 0, lo.Max(values), lo.Min(values)), len(values) > 0
 }
 
 // Heading returns the title with the unit.

@@ -55,16 +55,13 @@ type source struct {
 	Anchor, Link, Began string
 }
 
+// aboutOption says in a few words what an option takes.
 func aboutOption(o Option) string {
 	if o.Kind == NoLock {
 		return "no lock"
 	}
-	parts := nonEmpty(strings.Join(nonEmpty(o.Store, o.Deployment), ", "), map[Lease]string{NoLease: "nothing ends a hold", Fixed: "a fixed lease",
-		Renewed: "a lease that is renewed", Connection: "held by its connection"}[o.Lease])
-	if o.Fences {
-		parts = append(parts, "fencing tokens")
-	}
-	return "lock: " + strings.Join(parts, "; ")
+	ends := map[Lease]string{NoLease: "nothing ends a hold", Fixed: "a fixed lease", Renewed: "a lease that is renewed", Connection: "held by its connection"}
+	return "lock: " + strings.Join(nonEmpty(strings.Join(nonEmpty(o.Store, o.Deployment), ", "), ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
 }
 
 func (v *view) LeaseSay() string {

@@ -83,12 +83,10 @@ func helpOfTag(t Tag) string {
 
 // tagOf returns a tag; an unknown word is Unknown.
 func tagOf(t Tag) Tag {
-	if slices.Contains([]Tag{Measured, Documented, Assumed}, t) {
-		return t
-	}
-	return Unknown
+	return lo.Ternary(slices.Contains([]Tag{Measured, Documented, Assumed}, t), t, Unknown)
 }
 
+// Headline returns the recommendation in a few words.
 func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
 	switch {

@@ -16,7 +16,7 @@ import (
 type criterion struct {
 	selection.Criterion
 	contended bool                          // at the point where clients want one lock; else where each has its own
-	of        convert                       // nil: what was measured is compared
+	of        convert                       // returns what is compared of a measured value; nil: the value
 	asked     func(selection.Needs) float64 // the bound that the needs set, in the unit of the criterion; 0, or nil: none
 	limit     limit
 }
@@ -24,7 +24,6 @@ type criterion struct {
 // limit is the requirement that a criterion keeps to its bound. The zero limit is none.
 type limit struct{ requirement, title, need string }
 
-// convert returns what is compared of a measured value.
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
 
 // Criteria returns the names of all criteria, in display order.
@@ -50,7 +49,10 @@ func criteria() []criterion {
 			contended: true, limit: limit{"fairness", "fair", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
 		{Criterion: selection.Criterion{Name: "recovery", Title: "recovery", Metric: selection.RecoveryMetric, Unit: "ms", Better: -1,
 			Doc: "from the death of a holder to the next grant, at the advised lease"},
-			of: atLease, asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
+			of: func(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
+				return float64(d.recoveryTime(o, v, f)) / 1e6
+			},
+			asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
 		{Criterion: selection.Criterion{Name: "commands", Title: "commands", Metric: "commands", Better: -1,
 			Doc: "commands of the store for each grant of the busiest lock, including those inside scripts"},
 			contended: true, limit: limit{"cost", "within budget", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
@@ -70,7 +72,7 @@ func weighed(n selection.Needs) []criterion {
 			all[i].Weight = n.Weight(c.Name) / sum
 		}
 		if c.asked != nil && c.Name != fairness {
-			all[i].Enough = c.asked(n) * lo.Ternary[float64](c.Better > 0, plenty, 1.0/plenty)
+			all[i].Enough = lo.Ternary(c.Better > 0, c.asked(n)*plenty, c.asked(n)/plenty)
 		}
 	}
 	return all
@@ -133,17 +135,11 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 		}
 		return f, unknown
 	}
-	distance := math.Inf(1)
-	for _, f := range d.Figures {
-		if f.Lock != o.Name || f.Metric != c.Metric || f.Point.Contended() != c.contended || f.Point.Fault != "none" {
-			continue
-		}
-		if by := d.distance(f.Point); by < distance {
-			best, distance = f, by
-		}
-	}
+	best = lo.MinBy(lo.Filter(d.Figures, func(f selection.Figure, _ int) bool {
+		return f.Lock == o.Name && f.Metric == c.Metric && f.Point.Contended() == c.contended && f.Point.Fault == "none"
+	}), func(a, b selection.Figure) bool { return d.distance(a.Point) < d.distance(b.Point) })
 	switch {
-	case math.IsInf(distance, 1), len(best.Estimate.Values) == 0:
+	case len(best.Estimate.Values) == 0:
 		return best, selection.NotMeasured
 	case best.Unsafe != "":
 		return best, selection.UnsafeFigure
@@ -181,11 +177,6 @@ func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) 
 	return v * (1 + d.longer(f)/hold)
 }
 
-// atLease converts a recovery in leases to milliseconds at the advised lease.
-func atLease(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
-	return float64(d.recoveryTime(o, v, f)) / 1e6
-}
-
 func (v value) cell(o selection.Option, criterion string) selection.Cell {
 	c := selection.Cell{Option: o.Name, Of: criterion, Tag: selection.Measured, Reason: selection.MedianOfTrials}
 	if v.figure.ID != "" {
@@ -195,16 +186,13 @@ func (v value) cell(o selection.Option, criterion string) selection.Cell {
 		c.Tag, c.Reason = selection.Unknown, v.unknown
 		return c
 	}
-	four := func(v float64) float64 { return round(v, 4) }
-	c.Value, c.Low, c.High = changed(&v.median, four), changed(v.low, four), changed(v.high, four)
+	digits := func(v float64) float64 { return round(v, 4) }
+	c.Value, c.Low, c.High = four(v.median), changed(v.low, digits), changed(v.high, digits)
 	return c
 }
 
 // round keeps so many significant digits. NaN is 0.
 func round(v float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil || math.IsNaN(r) {
-		return 0
-	}
-	return r
+	return lo.Ternary(err != nil || math.IsNaN(r), 0, r)
 }

@@ -83,20 +83,14 @@ func (d *deciding) decide() *selection.Report {
 }
 
 func recommend(to *selection.Decision, left []selection.Option) {
-	for _, s := range to.Scores {
-		if s.Rank == 1 {
-			to.Lock = append(to.Lock, s.Option)
-		}
-	}
+	to.Lock = lo.FilterMap(to.Scores, func(s selection.Score, _ int) (string, bool) { return s.Option, s.Rank == 1 })
 	switch {
 	case len(left) == 0:
 		to.Outcome = selection.NothingFits
 	case left[0].Kind == selection.NoLock:
 		to.Outcome, to.Recommended = selection.NoLockNeeded, []string{left[0].Name}
-	case len(to.Lock) > 1:
-		to.Outcome, to.Recommended = selection.ATie, to.Lock
 	default:
-		to.Outcome, to.Recommended = selection.OneLock, to.Lock
+		to.Outcome, to.Recommended = lo.Ternary(len(to.Lock) > 1, selection.ATie, selection.OneLock), to.Lock
 	}
 }
 

@@ -54,13 +54,9 @@ func AdviseLease(in LeaseInputs) *Advice {
 	m := in.Model()
 	needed := m.Needed()
 	a.NeededNS, a.Inputs = int64(max(needed, in.Shortest)), in.inputs()
-	for _, ttl := range leases(needed) {
-		p := m.Point(ttl)
-		a.Curve = append(a.Curve, p)
-		if a.AdvisedNS == 0 && p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) {
-			a.AdvisedNS = p.TTLNS
-		}
-	}
+	a.Curve = lo.Map(leases(needed), func(ttl time.Duration, _ int) selection.LeasePoint { return m.Point(ttl) })
+	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
+	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
 	for _, p := range a.Points { // the curve has those too, as they are in use
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
@@ -130,12 +126,8 @@ const (
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
-	for _, ttl := range leases(needed) {
-		if ttl >= needed && inTime(n, int64(ttl)) {
-			return ttl
-		}
-	}
-	return 0
+	ttl, _ := lo.Find(leases(needed), func(ttl time.Duration) bool { return ttl >= needed && inTime(n, int64(ttl)) })
+	return ttl
 }
 
 // PointsToTry returns the leases to try for what a report recommends.

@@ -48,6 +48,7 @@ const (
 // impossible is a probability that is taken as 0: no figure is more exact.
 const impossible = 1e-12
 
+// Point returns what a lease of one length comes to.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
 	double := m.double(t)

@@ -27,12 +27,8 @@ func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
 
-func excludes(faults ...string) answer {
-	return func(d *deciding, o selection.Option) selection.Cell { return d.observed(o, exclusion(faults...)) }
-}
-
-func freesItsOwn(d *deciding, o selection.Option) selection.Cell {
-	return d.observed(o, asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"})
+func observes(a asked) answer {
+	return func(d *deciding, o selection.Option) selection.Cell { return d.observed(o, a) }
 }
 
 func reenters(d *deciding, o selection.Option) selection.Cell {
@@ -207,36 +203,31 @@ func at(f selection.Finding, o selection.Option) bool {
 
 // unsettled returns why findings are no yes; nil if they are. One run may settle what another left undecided.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
-	held := map[[3]string]bool{}
-	found := false
-	for _, f := range seen {
-		if f.Observed == checker.Held {
-			held[[3]string{f.Property, f.Workload, f.Scenario}] = true
-			found = found || f.Property == property
-		}
-	}
-	unknown := &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
-	for _, f := range seen {
-		if f.Observed == checker.Undecided && !held[[3]string{f.Property, f.Workload, f.Scenario}] {
-			unknown.Reason, unknown.Evidence = selection.Undecided, []string{f.ID}
-			return unknown
-		}
-	}
-	if found {
+	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
+	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
+		return f.Observed == checker.Undecided && !lo.ContainsBy(held, func(h selection.Finding) bool {
+			return h.Property == f.Property && h.Workload == f.Workload && h.Scenario == f.Scenario
+		})
+	})
+	switch {
+	case found:
+		return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.Undecided, Evidence: []string{undecided.ID}}
+	case lo.ContainsBy(held, func(f selection.Finding) bool { return f.Property == property }):
 		return nil
 	}
-	return unknown
+	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
 // expected returns a violation that the lock's own table expects, or else otherwise: the table is never evidence for a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
-	for _, c := range o.Claims {
+	c, found := lo.Find(o.Claims, func(c selection.Claim) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
-		if of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil {
-			return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
-		}
+		return of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil
+	})
+	if !found {
+		return otherwise
 	}
-	return otherwise
+	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
 }
 
 // ids returns the ids of the findings that are accepted, each once.

@@ -20,6 +20,7 @@ type Paused struct {
 	Doubled int // of those: another client was granted the key before the holder was done
 }
 
+// PauseFault is the fault of a paused process in histories.
 const PauseFault = "process-pause"
 
 // PausesIn returns what became of the holds of a history into which pauses fell. A hold lasts from the grant that the

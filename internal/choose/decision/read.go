@@ -35,10 +35,7 @@ func ReadEvidence(base string, options []selection.Option, dirs ...string) (sele
 		if err != nil {
 			return selection.Evidence{}, err
 		}
-		read := g.readRun
-		if exists(filepath.Join(dir, bench.PlanName)) {
-			read = g.readBench
-		}
+		read := lo.Ternary(exists(filepath.Join(dir, bench.PlanName)), g.readBench, g.readRun)
 		if err := read(dir, from); err != nil {
 			return selection.Evidence{}, err
 		}
@@ -94,11 +91,8 @@ func exists(file string) bool {
 func relative(base, dir string) (string, error) {
 	base, err1 := filepath.Abs(resolved(base)) // as sources are
 	dir, err2 := filepath.Abs(dir)
-	if err := errors.Join(err1, err2); err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(base, dir)
-	return filepath.ToSlash(rel), err
+	rel, err3 := filepath.Rel(base, dir)
+	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
 }
 
 func (g *gathering) readRun(dir, from string) error {
@@ -117,11 +111,9 @@ func (g *gathering) readRun(dir, from string) error {
 	s := g.source("run", "R", selection.Source{Dir: from, Command: m.Command, Seed: m.Seed,
 		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes})
 	cells := lo.KeyBy(r.Measurements, func(c run.Measurement) string { return c.Dir })
-	for _, o := range r.Cells {
-		if g.among(o.Lock) && counts(o) {
-			g.Findings = append(g.Findings, findingOf(s, o, cells))
-		}
-	}
+	g.Findings = append(g.Findings, lo.FilterMap(r.Cells, func(o run.Observation, _ int) (selection.Finding, bool) {
+		return findingOf(s, o, cells), g.among(o.Lock) && counts(o)
+	})...)
 	if err := g.readStood(dir, s, r); err != nil {
 		return err
 	}

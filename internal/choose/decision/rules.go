@@ -31,11 +31,12 @@ func rules() (rows []rule) {
 	add("available", "store is there", "stores", false, false, nil, available, availableInstead)
 	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 }, inLanguages, said(selection.NoLibrary))
 	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
-	add("exclusion", "excludes", "", true, true, nil, excludes("none"), nothingHeld)
-	add("release", "frees its own only", "if_two_hold", true, true, corrupting, freesItsOwn, nothingHeld)
+	add("exclusion", "excludes", "", true, true, nil, observes(exclusion("none")), nothingHeld)
+	add("release", "frees its own only", "if_two_hold", true, true, corrupting,
+		observes(asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"}), nothingHeld)
 	add("work", "covers the work", "hold", true, false, nil, covers, nothingHeld)
 	add("pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld)
-	add("network", "survives the network", "if_two_hold", true, true, corrupting, excludes(NetworkFaults()...), nothingHeld)
+	add("network", "survives the network", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
 	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
 	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }

@@ -100,16 +100,14 @@ func untilAsked(backOff float64) []portion {
 		return []portion{{0, 1}}
 	}
 	const n = 10
-	var out []portion
-	for i := range n {
+	return lo.Times(n, func(i int) portion {
 		left := math.Sqrt((float64(i) + 0.5) / n) // the share of times to the next try of one waiter that are longer
 		at := 0.75 * (1 - left)                   // what is left of a pause that is longer than half
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
-		out = append(out, portion{at * backOff, 1.0 / n})
-	}
-	return out
+		return portion{at * backOff, 1.0 / n}
+	})
 }
 
 func (t trialModel) point(ttl time.Duration) TrialPoint {
@@ -124,7 +122,7 @@ func (t trialModel) holdCut(ttl float64) float64 {
 		whole := math.Floor(float64(longestCycle) / period)
 		return min(max(1, min(whole, periodsTried))*period, float64(longestCycle))
 	}
-	return min(2*ttl, float64(longestTried))
+	return t.pauseCut(ttl)
 }
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }

@@ -23,6 +23,7 @@ import (
 	"lockbench/reports/selection"
 )
 
+// VerifyReportCommand returns the verb verify-report.
 func VerifyReportCommand() *cobra.Command {
 	dataOnly := false
 	cmd := &cobra.Command{
