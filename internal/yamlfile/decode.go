@@ -157,7 +157,6 @@ func (f *File) pairs(k Key, n ast.Node) {
 	*k.Into.(*map[string]string) = all
 }
 
-// scalar is a single value of a file.
 type scalar struct {
 	text   string // without quotes
 	quoted bool

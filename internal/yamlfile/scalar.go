@@ -25,8 +25,7 @@ var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placed
 // isNumber refuses words such as inf.
 var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
 
-// fewValues is how many values are listed in an error.
-const fewValues = 8
+const fewValues = 8 // how many values are listed in an error
 
 // Want says what may stand there.
 func (k Key) Want() string {

@@ -57,7 +57,6 @@ func stated(keys []Key) []string {
 // Write returns a file that states the values of the keys, except zeros.
 func Write(keys []Key) []byte { return []byte(strings.Join(stated(keys), "\n") + "\n") }
 
-// show returns a single value as people write it.
 func show(of any) string {
 	switch p := of.(type) {
 	case encoding.TextMarshaler:

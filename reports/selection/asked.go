@@ -12,7 +12,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// asked is one need as it is shown.
 type asked struct {
 	Key    string // in the file of needs
 	Title  string
@@ -20,7 +19,6 @@ type asked struct {
 	Tag    string // stated; assumed; or which parts of it are assumed
 }
 
-// meanings explains the words of the needs.
 var meanings = map[string]string{
 	string(Corruption): "data, money or stock is wrong: it must not happen (corruption)",
 	string(WastedWork): "something is done twice, which costs time and nothing else (wasted work)",

@@ -14,7 +14,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// style gives options a colour in the order of their scores.
 func (v *view) style(option string) charts.Style {
 	if _, i, found := lo.FindIndexOf(v.Decision.Scores, func(s Score) bool { return s.Option == option }); found {
 		return charts.StyleAt(i)
@@ -84,8 +83,7 @@ func (v *view) Turns() *charts.Chart {
 	return c
 }
 
-// leastShown is the smallest probability of the chart, relative to the greatest.
-const leastShown = 1e-9
+const leastShown = 1e-9 // the smallest probability of the chart, relative to the greatest
 
 // Leases shows what each length of the lease would mean.
 func (v *view) Leases() *charts.Chart {

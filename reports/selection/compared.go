@@ -21,7 +21,6 @@ func (v *view) inOrder() []string {
 	})
 }
 
-// figure returns a criterion of an option, beside the best of the surviving locks.
 func (v *view) figure(c Cell, k Criterion) line {
 	l := v.line(c)
 	l.Title, l.Value = k.Title, "unknown"
@@ -40,7 +39,6 @@ func (v *view) figure(c Cell, k Criterion) line {
 	return l
 }
 
-// best returns the best value of a criterion among the surviving locks.
 func (v *view) best(k Criterion) (best float64, known bool) {
 	values := lo.FilterMap(v.inOrder(), func(name string, _ int) (float64, bool) {
 		value := v.cells[[2]string{name, k.Name}].Value

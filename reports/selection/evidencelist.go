@@ -21,7 +21,6 @@ type proofs struct {
 	Rows          []proof
 }
 
-// proof is one finding, figure or recorded time.
 type proof struct {
 	Ref          ref
 	What, Where  string // and under what conditions
@@ -66,16 +65,9 @@ func (v *view) optionOf(id, lock, deployment string) string {
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)
 }
 
-// conditions lists the conditions of an observation.
 func conditions(what, fault, scenario string, clients int, ttl int64) string {
-	all := nonEmpty(what, fault, scenario)
-	if clients > 0 {
-		all = append(all, format.Plural(clients, "client"))
-	}
-	if ttl > 0 {
-		all = append(all, "lease "+format.Setting(ttl))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(nonEmpty(what, fault, scenario, lo.Ternary(clients > 0, format.Plural(clients, "client"), ""),
+		lo.Ternary(ttl > 0, "lease "+format.Setting(ttl), "")), ", ")
 }
 
 func (v *view) findingProof(f Finding) proof {
@@ -116,11 +108,7 @@ func (v *view) placed(p proof, id, source, dir string, histories []History) proo
 
 func historyLinks(dir string, histories []History) []historyLink {
 	return lo.Map(histories, func(h History, _ int) historyLink {
-		k := historyLink{File: h.File, Sum: h.SHA256, Short: h.SHA256[:min(12, len(h.SHA256))]}
-		if h.File != "" {
-			k.Link = link(dir, h.File)
-		}
-		return k
+		return historyLink{File: h.File, Link: link(dir, h.File), Short: h.SHA256[:min(12, len(h.SHA256))], Sum: h.SHA256}
 	})
 }
 
@@ -137,9 +125,7 @@ func link(source string, within ...string) string {
 		if !isClean(p) {
 			return ""
 		}
-		for step := range strings.SplitSeq(p, "/") {
-			steps = append(steps, url.PathEscape(step))
-		}
+		steps = append(steps, lo.Map(strings.Split(p, "/"), func(step string, _ int) string { return url.PathEscape(step) })...)
 	}
 	return up + strings.Join(steps, "/")
 }

@@ -34,8 +34,7 @@ type LeasePoint struct {
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
 }
 
-// Confirmed is a point of the curve that was tried: processes were paused in their holds, for times drawn from the
-// distribution of pauses.
+// Confirmed is a point of the curve that was tried: processes were paused in their holds, as the needs say.
 type Confirmed struct {
 	TTLNS     int64     `json:"ttl_ns"` // as it was tried
 	Scale     float64   `json:"scale"`  // all times of the trial divided by those of the needs

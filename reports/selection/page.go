@@ -15,8 +15,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Page returns the whole report as one file without scripts or links to a network. It carries the report itself: see
-// ReadPage.
+// Page returns the report as one file without scripts or links to a network. See ReadPage.
 func Page(r *Report) ([]byte, error) {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -55,7 +54,6 @@ type source struct {
 	Anchor, Link, Began string
 }
 
-// aboutOption says in a few words what an option takes.
 func aboutOption(o Option) string {
 	if o.Kind == NoLock {
 		return "no lock"

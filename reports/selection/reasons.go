@@ -158,7 +158,6 @@ func (v *view) observed(c Cell) map[string]string {
 	}
 }
 
-// notes returns what limits the meaning of a figure.
 func (v *view) notes(f Figure) string {
 	var notes []string
 	wait := f.Metric == "longest_wait"
@@ -178,7 +177,6 @@ func setting(d time.Duration) string { return format.Setting(int64(d)) }
 
 func nonEmpty(all ...string) []string { return lo.Compact(all) }
 
-// amount writes a figure with its unit.
 func amount(value float64, unit string) string {
 	return strings.TrimSpace(format.Significant(value) + " " + amountUnit(unit))
 }

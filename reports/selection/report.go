@@ -1,6 +1,5 @@
-// Package selection is the selection report: the document advice.json, and how it is shown as a page, as a decision record in
-// Markdown and on a terminal. A Report goes in, and the same report always gives the same bytes. What decides is
-// internal/choose/decision.
+// Package selection is the selection report. A Report goes in; a page, a decision record and text come out, always the same
+// bytes. internal/choose/decision makes the Report.
 package selection
 
 // Version is the version of advice.json that this package writes, and the only one that it reads.

@@ -18,8 +18,7 @@ type terminal struct {
 	format.Lines
 }
 
-// Text writes what a terminal shows: the verdict, the options, what speaks against the choice and what would change it. An
-// error is the writer's.
+// Text writes the verdict, the options, what speaks against the choice and what would change it, for a terminal.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -56,8 +55,7 @@ func Text(w io.Writer, r *Report) error {
 	return err
 }
 
-// widestName is the width at which a name is cut.
-const widestName = 28
+const widestName = 28 // the width at which a name is cut
 
 func name(s string) string {
 	if letters := []rune(s); len(letters) > widestName {
@@ -77,8 +75,7 @@ func (t *terminal) eliminated() {
 	}
 }
 
-// abreast is how many criteria fit into a line.
-const abreast = 3
+const abreast = 3 // how many criteria fit into a line
 
 // compared writes the tables of the surviving locks, with as many criteria in each as fit.
 func (t *terminal) compared() {
@@ -114,7 +111,6 @@ func (t *terminal) changes() []string {
 	})...)
 }
 
-// tagged returns lines, each with its tag and its evidence.
 func tagged(lines []line) []string {
 	return lo.Map(lines, func(l line, _ int) string {
 		ids := lo.Map(l.Refs, func(r ref, _ int) string { return r.ID })
@@ -169,7 +165,6 @@ func mdRow(cells []string) string {
 	return "|" + strings.Join(lo.Map(cells, func(c string, _ int) string { return " " + mdText(c) + " |" }), "")
 }
 
-// mdIDs returns the tag of a line and its evidence.
 func mdIDs(l line) string {
 	ids := strings.Join(lo.Map(l.Refs, func(r ref, _ int) string { return "`" + format.InCode(r.ID) + "`" }), ", ")
 	return "(" + strings.Join(nonEmpty(string(l.Tag), ids), ": ") + ")"

@@ -36,7 +36,6 @@ func newView(r *Report) *view {
 
 var plainID = regexp.MustCompile(`^[A-Z][0-9]+$`)
 
-// ids returns the ids of all evidence, each once.
 func (v *view) ids() []string {
 	return lo.Uniq(slices.Concat(lo.Map(v.Report.Sources, func(s Source, _ int) string { return s.ID }),
 		lo.Map(v.Findings, func(f Finding, _ int) string { return f.ID }), lo.Map(v.Figures, func(f Figure, _ int) string { return f.ID }),
@@ -66,7 +65,6 @@ type tagDoc struct {
 	Doc string
 }
 
-// tags returns all tags, from the strongest to the weakest.
 func tags() []tagDoc {
 	return []tagDoc{
 		{Measured, "it was observed by lockbench; the ids lead to the runs"},
@@ -137,7 +135,6 @@ func (e Elimination) distance() int {
 	return n
 }
 
-// titles lists the titles of requirements or criteria.
 func (v *view) titles(names []string) string {
 	return cmp.Or(strings.Join(lo.Map(names, func(n string, _ int) string { return v.title(n) }), ", "), "none")
 }
@@ -157,7 +154,6 @@ type ref struct{ ID, Anchor string }
 
 func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
-// line is a cell as it is shown.
 type line struct {
 	Title, Text     string
 	Look            look
@@ -282,7 +278,6 @@ func (v *view) OrLock() []judged {
 	return v.named(v.Decision.Lock)
 }
 
-// named returns the options of these names, in their order.
 func (v *view) named(names []string) []judged {
 	return lo.FilterMap(names, func(name string, _ int) (judged, bool) {
 		o, known := v.options[name]

@@ -20,104 +20,78 @@ type Stage struct {
 	Name   string
 	Doc    string // one sentence
 	Trials int    // of each cell
-	cells  func(selection.Needs, impls.Impl) []trial.Cell
+	loads  func(selection.Needs) []string
+	faults func(selection.Needs) []string
 }
 
-// AtOnce is how many trials run side by side: none of their figures are compared, and mostly they wait.
+// AtOnce is how many trials run side by side: they mostly wait, and none of their figures are compared.
 const AtOnce = 8
 
 // Stages returns all stages, in order.
 func Stages() []Stage {
-	return []Stage{
-		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay},
-		{"a-death", "the process of a holder is killed", 3, death},
-		{"the-store", "what befalls the store", 1, storeTrouble},
-		{"pauses", "the process of a holder stands still", 1, pauses},
-		{"the-network", "messages are late or lost, and callers give up", 1, network},
+	always := func(all ...string) func(selection.Needs) []string {
+		return func(selection.Needs) []string { return all }
 	}
+	return []Stage{
+		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay, always("none")},
+		{"a-death", "the process of a holder is killed", 3, always("counter"), always("holder-kill")},
+		{"the-store", "what befalls the store", 1, checked, func(n selection.Needs) []string {
+			return lo.FlatMap(n.Survives, func(t selection.Trouble, _ int) []string { return decision.StoreFaults(t) })
+		}},
+		{"pauses", "the process of a holder stands still", 1, checked, always(decision.PauseFault, decision.LongestPause)},
+		{"the-network", "messages are late or lost, and callers give up", 1, guarded, always(decision.NetworkFaults()...)},
+	}
+}
+
+func goodDay(n selection.Needs) []string {
+	misuse := lo.Ternary(n.TwoHold == selection.Corruption, "misuse", "")
+	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
+}
+
+// guarded is for faults that matter only if two holders do harm.
+func guarded(n selection.Needs) []string {
+	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
+}
+
+// checked also shows the data if tokens are checked on writes alone.
+func checked(n selection.Needs) []string {
+	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
+		return []string{"counter", "write-fenced"}
+	}
+	return guarded(n)
 }
 
 // Cells returns what a stage tries of some options.
-func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell {
-	var all []trial.Cell
-	for _, o := range options {
-		if o.Kind == selection.ALock {
-			impl, on := kept{lock: o.Name}.in(table())
-			for _, c := range s.cells(n, impl) {
-				c.Deployment = lo.Ternary(on == impl.Deployment, c.Deployment, on)
-				all = append(all, c)
-			}
+func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
+	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
+	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
+	for _, o := range lo.Filter(options, func(o selection.Option, _ int) bool { return o.Kind == selection.ALock }) {
+		impl, on := kept{lock: o.Name}.in(table())
+		cells := trial.Plan([]impls.Impl{impl}, loads, tried)
+		if len(cells) > 0 && slices.Contains(injected, decision.LongestPause) {
+			cells = append(cells, longestPause(n, impl)...)
+		}
+		for _, c := range cells {
+			c.Deployment = lo.Ternary(on == impl.Deployment, c.Deployment, on)
+			all = append(all, c)
 		}
 	}
 	return all
-}
-
-func goodDay(n selection.Needs, l impls.Impl) []trial.Cell {
-	loads := []string{"counter", "contend"}
-	if n.TwoHold == selection.Corruption {
-		loads = append(loads, "misuse")
-	}
-	if n.Reenters {
-		loads = append(loads, "reentrant")
-	}
-	return plan(l, loads, "none")
-}
-
-func death(_ selection.Needs, l impls.Impl) []trial.Cell {
-	return plan(l, []string{"counter"}, "holder-kill")
-}
-
-// harmful returns trials of faults by which two clients may hold the lock. If tokens are checked on writes alone, a workload
-// shows the data.
-func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
-	if n.TwoHold != selection.Corruption || len(breaks) == 0 {
-		return nil
-	}
-	cells := plan(l, []string{"counter"}, breaks...)
-	if n.Fence == selection.OnWrites {
-		cells = append(cells, plan(l, []string{"write-fenced"}, breaks...)...)
-	}
-	return cells
-}
-
-func storeTrouble(n selection.Needs, l impls.Impl) []trial.Cell {
-	return harmful(n, l, lo.FlatMap(n.Survives, func(t selection.Trouble, _ int) []string { return decision.StoreFaults(t) })...)
-}
-
-func pauses(n selection.Needs, l impls.Impl) []trial.Cell {
-	cells := harmful(n, l, "process-pause")
-	if len(cells) > 0 {
-		cells = append(cells, longestPause(n, l)...)
-	}
-	return cells
-}
-
-func network(n selection.Needs, l impls.Impl) []trial.Cell {
-	if n.TwoHold != selection.Corruption {
-		return nil
-	}
-	return plan(l, []string{"counter"}, decision.NetworkFaults()...)
-}
-
-// plan returns the cells of some workloads and faults that apply to a lock.
-func plan(l impls.Impl, loads []string, breaks ...string) []trial.Cell {
-	return trial.Plan([]impls.Impl{l}, loadsNamed(loads...), lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(breaks, f.Name) }))
 }
 
 func loadsNamed(names ...string) []workloads.Workload {
 	return lo.Filter(workloads.All(), func(w workloads.Workload, _ int) bool { return slices.Contains(names, w.Name) })
 }
 
-// longTrial is the longest lease of a trial: beyond, all times are scaled down.
-const longTrial = 2 * time.Second
-
-// fewHolds is how many holds of the victim come before the paused one, so that others wait by then.
-const fewHolds = 1
+const (
+	longTrial = 2 * time.Second // the longest lease of a trial: beyond, all times are scaled down
+	fewHolds  = 1               // of the victim come before the paused one, so that others wait by then
+)
 
 // longestPause pauses a process for the longest pause, in the longest work, with the advised lease, which must outlast both.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
-	lease := leaseOf(l.Name)
-	ttl := decision.AdviseTTL(n, lease)
+	k, _ := lo.Find(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
+	ttl := decision.AdviseTTL(n, k.lease)
 	if ttl == 0 {
 		return nil
 	}
@@ -140,11 +114,6 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 		cells[i].Scenario = decision.PauseScenario(pause)
 	}
 	return cells
-}
-
-func leaseOf(lock string) selection.Lease {
-	k, _ := lo.Find(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", lock+"@") })
-	return k.lease
 }
 
 // Warning explains a scenario of an advice.

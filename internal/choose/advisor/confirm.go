@@ -15,17 +15,15 @@ import (
 	"lockbench/workloads"
 )
 
-const (
-	// ConfirmTrials is how many trials each lease is tried in.
-	ConfirmTrials = 6
-	// pausesEach is how many pauses fall into holds in each of them.
-	pausesEach = 10
+// ConfirmTrials is how many trials each lease is tried in.
+const ConfirmTrials = 6
 
+const (
+	pausesEach = 10            // that fall into holds in each trial
 	longerWork = "longer-work" // what the histories call work that stands still with its process
 )
 
-// Confirming returns the cells in which the advised lease of a report, and two that are too short, are tried; none if there
-// is no lease to choose.
+// Confirming returns the cells in which the advised lease and two shorter ones are tried; none if no lease expires.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {
@@ -41,25 +39,21 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	lock.Expect = nil
 	return lo.Map(points, func(p decision.TrialPoint, _ int) trial.Cell {
 		return trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
-			Fault:  pausing(p),
-			Partly: true} // a hold that was not granted for long leaves fewer pauses, which count
+			Partly: true, // a hold that was not granted for long leaves fewer pauses, which count
+			Fault: faults.Fault{
+				Name: decision.PauseFault, Kind: faults.Clients,
+				Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
+				Shape: func(of *workloads.Params, _ faults.Scene) {
+					seed := of.Seed
+					*of = workloads.Defaults()
+					of.Seed, of.TTL = seed, p.TTL
+					of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
+					of.Hold, of.Think = othersHold, othersThink
+					of.Duration = between + lo.SumBy(draw(p, seed), func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
+				},
+				Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
+			}}
 	})
-}
-
-func pausing(p decision.TrialPoint) faults.Fault {
-	return faults.Fault{
-		Name: decision.PauseFault, Kind: faults.Clients,
-		Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
-		Shape: func(of *workloads.Params, _ faults.Scene) {
-			seed := of.Seed
-			*of = workloads.Defaults()
-			of.Seed, of.TTL = seed, p.TTL
-			of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
-			of.Hold, of.Think = othersHold, othersThink
-			of.Duration = lasts(draw(p, seed))
-		},
-		Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
-	}
 }
 
 // The others wait, and hold the key briefly, so that the victim gets it again.
@@ -74,8 +68,7 @@ func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// standing pauses the victim's process in one hold after the other. Its work runs in this process, so it is made longer by
-// the pause.
+// standing pauses the victim's process in each hold. Its work runs in this process, so it is made longer by the pause.
 func standing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
@@ -87,9 +80,4 @@ func standing(pauses []decision.Struck) faults.Plan {
 				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // at the latest, so that one is over before the next
 	}
 	return p
-}
-
-// lasts returns how long a trial may take: until the victim has had its holds.
-func lasts(pauses []decision.Struck) time.Duration {
-	return between + lo.SumBy(pauses, func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
 }

@@ -1,5 +1,4 @@
-// Package advisor gathers what a selection report rests on. Needs go in; options, cells of a run and sections of a bench come
-// out. internal/choose/decision decides.
+// Package advisor makes options, cells of a run and sections of a bench from needs; internal/choose/decision decides.
 package advisor
 
 import (
@@ -33,8 +32,7 @@ var table = sync.OnceValue(catalog.All)
 // anywhere is for a few commands: they can be written in any language with a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
-// choices returns the locks that a team can choose from, in display order. A lock of the table that shows one defect or one
-// workload is no choice.
+// choices returns the locks to choose from, in display order. A lock that shows one defect or workload is none.
 func choices() []kept {
 	const (
 		commands = "a few commands, with any client of Redis"
@@ -87,7 +85,6 @@ func Options(n selection.Needs) []selection.Option {
 	return all
 }
 
-// in returns the lock in the table, and its deployment.
 func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 	name, on, _ := strings.Cut(k.lock, "@")
 	i, found := lo.Find(table, func(i impls.Impl) bool { return i.Name == name })

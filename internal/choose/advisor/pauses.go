@@ -11,8 +11,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures how a process of this machine pauses, by oversleeping. It sees what befalls every process, such as a busy
-// host, and the collections of this program alone.
+// Meter measures how a process of this machine pauses, by oversleeping. Of collections it sees its own alone.
 type Meter struct {
 	For   time.Duration // at most: what is longer than MeterAtMost is cut
 	Floor time.Duration // shorter ones are no pauses; 0: PauseFloor

@@ -44,8 +44,7 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures again what a report rests on; only the given ids, if there are any. base is the folder of the
-// report.
+// Verify judges and measures again what a report in the folder base rests on; only the given ids, if there are any.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
 	v := &verifying{base: base, verdicts: map[string]judged{},
 		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
@@ -118,7 +117,6 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 	})
 }
 
-// trials reads the trial of each history.
 func (v *verifying) trials(c *Checked, source string, all []selection.History, read func(in string, t *bench.Trial) error) {
 	v.each(c, source, all, func(in, name string) error {
 		t, err := bench.ReadTrial(in, path.Dir(name))
@@ -186,8 +184,7 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// figure works a metric out again: a recovery from verdicts, another as the bench did. Counts beside the history are taken from
-// the trial.
+// figure works a metric out again, from verdicts or as the bench did. Other counts are taken from the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {

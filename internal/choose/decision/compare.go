@@ -11,7 +11,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// compare sets dominated locks aside, and scores the others.
 func (d *deciding) compare(to *selection.Decision, locks []string, values map[string]map[string]value) {
 	to.Dominated, to.Scores, to.Wins, to.Turns = []selection.Dominated{}, []selection.Score{}, []selection.Win{}, []selection.Turn{}
 	s := &scoring{by: d.by, values: values}
@@ -27,8 +26,7 @@ func (d *deciding) compare(to *selection.Decision, locks []string, values map[st
 	}
 }
 
-// dominates returns a lock that is as good as o in every criterion that counts, and better in one beyond noise: medians alone
-// may differ by chance. It is nil if there is none.
+// dominates returns a lock that is as good as o in each criterion, and better in one beyond noise; nil if none is.
 func (s *scoring) dominates(locks []string, o string) *selection.Dominated {
 	counting := lo.Filter(s.by, func(c criterion, _ int) bool { return c.Weight > 0 })
 	for _, other := range locks {
@@ -58,7 +56,6 @@ func (c criterion) beyondNoise(a, b value) bool {
 	return c.counted(*a.high) < c.counted(*b.low)
 }
 
-// scoring is the Pareto set and its values, by option and criterion.
 type scoring struct {
 	by      []criterion
 	options []string
@@ -92,10 +89,7 @@ func (c criterion) closeness(v, best float64) float64 {
 	case v == best:
 		return 1
 	}
-	if c.Better < 0 {
-		v, best = best, v
-	}
-	return max(0, v/best)
+	return max(0, lo.Ternary(c.Better < 0, best/v, v/best))
 }
 
 func median(v value) float64 { return v.median }
@@ -117,8 +111,7 @@ const (
 	fewest    = 6 // trials that an interval takes
 )
 
-// scores returns the scores of all options, from best to worst, with intervals over trials. Options share a rank if the interval
-// of their difference contains 0.
+// scores returns the scores, from best to worst. Options share a rank if the interval of their difference contains 0.
 func (s *scoring) scores() []selection.Score {
 	parts, weights := s.parts(median), s.weights()
 	drawn := s.resampled(weights)

@@ -12,7 +12,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// criterion is a figure by which survivors are compared, and how it is found.
 type criterion struct {
 	selection.Criterion
 	contended bool                          // at the point where clients want one lock; else where each has its own
@@ -78,8 +77,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-// plenty is how many times better than asked for still counts.
-const plenty = 10
+const plenty = 10 // how many times better than asked for still counts
 
 // counted returns the value that counts: at most Enough.
 func (c criterion) counted(v float64) float64 {
@@ -125,8 +123,7 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure of a criterion: of the benches' points the one nearest to the needs. unknown says why there is
-// none to use.
+// figureOf returns the figure of a criterion nearest to the needs. unknown says why there is none to use.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)

@@ -176,7 +176,6 @@ func notBest(r *selection.Report, option string) (list []selection.Cell) {
 	return list
 }
 
-// cited returns the ids of the evidence of some cells.
 func cited(cells []selection.Cell) map[string]bool {
 	return lo.SliceToMap(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }), func(id string) (string, bool) { return id, true })
 }
@@ -204,8 +203,7 @@ func (d *deciding) documented(o selection.Option) []selection.Cell {
 	})
 }
 
-// Trim returns the evidence that a decision by these needs rests on, or would if one need were another, with new ids. It
-// leads to the same decision.
+// Trim returns the evidence that a decision by these needs, or with one need changed, rests on, with new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)

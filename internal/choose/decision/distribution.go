@@ -11,8 +11,7 @@ import (
 )
 
 // Distribution is how long something takes, known by some quantiles. Between two of them the share that takes longer falls as
-// a power of the time, as tails of pauses and round trips do. Nothing takes longer than the longest. The zero Distribution
-// takes no time.
+// a power of the time. Nothing takes longer than the longest. The zero Distribution takes no time.
 type Distribution struct {
 	knots []knot // by rising time; the first has all over it, and what the last has over it takes as long as that one
 }
@@ -20,8 +19,7 @@ type Distribution struct {
 // knot is a time in nanoseconds and the share that takes longer.
 type knot struct{ at, over float64 }
 
-// rarest is the share of the longest time if the number of times is not known.
-const rarest = 1e-4
+const rarest = 1e-4 // the share of the longest time if the number of times is not known
 
 // FromTimes returns the distribution with these quantiles. Below the median it goes on as between p50 and p99.
 func FromTimes(t selection.Times) Distribution {

@@ -80,8 +80,7 @@ func (m LeaseModel) Needed() time.Duration {
 	return (least + clockError) * 100 / 99
 }
 
-// clockError is left for clocks besides 1 % of the lease, as in the judge's check of leases.
-const clockError = 2 * time.Millisecond
+const clockError = 2 * time.Millisecond // left for clocks besides 1 % of the lease, as in the judge's check of leases
 
 // leases returns the lengths of the curve, from short ones up to about ten times what is needed.
 func leases(needed time.Duration) []time.Duration {

@@ -38,8 +38,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused asks whether the data stays whole if it checks tokens as this team's does: then two holders do no harm, which is
-// ok. Checks on writes alone have a workload.
+// refused asks whether no harm is done since the data checks tokens. Checks on writes alone have a workload.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -52,8 +51,7 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses asks whether a paused holder does no harm when it goes on: because tokens are checked, because nothing ends
-// its hold, or because its lease outlasts the pause.
+// survivesPauses asks whether a paused holder does no harm: tokens are checked, or its hold outlasts the pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c

@@ -79,7 +79,8 @@ func (g *gathering) readStood(dir string, s selection.Source, r run.Results) err
 		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
 			continue
 		}
-		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: g.nameOf(c), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
+		option, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
+		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
 		for _, h := range still.Histories {
 			seen, err := PausesIn(filepath.Join(dir, filepath.FromSlash(h.File)))
 			if err != nil {
@@ -90,12 +91,6 @@ func (g *gathering) readStood(dir string, s selection.Source, r run.Results) err
 		g.Stood = append(g.Stood, still)
 	}
 	return nil
-}
-
-// nameOf returns the option of a cell's lock.
-func (g *gathering) nameOf(c run.Measurement) string {
-	o, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
-	return cmp.Or(o.Name, c.Lock)
 }
 
 // sums holds the probability that several pauses together exceed each of some times.
@@ -128,8 +123,7 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution of one pause on the grid. Each pause is split between the two nearest times, which keeps the
-// mean.
+// first returns the distribution of one pause on the grid, split between the two nearest times to keep the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {

@@ -119,7 +119,9 @@ func (g *gathering) readRun(dir, from string) error {
 	}
 	for _, c := range r.Measurements {
 		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && g.among(c.Lock) {
-			g.Figures = append(g.Figures, recoveryFigure(s, c, histories(c, r.Cells)))
+			g.Figures = append(g.Figures, selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
+				Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
+				Estimate: stats.EstimateOf(c.Recovery.Multiples, lo.Range(len(c.Recovery.Multiples))), Histories: histories(c, r.Cells)})
 		}
 	}
 	return nil
@@ -164,13 +166,6 @@ func histories(c run.Measurement, all []run.Observation) []selection.History {
 	return findingOf(selection.Source{}, o, nil).Histories
 }
 
-func recoveryFigure(s selection.Source, c run.Measurement, from []selection.History) selection.Figure {
-	return selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
-		Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
-		Estimate: stats.EstimateOf(c.Recovery.Multiples, lo.Range(len(c.Recovery.Multiples))), Histories: from}
-}
-
-// readBench takes the figures of the criteria.
 func (g *gathering) readBench(dir, from string) error {
 	r, err := bench.Read(dir)
 	if err != nil {

@@ -21,7 +21,6 @@ type rule struct {
 
 type answer func(*deciding, selection.Option) selection.Cell
 
-// rules returns all requirements, in display order.
 func rules() (rows []rule) {
 	add := func(name, title, need string, safety, tried bool, asked func(selection.Needs) bool, lock, instead answer) {
 		rows = append(rows, rule{selection.Requirement{Name: name, Title: title, Need: need, Safety: safety, Tried: tried}, asked, lock, instead})
@@ -107,7 +106,6 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	return cell
 }
 
-// said answers yes for a reason that no trial is needed for.
 func said(why selection.Reason) answer {
 	return func(*deciding, selection.Option) selection.Cell {
 		return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: why}
@@ -116,7 +114,6 @@ func said(why selection.Reason) answer {
 
 var nothingHeld = said(selection.NothingHeld)
 
-// assumed answers by what the team says.
 func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }

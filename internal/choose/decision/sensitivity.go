@@ -62,8 +62,8 @@ func (s *scoring) turns(leading string) []selection.Turn {
 	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns returns the nearest weights of a criterion, below and above its own, at which another option leads. The other
-// weights keep their proportions, so that every score is a straight line over the weight.
+// weightTurns returns the nearest weights of a criterion, below and above its own, at which another option leads. The others
+// keep their proportions, so that every score is a straight line over the weight.
 func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
@@ -91,8 +91,7 @@ func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-// furthest is by which factor a measured value is worsened at most.
-const furthest = 100
+const furthest = 100 // by which factor a measured value is worsened at most
 
 // valueTurn returns how much worse a value of the leading option must be for another to lead.
 func (s *scoring) valueTurn(ahead, k int) []selection.Turn {

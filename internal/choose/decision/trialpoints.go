@@ -52,10 +52,9 @@ const (
 )
 
 // TrialPoints returns three leases to be tried: one that half of the pauses in holds outlast, one that few do, and the
-// advised one, or without one what is needed. shortest is the lock's own. All times are scaled alike, so that a machine can
-// keep them and a person can wait for them. There is none if pauses are too short to be made. backOff is the longest time
-// between two tries of a polling waiter. In a trial two clients wait, so the next grant is later than the end of the lease;
-// the curve, of many waiters, ignores that.
+// advised one, or without one what is needed. shortest is the lock's own. All times are scaled alike to what a trial has time
+// for. There is none if pauses are too short to be made. backOff is the longest time between two tries of a polling waiter:
+// of the two in a trial, the next grant is so much later, which the curve, of many waiters, ignores.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil

@@ -17,11 +17,9 @@ import (
 	"lockbench/reports/selection"
 )
 
-// maxTries is how many wrong answers a question takes: a program would give them for ever.
-const maxTries = 5
+const maxTries = 5 // how many wrong answers a question takes: a program would give them for ever
 
-// Ask asks for needs in the terminal, a line for each question. It writes plain lines and moves no cursor, so that a screen
-// reader or a pipe can use it.
+// Ask asks for needs, a line for each question, in plain lines that a screen reader or a pipe can follow.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,10 +36,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, wrong := a.needs(known)
-	if len(wrong) > 0 {
-		return selection.Needs{}, errors.New(wrong[0])
-	}
+	n, _ := a.needs(known) // each answer was checked with the ones before
 	return n, nil
 }
 
@@ -58,10 +53,7 @@ func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, fo
 
 // ask repeats a question until the answer agrees with the ones before.
 func (d dialogue) ask(place string, q question, a answers) (answers, error) {
-	before, wrong := a.needs(d.known)
-	if len(wrong) > 0 {
-		return nil, errors.New(wrong[0])
-	}
+	before, _ := a.needs(d.known)
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
 	for tries := 0; ; {
 		d.say("[%s]\n", strings.TrimSpace(strings.Join(q.words(before, false), " ")))
@@ -138,7 +130,6 @@ func (q question) words(n selection.Needs, named bool) []string {
 	})
 }
 
-// inSpeech returns the value of a key as a person would answer.
 func inSpeech(k yamlfile.Key) string {
 	switch text := k.Text(); {
 	case text == "[]" && k.Normally == "any":
@@ -220,8 +211,7 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder takes the words of a line as values, in the order of a question's keys. A dash leaves a default, and a text at the
-// end takes the rest.
+// inOrder takes words as values of a question's keys. A dash leaves a default; a text at the end takes the rest.
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {

@@ -101,8 +101,7 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles guesses what was not stated from the nearest that was, below before above, in the usual proportion. Guesses rise,
-// so they are never what is wrong in a file.
+// quantiles guesses what was not stated from the nearest that was, in the usual proportion; the times still rise.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
 	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {

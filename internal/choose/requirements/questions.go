@@ -111,8 +111,10 @@ func keys(n *selection.Needs, k Known) []yamlfile.Key {
 		{Name: "fair", Into: &n.Fair, Form: yamlfile.Flag, Normally: "false", Doc: "whether nobody may be passed over for long"},
 		{Name: "commands", Into: &n.Commands, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "of the store, for each grant, at most; 0: any"},
 		{Name: "reenters", Into: &n.Reenters, Form: yamlfile.Flag, Normally: "false", Doc: "whether an owner asks again for what it holds"},
-		languages(&n.Language, k),
-		stores(&n.Stores, k),
+		among(k.Languages, yamlfile.Key{Name: "languages", Into: &n.Language, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any",
+			Doc: "that its users are written in"}),
+		among(k.Stores, yamlfile.Key{Name: "stores", Into: &n.Stores, Form: yamlfile.Placed, List: true, Normally: "redis",
+			Doc: "that are there and run by somebody: `redis`, `redis@replica`, `postgres` and so on"}),
 		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if two must not hold",
 			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
 			Doc:    "what befalls a store and may not let two in: `restart` (with what it has on disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys for want of memory); `[]`: nothing of it has to be survived"},
@@ -170,12 +172,12 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-func languages(into *[]string, k Known) yamlfile.Key {
-	key := yamlfile.Key{Name: "languages", Into: into, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any", Doc: "that its users are written in"}
-	if k.Languages != nil {
-		key.Form, key.Values = yamlfile.Choice, k.Languages
+// among makes a key a choice among the names that are known; nil: it stays as it is.
+func among(known []string, k yamlfile.Key) yamlfile.Key {
+	if known != nil {
+		k.Form, k.Values = yamlfile.Choice, known
 	}
-	return key
+	return k
 }
 
 // named refuses a language without a name. A name may have any signs: C++, C#.
@@ -186,16 +188,7 @@ func named(into any) error {
 	return nil
 }
 
-func stores(into *[]string, k Known) yamlfile.Key {
-	key := yamlfile.Key{Name: "stores", Into: into, Form: yamlfile.Placed, List: true, Normally: "redis", Doc: "that are there and run by somebody: `redis`, `redis@replica`, `postgres` and so on"}
-	if k.Stores != nil {
-		key.Form, key.Values = yamlfile.Choice, k.Stores
-	}
-	return key
-}
-
-// Write returns needs as a file for people to edit. Assumed needs are comments, so that they stay assumed when the file is
-// read again. How pauses were measured is not written.
+// Write returns needs as a file for people to edit. Assumed needs are comments, and stay assumed when it is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
@@ -224,7 +217,6 @@ func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	}
 }
 
-// comment breaks a sentence into lines of a comment.
 func comment(text string) string {
 	const width = 100
 	out, column := "#", 1

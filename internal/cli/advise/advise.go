@@ -124,22 +124,19 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
 }
 
-func (f *flags) learn(cmd *cobra.Command) (selection.Needs, error) {
+func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
+	hint := "docs/needs.md has all that may stand there"
 	if f.needs == "" {
-		n, err := requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
-		if err != nil {
-			return n, console.Usage(err, "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one")
-		}
-		return n, nil
+		n, err = requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
+		hint = "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one"
+	} else if text, missing := os.ReadFile(f.needs); missing != nil {
+		err, hint = missing, "examples/inventory.yaml is a file of needs"
+	} else {
+		n, err = requirements.Parse(f.needs, text, known)
 	}
-	text, err := os.ReadFile(f.needs)
 	if err != nil {
-		return selection.Needs{}, console.Usage(err, "examples/inventory.yaml is a file of needs")
-	}
-	n, err := requirements.Parse(f.needs, text, known)
-	if err != nil {
-		return n, console.Usage(err, "docs/needs.md has all that may stand there")
+		return n, console.Usage(err, hint)
 	}
 	return n, nil
 }

@@ -136,7 +136,6 @@ func differing(at string, a, b any) (list []string) {
 	return parting(at, x, y)
 }
 
-// parting walks two values of JSON.
 func parting(at string, a, b any) (list []string) {
 	x, isMap := a.(map[string]any)
 	y, both := b.(map[string]any)
@@ -265,7 +264,6 @@ func (v *verifying) describe(id string) bool {
 	return ok && v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
 }
 
-// print prints what was observed, and in which folder.
 func (v *verifying) print(id, source, dir, what string, about ...any) bool {
 	fmt.Fprintf(v.w, id+"  "+what+"\n", about...)
 	if s, known := lo.Find(v.report.Sources, func(s selection.Source) bool { return s.ID == source }); known {

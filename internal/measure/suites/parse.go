@@ -177,11 +177,9 @@ func metrics() []string {
 	return lo.Map(bench.Metrics(), func(m bench.Metric, _ int) string { return m.Name })
 }
 
-// maxPoints is the most points of a suite: more take days, and are a mistake.
-const maxPoints = 1000
+const maxPoints = 1000 // the most points of a suite: more take days, and are a mistake
 
-// handOver is about how much a round takes beyond the hold.
-const handOver = 300 * time.Microsecond
+const handOver = 300 * time.Microsecond // about how much a round takes beyond the hold
 
 // Points returns the combinations of clients, keys, holds and rates.
 func (s *Section) Points() []bench.Point {

@@ -118,7 +118,6 @@ func (r reader) limit(n string, s *Suite, l limit) {
 	}
 }
 
-// measured returns the subjects and the numbers of clients of sections.
 func measured(in []Section) (names []string, clients []int) {
 	names = lo.FlatMap(in, func(c Section, _ int) []string { return c.names() })
 	clients = lo.Uniq(lo.FlatMap(in, func(c Section, _ int) []int { return c.Clients }))

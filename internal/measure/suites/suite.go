@@ -1,5 +1,4 @@
-// Package suites reads what a bench measures, and its thresholds: YAML goes in, and a Suite or all mistakes with their places
-// come out.
+// Package suites reads what a bench measures: YAML goes in, and a Suite or all mistakes with their places come out.
 package suites
 
 import (
@@ -73,8 +72,7 @@ type Keys int
 // OneEach is a key for each client, so that no client waits.
 const OneEach Keys = 0
 
-// Floors returns what a section can measure beside locks: the least that the harness, a lock within one process, a loop
-// without care and a round trip cost.
+// Floors returns baselines: the harness, a lock within one process, a loop without a lock's care, and a round trip.
 func Floors() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
 // Filled returns the suite with its defaults.
