@@ -176,17 +176,15 @@ func textOf(n ast.Node) (s scalar, ok bool) {
 }
 
 func (s scalar) String() string {
-	if s.quoted {
-		return strconv.Quote(short(s.text))
-	}
-	return plain(s.text)
+	return lo.Ternary(s.quoted, strconv.Quote(short(s.text)), plain(s.text))
 }
 
 func told(n ast.Node) string {
 	if s, ok := textOf(n); ok {
 		return s.String()
 	}
-	kinds := map[ast.NodeType]string{ast.MappingType: "a mapping", ast.MappingValueType: "a mapping", ast.SequenceType: "a list", ast.AliasType: "an alias"}
+	kinds := map[ast.NodeType]string{ast.MappingType: "a mapping", ast.MappingValueType: "a mapping",
+		ast.SequenceType: "a list", ast.AliasType: "an alias"}
 	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 

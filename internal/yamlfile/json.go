@@ -133,6 +133,7 @@ func fieldOf(of reflect.Type, name ast.Node) (reflect.Type, error) {
 }
 
 func kindOf(t reflect.Type) string {
-	kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Slice: "array", reflect.Struct: "object", reflect.Map: "object", reflect.Float64: "number"}
+	kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Slice: "array",
+		reflect.Struct: "object", reflect.Map: "object", reflect.Float64: "number"}
 	return cmp.Or(kinds[t.Kind()], "a whole number that fits")
 }

@@ -4,7 +4,7 @@ package yamlfile
 
 import "time"
 
-// Form is what kind of value stands behind a key.
+// Form is the kind of value of a key.
 type Form int
 
 const (
@@ -15,7 +15,7 @@ const (
 	Span                // a duration
 	Choice              // one of some words
 	Flag                // true or false
-	Mapping             // keys of its own
+	Mapping             // a mapping with a table of keys
 	Placed              // a name, or name@deployment
 	Pairs               // any names, each with a single value
 )

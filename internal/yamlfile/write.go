@@ -34,15 +34,11 @@ func (k Key) Text() string {
 			return "{" + strings.Join(more, ", ") + "}"
 		}
 	}
-	switch text := show(k.Into); k.Form {
-	case Text, Name, Choice, Placed:
-		if text == "" {
-			return ""
-		}
+	text := show(k.Into)
+	if text != "" && slices.Contains([]Form{Text, Name, Choice, Placed}, k.Form) {
 		return quoted(text)
-	default:
-		return text
 	}
+	return text
 }
 
 // stated returns the keys of a mapping whose values are not zero, with their values.

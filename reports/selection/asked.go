@@ -81,7 +81,7 @@ func (n Needs) origin(key string) string {
 	return lo.Ternary(len(parts) > 0, format.Joined(parts)+" assumed", "stated")
 }
 
-// Again lists the reasons to decide anew.
+// Again lists the reasons to decide again.
 func (n Needs) Again() []string {
 	all := []string{
 		"The store, the lock or its library changes its version, or the store its settings or its deployment.",
@@ -94,7 +94,7 @@ func (n Needs) Again() []string {
 	return append(all, "A year has passed.")
 }
 
-// Needs is what a team needs of a lock, or of what replaces it.
+// Needs holds what a team needs of a lock, or of what replaces it.
 type Needs struct {
 	Name    string  `json:"name" yaml:"name"`
 	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // what is guarded, for people
@@ -109,19 +109,19 @@ type Needs struct {
 	Clients  int           `json:"clients" yaml:"clients"`                         // that want the busiest lock at once
 	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // grants of the busiest lock that are wanted; 0: as they come
 	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // a client's patience; 0: until granted
-	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // nobody may be passed over for long
+	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // no client may wait for long while others are served
 	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // of the store, for each grant; 0: any
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // an owner asks again for what it holds
 	Language []string      `json:"languages,omitempty" yaml:"languages"`           // that its users are written in
-	Stores   []string      `json:"stores" yaml:"stores"`                           // that are there, and run by somebody: store, or store@deployment
-	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // what befalls a store and may not let two in
+	Stores   []string      `json:"stores" yaml:"stores"`                           // that the team runs: store, or store@deployment
+	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // events of a store under which two clients may not hold
 
 	Weights map[string]float64 `json:"weights" yaml:"weights"` // of the criteria, by name; a criterion that is not named has 1
 
 	// HoldRecorded says where Hold comes from, if it was read from histories; empty: it was given.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
-	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the needs that nobody stated, so that their defaults stand here
+	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the needs that were not stated, and have their defaults
 }
 
 // Harm is the damage if two clients hold the lock at once.
@@ -132,7 +132,7 @@ const (
 	WastedWork Harm = "wasted-work" // something is done twice, which costs time and nothing else
 )
 
-// Means is what can decide a race without a lock.
+// Means is a way to decide a race without a lock.
 type Means string
 
 const (
@@ -141,7 +141,7 @@ const (
 	Row        Means = "database-row"    // all that is guarded is changed in one transaction of one database
 )
 
-// Check is what the guarded resource does with fencing tokens.
+// Check says which operations the guarded resource refuses by fencing tokens.
 type Check string
 
 const (
@@ -177,7 +177,7 @@ type Pauses struct {
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// Unstated reports whether a need, by its key in the file, is a default that nobody stated.
+// Unstated reports whether a need, by its key in the file, has its default.
 func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
 // Weight returns the weight of a criterion.

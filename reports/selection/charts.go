@@ -76,8 +76,10 @@ func (v *view) Turns() *charts.Chart {
 		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
 		now := charts.Mark{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}
 		rows.Rows = append(rows.Rows, charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey},
-			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark { return charts.Mark{At: *t.Weight, Style: v.style(t.To)} })...),
-			Text:  strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
+			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark {
+				return charts.Mark{At: *t.Weight, Style: v.style(t.To)}
+			})...),
+			Text: strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
 	}
 	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
 	return c

@@ -58,8 +58,10 @@ func aboutOption(o Option) string {
 	if o.Kind == NoLock {
 		return "no lock"
 	}
-	ends := map[Lease]string{NoLease: "nothing ends a hold", Fixed: "a fixed lease", Renewed: "a lease that is renewed", Connection: "held by its connection"}
-	return "lock: " + strings.Join(nonEmpty(strings.Join(nonEmpty(o.Store, o.Deployment), ", "), ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
+	ends := map[Lease]string{NoLease: "nothing ends a hold", Fixed: "a fixed lease",
+		Renewed: "a lease that is renewed", Connection: "held by its connection"}
+	place := strings.Join(nonEmpty(o.Store, o.Deployment), ", ")
+	return "lock: " + strings.Join(nonEmpty(place, ends[o.Lease], lo.Ternary(o.Fences, "fencing tokens", "")), "; ")
 }
 
 func (v *view) LeaseSay() string {

@@ -14,7 +14,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// Reason is why a cell is what it is. Its sentence has a fixed wording, with figures from the cell and its evidence.
+// Reason is the reason for a cell. Its sentence has a fixed wording, with figures from the cell and its evidence.
 type Reason string
 
 const (

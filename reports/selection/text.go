@@ -58,10 +58,8 @@ func Text(w io.Writer, r *Report) error {
 const widestName = 28 // the width at which a name is cut
 
 func name(s string) string {
-	if letters := []rune(s); len(letters) > widestName {
-		return string(letters[:widestName-1]) + "…"
-	}
-	return s
+	letters := []rune(s)
+	return lo.Ternary(len(letters) > widestName, string(letters[:min(len(letters), widestName-1)])+"…", s)
 }
 
 func (t *terminal) eliminated() {

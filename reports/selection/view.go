@@ -128,11 +128,7 @@ func (v *view) Lead() []string {
 
 // distance grows with the requirements that an option fails. It is greatest if it replaces a lock and does not apply.
 func (e Elimination) distance() int {
-	n := 1000*len(e.Fails) + len(e.Unsure)
-	if slices.Contains(e.Fails, "applies") {
-		n += 1e6
-	}
-	return n
+	return 1000*len(e.Fails) + len(e.Unsure) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }
 
 func (v *view) titles(names []string) string {
@@ -237,7 +233,8 @@ func (v *view) Matrix() []judged {
 
 func (v *view) judged(o Option) judged {
 	d := v.Decision
-	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(d.Survivors, o.Name), Rank: format.None, Score: format.None, Won: format.None,
+	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(d.Survivors, o.Name),
+		Rank: format.None, Score: format.None, Won: format.None,
 		Answers: lo.Map(v.Report.Requirements, func(r Requirement, _ int) line { return v.answer(o.Name, r.Name) })}
 	counts := lo.CountValuesBy(j.Answers, func(l line) string { return l.Look.Word })
 	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])

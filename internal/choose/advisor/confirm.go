@@ -20,7 +20,7 @@ const ConfirmTrials = 6
 
 const (
 	pausesEach = 10            // that fall into holds in each trial
-	longerWork = "longer-work" // what the histories call work that stands still with its process
+	longerWork = "longer-work" // the name in histories of work that is paused with its process
 )
 
 // Confirming returns the cells in which the advised lease and two shorter ones are tried; none if no lease expires.

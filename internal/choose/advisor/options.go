@@ -20,7 +20,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kept is what the table of locks does not say of a lock, and a team must know.
+// kept adds to a lock of the table what a team must know.
 type kept struct {
 	lock      string // lock, or lock@deployment
 	lease     selection.Lease
@@ -98,7 +98,8 @@ func (k kept) option(i impls.Impl, on string) selection.Option {
 	return selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff),
 		Claims: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Claim, bool) {
-			return selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because}, e.Verdict == histories.Breaks
+			return selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because},
+				e.Verdict == histories.Breaks
 		})}
 }
 

@@ -22,8 +22,7 @@ type Meter struct {
 }
 
 const (
-	// PauseFloor is how long a process must stand still for it to count: what is shorter is the machine's usual way of
-	// taking turns, and no lease is so short that it mattered.
+	// PauseFloor is the shortest pause that counts: less is usual scheduling, and no lease is that short.
 	PauseFloor = 5 * time.Millisecond
 	// MeterAtMost is the longest that is measured for.
 	MeterAtMost = time.Hour

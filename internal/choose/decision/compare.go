@@ -47,13 +47,10 @@ func (c criterion) worse(a, b float64) bool { return float64(c.Better)*(a-b) < 0
 
 // beyondNoise reports whether a is better than b, by intervals that do not meet.
 func (c criterion) beyondNoise(a, b value) bool {
-	switch {
-	case a.low == nil || b.low == nil:
+	if a.low == nil || b.low == nil {
 		return false
-	case c.Better > 0:
-		return c.counted(*a.low) > c.counted(*b.high)
 	}
-	return c.counted(*a.high) < c.counted(*b.low)
+	return c.Better > 0 && c.counted(*a.low) > c.counted(*b.high) || c.Better < 0 && c.counted(*a.high) < c.counted(*b.low)
 }
 
 type scoring struct {
@@ -148,7 +145,7 @@ func (s *scoring) enough(option string) bool {
 	})
 }
 
-// resampled returns scores over trials drawn anew, with the same draws for every option.
+// resampled returns scores over resampled trials, with the same draws for every option.
 func (s *scoring) resampled(weights []float64) [][]float64 {
 	most := 0
 	for _, of := range s.values {

@@ -81,13 +81,10 @@ const plenty = 10 // how many times better than asked for still counts
 
 // counted returns the value that counts: at most Enough.
 func (c criterion) counted(v float64) float64 {
-	switch {
-	case c.Enough == 0:
+	if c.Enough == 0 {
 		return v
-	case c.Better > 0:
-		return min(v, c.Enough)
 	}
-	return max(v, c.Enough)
+	return lo.Ternary(c.Better > 0, min(v, c.Enough), max(v, c.Enough))
 }
 
 type value struct {

@@ -176,8 +176,8 @@ func notBest(r *selection.Report, option string) (list []selection.Cell) {
 	return list
 }
 
-func cited(cells []selection.Cell) map[string]bool {
-	return lo.SliceToMap(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }), func(id string) (string, bool) { return id, true })
+func cited(cells []selection.Cell) map[string]struct{} {
+	return lo.Keyify(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }))
 }
 
 // violations returns the violated findings of an option that no requirement asks about.
@@ -185,7 +185,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	used := cited(cells)
 	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
 		return selection.Cell{Option: o.Name, Of: f.Property, Reason: selection.Violated, Tag: selection.Measured, Evidence: []string{f.ID}},
-			f.Lock == o.Lock() && at(f, o) && violated(f) && !used[f.ID] && !ofLeaseCurve(f)
+			f.Lock == o.Lock() && at(f, o) && violated(f) && !lo.HasKey(used, f.ID) && !ofLeaseCurve(f)
 	})
 }
 
@@ -225,9 +225,9 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 	}
 	return numbered(selection.Evidence{
 		Sources:  e.Sources,
-		Findings: lo.Filter(e.Findings, func(f selection.Finding, _ int) bool { return used[f.ID] || quotes(f) }),
-		Figures:  lo.Filter(e.Figures, func(f selection.Figure, _ int) bool { return used[f.ID] }),
-		Times:    lo.Filter(e.Times, func(t selection.RecordedTime, _ int) bool { return used[t.ID] }),
+		Findings: lo.Filter(e.Findings, func(f selection.Finding, _ int) bool { return lo.HasKey(used, f.ID) || quotes(f) }),
+		Figures:  lo.Filter(e.Figures, func(f selection.Figure, _ int) bool { return lo.HasKey(used, f.ID) }),
+		Times:    lo.Filter(e.Times, func(t selection.RecordedTime, _ int) bool { return lo.HasKey(used, t.ID) }),
 		Stood:    lo.Filter(e.Stood, func(s selection.StoodStill, _ int) bool { return s.Lock == advised }),
 	})
 }

@@ -68,10 +68,7 @@ func (d Distribution) exceeds(x float64) float64 {
 
 // steepness returns the exponent between two knots: infinite if they are at the same time.
 func (a knot) steepness(b knot) float64 {
-	if a.at == b.at {
-		return math.Inf(1)
-	}
-	return math.Log(a.over/b.over) / math.Log(b.at/a.at)
+	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
 // quantile returns the time, between two knots, that a share takes longer than.

@@ -11,7 +11,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// LeaseInputs is what a lease is advised from.
+// LeaseInputs holds what a lease is advised from.
 type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
@@ -20,7 +20,7 @@ type LeaseInputs struct {
 	HandOff  Recorded      // from the end of a lease to the next grant
 }
 
-// Recorded is what histories say of a time.
+// Recorded holds the times that histories show.
 type Recorded struct {
 	Sample   []time.Duration
 	Where    string   // of which lock, under what conditions

@@ -30,7 +30,7 @@ type LeaseModel struct {
 	Pause   Distribution
 	PerHour float64 // pauses of one process
 
-	// From the end of a lease to the grant of who waits, for the recovery: back-off, hand-off, what the store keeps longer.
+	// From the end of a lease to the next grant: back-off, hand-off, what the store keeps longer.
 	HandOffMean, HandOffMax time.Duration
 }
 

@@ -12,7 +12,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// asked is what must have been observed: under faults, no violation of a property, nor of those with it.
+// asked says what must have been observed: under faults, no violation of a property, nor of the ones with it.
 type asked struct {
 	property string   // of which there must be evidence
 	with     []string // properties that do not apply everywhere

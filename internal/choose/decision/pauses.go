@@ -14,9 +14,9 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Paused is what the pauses of one or several trials came to.
+// Paused counts the holds into which pauses fell, in one or several trials.
 type Paused struct {
-	Holds   int // into which a pause fell, and which came to an end
+	Holds   int // that came to an end
 	Doubled int // of those: another client was granted the key before the holder was done
 }
 
@@ -52,7 +52,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 			for client, other := range holds {
 				other.doubled = other.doubled || other.key == op.Key && client != op.Client
 			}
-			if op.Depth <= 1 { // an owner who enters again holds on
+			if op.Depth <= 1 { // re-entry does not begin a hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
 			}
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:

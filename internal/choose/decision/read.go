@@ -76,10 +76,8 @@ func isSource(dir string) bool {
 
 // resolved returns a folder without symbolic links; as it is if that fails.
 func resolved(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
+	real, err := filepath.EvalSymlinks(dir)
+	return lo.Ternary(err == nil, real, dir)
 }
 
 func exists(file string) bool {

@@ -28,7 +28,8 @@ func rules() (rows []rule) {
 	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
 	add("applies", "applies here", "instead", false, false, nil, said(selection.AnyOperation), applies)
 	add("available", "store is there", "stores", false, false, nil, available, availableInstead)
-	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 }, inLanguages, said(selection.NoLibrary))
+	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
+		inLanguages, said(selection.NoLibrary))
 	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
 	add("exclusion", "excludes", "", true, true, nil, observes(exclusion("none")), nothingHeld)
 	add("release", "frees its own only", "if_two_hold", true, true, corrupting,
@@ -39,7 +40,8 @@ func rules() (rows []rule) {
 	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
 	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
-		add("store-"+string(t.trouble), t.title, "survives_store", true, true, asked, survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld)
+		add("store-"+string(t.trouble), t.title, "survives_store", true, true, asked,
+			survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld)
 	}
 	for _, c := range criteria() {
 		if c.limit.requirement != "" {

@@ -44,7 +44,7 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 const (
 	leastTried    = 500 * time.Millisecond // shorter leases are over before a machine has done a thing on time
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // of a pause: a process that says nothing for longer is given up; of work: nobody waits for more
+	longestTried  = 8 * time.Second        // pause, before the process is given up, or work
 	shortestPause = 100 * time.Microsecond // shorter ones would have to be made so much longer that the trial said nothing
 	periodsTried  = 3                      // of renewals, after which they only repeat
 	usualShare    = 0.5                    // of the first point; the second is where it is rarer, the third where it is not to happen
@@ -63,7 +63,7 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // round trips are what they are, so that a lease does not grow as the other times do
+	for range 8 { // round trips are not scaled, so a lease does not grow as the other times do
 		t := m.tried(scale, backOff)
 		half := t.outlasted(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half

@@ -55,18 +55,14 @@ type limit struct {
 func thresholds(limits []limit) []bench.Threshold {
 	return lo.FlatMap(limits, func(l limit, _ int) []bench.Threshold {
 		return lo.CrossJoinBy2(orZero(l.Clients), orZero(l.To), func(clients int, to string) bench.Threshold {
-			return bench.Threshold{Subject: l.Lock, Section: l.Section, Clients: clients, Metric: l.Metric, Min: l.Min, Max: l.Max, To: to, ToBaseline: l.ToBaseline}
+			return bench.Threshold{Subject: l.Lock, Section: l.Section, Clients: clients, Metric: l.Metric,
+				Min: l.Min, Max: l.Max, To: to, ToBaseline: l.ToBaseline}
 		})
 	})
 }
 
 // orZero returns the list, or a list of one zero, which stands for any, if it is empty.
-func orZero[T any](list []T) []T {
-	if len(list) == 0 {
-		return make([]T, 1)
-	}
-	return list
-}
+func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
 // UnmarshalText reads name or name@deployment.
 func (l *Lock) UnmarshalText(text []byte) error {
@@ -188,10 +184,7 @@ func (s *Section) Points() []bench.Point {
 
 func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64) bench.Point {
 	keys := lo.Ternary(each == OneEach, clients, int(each))
-	id := fmt.Sprintf("%s-%dc-%dk-%s", s.Name, clients, keys, short(hold))
-	if rate > 0 {
-		id += "-" + strconv.FormatFloat(rate, 'f', -1, 64) + "rps"
-	}
+	id := fmt.Sprintf("%s-%dc-%dk-%s", s.Name, clients, keys, short(hold)) + lo.Ternary(rate > 0, "-"+yamlfile.Plainly(rate)+"rps", "")
 	return bench.Point{
 		ID: id, Section: s.Name, Workload: s.Workload, Clients: clients, Processes: min(s.Processes, clients), Keys: keys,
 		HoldNS: int64(hold), WaitNS: int64(s.Wait), TTLNS: int64(s.TTL), Arrivals: s.Arrivals, Rate: rate, Fault: s.Fault,

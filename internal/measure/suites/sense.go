@@ -1,7 +1,6 @@
 package suites
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -113,7 +112,8 @@ func (r reader) limit(n string, s *Suite, l limit) {
 	}
 	for i, c := range l.Clients {
 		if !slices.Contains(clients, c) {
-			r.Wrong(place(n+".clients", i), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, strings.Trim(strings.ReplaceAll(fmt.Sprint(clients), " ", ", "), "[]"))
+			want := strings.Join(lo.Map(clients, func(n, _ int) string { return strconv.Itoa(n) }), ", ")
+			r.Wrong(place(n+".clients", i), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, want)
 		}
 	}
 }

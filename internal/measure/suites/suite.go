@@ -2,7 +2,9 @@
 package suites
 
 import (
+	"cmp"
 	"embed"
+	"strings"
 	"time"
 
 	"github.com/samber/lo"
@@ -10,7 +12,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// Suite is what a bench measures.
+// Suite lists what a bench measures.
 type Suite struct {
 	Name      string
 	Doc       string
@@ -24,7 +26,7 @@ type Suite struct {
 	Thresholds []bench.Threshold // see limit
 }
 
-// Section is what is measured under the same conditions: every subject at every point.
+// Section lists what is measured under the same conditions: every subject at every point.
 type Section struct {
 	Name      string
 	Locks     []Lock
@@ -40,7 +42,7 @@ type Section struct {
 	Rate      []float64 // per second, of all clients together; none where arrivals are closed
 	Fault     string
 	Duration  time.Duration // of the measured window, at least
-	Rounds    int           // so many turns of everybody are to fit into the window
+	Rounds    int           // turns of every client that the window must have room for
 }
 
 // Lock is a lock of the table and its parameters.
@@ -52,19 +54,9 @@ type Lock struct {
 }
 
 // Subject returns the name in figures and thresholds.
-func (l Lock) Subject() string {
-	if l.As != "" {
-		return l.As
-	}
-	return l.place()
-}
+func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
-func (l Lock) place() string {
-	if l.Deployment == "" {
-		return l.Name
-	}
-	return l.Name + "@" + l.Deployment
-}
+func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
 // Keys is how many keys clients ask for.
 type Keys int
