@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -11,14 +12,14 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+	"github.com/samber/lo"
 
 	"lockbench/internal/suggest"
 )
 
-// maxList is how many values a list in YAML has at most.
-const maxList = 100
+const maxList = 100 // values of a list in YAML, at most
 
-// mapping reads a mapping: each of its keys has to be known and to stand once.
+// mapping reads a mapping. Each of its keys must be known, and stand there once.
 func (f *File) mapping(n ast.Node, keys []Key) {
 	f.at[n.GetPath()] = n
 	m, ok := n.(ast.MapNode)
@@ -26,10 +27,7 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 		f.wrong(n, "%s is no mapping (want keys such as %s, each with a value)", told(n), keys[0].Name)
 		return
 	}
-	var names []string
-	for _, k := range keys {
-		names = append(names, k.Name)
-	}
+	names := lo.Map(keys, func(k Key, _ int) string { return k.Name })
 	seen := map[string]int{}
 	for each := m.MapRange(); each.Next(); {
 		name, single := textOf(each.Key())
@@ -54,12 +52,9 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	}
 }
 
-// value reads what stands behind a key. One value is a list of one if the key takes a list.
+// value reads the value of a key. A single value is a list of one if the key takes a list.
 func (f *File) value(k Key, n ast.Node) {
-	if anchor, ok := n.(*ast.AnchorNode); ok {
-		n = anchor.Value
-	}
-	f.at[n.GetPath()] = n
+	n = f.placed(n)
 	list, several := n.(*ast.SequenceNode)
 	switch {
 	case !k.List || n.Type() == ast.NullType:
@@ -77,7 +72,16 @@ func (f *File) value(k Key, n ast.Node) {
 	}
 }
 
-// entries reads a list. Values are compared as they are written, so 0x1 and 1 are the same.
+// placed returns a value without its anchor, and notes its place.
+func (f *File) placed(n ast.Node) ast.Node {
+	if anchor, ok := n.(*ast.AnchorNode); ok {
+		n = anchor.Value
+	}
+	f.at[n.GetPath()] = n
+	return n
+}
+
+// entries reads a list. Values are compared as they are written out, so 0x1 and 1 are the same.
 func (f *File) entries(k Key, list []ast.Node) {
 	seen := map[string]bool{}
 	into := reflect.ValueOf(k.Into).Elem()
@@ -100,10 +104,7 @@ func (f *File) entries(k Key, list []ast.Node) {
 }
 
 func (f *File) one(k Key, n ast.Node) {
-	if anchor, ok := n.(*ast.AnchorNode); ok {
-		n = anchor.Value
-	}
-	f.at[n.GetPath()] = n
+	n = f.placed(n)
 	before := len(f.all)
 	text, single := textOf(n)
 	switch {
@@ -138,10 +139,7 @@ func (f *File) one(k Key, n ast.Node) {
 
 // pairs reads a mapping of any names to single values.
 func (f *File) pairs(k Key, n ast.Node) {
-	all, form := map[string]string{}, Name
-	if f.json {
-		form = Text
-	}
+	all, form := map[string]string{}, lo.Ternary(f.json, Text, Name)
 	if m, ok := n.(ast.MapNode); ok {
 		for each := m.MapRange(); each.Next(); {
 			var name, value string
@@ -159,13 +157,12 @@ func (f *File) pairs(k Key, n ast.Node) {
 	*k.Into.(*map[string]string) = all
 }
 
-// scalar is a single value as it stands in a file.
 type scalar struct {
 	text   string // without quotes
 	quoted bool
 }
 
-// textOf returns a single value; ok is false for whatever has parts, and for none.
+// textOf returns a single value; ok is false for any other node.
 func textOf(n ast.Node) (s scalar, ok bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -179,28 +176,19 @@ func textOf(n ast.Node) (s scalar, ok bool) {
 }
 
 func (s scalar) String() string {
-	if s.quoted {
-		return strconv.Quote(short(s.text))
-	}
-	return plain(s.text)
+	return lo.Ternary(s.quoted, strconv.Quote(short(s.text)), plain(s.text))
 }
 
 func told(n ast.Node) string {
 	if s, ok := textOf(n); ok {
 		return s.String()
 	}
-	switch n.Type() {
-	case ast.MappingType, ast.MappingValueType:
-		return "a mapping"
-	case ast.SequenceType:
-		return "a list"
-	case ast.AliasType:
-		return "an alias"
-	}
-	return plain(n.GetToken().Value)
+	kinds := map[ast.NodeType]string{ast.MappingType: "a mapping", ast.MappingValueType: "a mapping",
+		ast.SequenceType: "a list", ast.AliasType: "an alias"}
+	return cmp.Or(kinds[n.Type()], plain(n.GetToken().Value))
 }
 
-// plain returns a text in quotes if it has something that a terminal should not see.
+// plain returns a text, in quotes if a terminal should not see all of it.
 func plain(text string) string {
 	text = short(text)
 	if text == "" || strconv.Quote(text) != `"`+text+`"` {
@@ -211,13 +199,11 @@ func plain(text string) string {
 
 func short(text string) string {
 	const long = 60
-	if runes := []rune(text); len(runes) > long {
-		return string(runes[:long]) + "..."
-	}
-	return text
+	begin := lo.Substring(text, 0, long)
+	return begin + lo.Ternary(begin == text, "", "...")
 }
 
-// assign gives a variable the value that a checked text stands for.
+// assign sets a variable from a checked text.
 func assign(into any, text string) (err error) {
 	switch p := into.(type) {
 	case encoding.TextUnmarshaler:
@@ -238,7 +224,7 @@ func assign(into any, text string) (err error) {
 	return err
 }
 
-// set checks a single value and gives it to the variable.
+// set checks a single value and assigns it.
 func (k Key) set(s scalar) (err error) {
 	text := s.text
 	switch k.Form {

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ReadJSON reads a JSON file as Read does, but of any length. Text has to be in quotes, and is taken as it stands.
+// ReadJSON reads a JSON file of any length as Read does. Text must be in quotes, and is taken as it stands.
 func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	f := newFile(name, whole)
 	f.json = true
@@ -25,7 +27,7 @@ func ReadJSON(name, kind string, whole []byte, keys []Key) (*File, error) {
 	return f, f.read(kind, keys)
 }
 
-// checkJSON decodes JSON. A syntax error gets its place.
+// checkJSON decodes JSON. A syntax error has its place.
 func (f *File) checkJSON(into any) error {
 	err := json.Unmarshal(f.whole, into)
 	var syntax *json.SyntaxError
@@ -36,13 +38,12 @@ func (f *File) checkJSON(into any) error {
 	return f.fail(line, column, "%v", err)
 }
 
-// place returns the line and the column of an offset.
 func (f *File) place(at int64) (line, column int) {
 	before := f.whole[:min(at, int64(len(f.whole)))]
 	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// UnknownField is a field of a JSON object that its type does not have.
+// UnknownField is a field of a JSON object that its type lacks.
 type UnknownField struct {
 	Name  string
 	Known []string // the fields that may stand there
@@ -50,7 +51,7 @@ type UnknownField struct {
 
 func (u *UnknownField) Error() string { return fmt.Sprintf("unknown field %q", u.Name) }
 
-// DecodeJSON decodes JSON into a struct whose fields have json tags. The error is one line; it is an *UnknownField, or has a place.
+// DecodeJSON decodes JSON into a struct with json tags. The error is one line: an *UnknownField, or with a place.
 func DecodeJSON(whole []byte, into any) error {
 	f := newFile("", whole)
 	f.json = true
@@ -85,7 +86,7 @@ func (f *File) first(err error) error {
 	return fmt.Errorf("%d:%d: %s", f.all[0].line, f.all[0].column, f.all[0].text)
 }
 
-// fields checks that a type has all fields of a value that was decoded into it.
+// fields checks that a type has all fields of a decoded value.
 func fields(n ast.Node, of reflect.Type) error {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -118,33 +119,21 @@ func fieldOf(of reflect.Type, name ast.Node) (reflect.Type, error) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), nil
 	}
-	text, _ := textOf(name)
-	var known []string
+	types := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(of) {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch tag {
-		case "", "-":
-		case text.text:
-			return f.Type, nil
-		default:
-			known = append(known, tag)
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "" && tag != "-" {
+			types[tag] = f.Type
 		}
 	}
-	return nil, &UnknownField{text.text, known}
+	text, _ := textOf(name)
+	if t, known := types[text.text]; known {
+		return t, nil
+	}
+	return nil, &UnknownField{text.text, slices.Sorted(maps.Keys(types))}
 }
 
 func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "bool"
-	case reflect.Slice:
-		return "array"
-	case reflect.Struct, reflect.Map:
-		return "object"
-	case reflect.Float64:
-		return "number"
-	}
-	return "a whole number that fits"
+	kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Slice: "array",
+		reflect.Struct: "object", reflect.Map: "object", reflect.Float64: "number"}
+	return cmp.Or(kinds[t.Kind()], "a whole number that fits")
 }

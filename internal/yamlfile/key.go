@@ -1,10 +1,10 @@
-// Package yamlfile reads YAML against a table of keys: a file goes in, and what comes out is in the variables that the keys name,
-// or is every mistake with its place and the line that it stands in. The same table makes the schema and the documentation.
+// Package yamlfile reads YAML by a table of keys. A file goes in; its values come out in the variables of the keys, or all
+// mistakes with their places. The table also makes the schema and the documentation.
 package yamlfile
 
 import "time"
 
-// Form is what kind of value stands behind a key.
+// Form is the kind of value of a key.
 type Form int
 
 const (
@@ -15,12 +15,12 @@ const (
 	Span                // a duration
 	Choice              // one of some words
 	Flag                // true or false
-	Mapping             // keys of its own
+	Mapping             // a mapping with a table of keys
 	Placed              // a name, or name@deployment
 	Pairs               // any names, each with a single value
 )
 
-// Key is one key of a mapping: how its value is checked and where it goes, and what the schema and the documentation say of it.
+// Key is a key of a mapping: how its value is checked, where it goes, and its documentation.
 type Key struct {
 	Name string
 	Form Form
@@ -35,12 +35,12 @@ type Key struct {
 	Top      uint64        // of a whole number: at most; the least is Min
 	Values   []string      // to choose from; nil: any clean word
 	Instead  string        // a word that may stand in the place of a whole number
-	// Of returns the keys of a mapping, which may also stand in the place of a single value; they go to what into points to.
+	// Of returns the keys of a mapping, which go to what into points to. The mapping may stand in place of a single value.
 	Of       func(into any) []Key
 	With     string // another key, which has to stand beside this one
 	WithWhy  string
 	Normally string // the default, as the documentation has it
 	Doc      string
-	// Check refuses a value that is right by itself, which into points to. It is asked of each entry of a list.
+	// Check refuses a valid value that into points to; of a list, each entry.
 	Check func(into any) error
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+	"github.com/samber/lo"
 )
 
 const (
@@ -20,11 +21,18 @@ const (
 	MaxWrong = 10       // mistakes listed in an error
 )
 
-// File is what was read, and what is wrong in it.
+// File is a file that was read, and as an error its mistakes, in two lines each: place and text, and the line of the file.
 type File struct {
-	at   map[string]ast.Node // by path, such as $.sections[0].name
-	json bool                // text is in quotes and taken as it is; lists and names are as long as they like
-	mistakes
+	name  string
+	whole []byte
+	at    map[string]ast.Node // by path, such as $.sections[0].name
+	json  bool                // text is in quotes and taken as it is; lists and names are as long as they like
+	all   []mistake
+}
+
+type mistake struct {
+	line, column int
+	text         string
 }
 
 // Read reads a YAML file of a kind (a noun, for errors) into the variables of its keys. The error lists all mistakes.
@@ -37,7 +45,7 @@ func Read(name, kind string, whole []byte, keys []Key) (*File, error) {
 }
 
 func newFile(name string, whole []byte) *File {
-	return &File{at: map[string]ast.Node{}, mistakes: mistakes{name: name, whole: whole}}
+	return &File{name: name, whole: whole, at: map[string]ast.Node{}}
 }
 
 func (f *File) read(kind string, keys []Key) error {
@@ -60,12 +68,9 @@ func (f *File) read(kind string, keys []Key) error {
 	return f.fail(line, column, "another document begins here (want one %s in a file)", kind)
 }
 
-// syntax returns where and why a file is no YAML or JSON at all.
+// syntax returns where and why a file is no YAML or JSON.
 func (f *File) syntax(err error) error {
-	notation := "YAML"
-	if f.json {
-		notation = "JSON"
-	}
+	notation := lo.Ternary(f.json, "JSON", "YAML")
 	var at interface {
 		GetToken() *token.Token
 		GetMessage() string
@@ -78,16 +83,10 @@ func (f *File) syntax(err error) error {
 }
 
 func required(keys []Key) []string {
-	names := []string{}
-	for _, k := range keys {
-		if k.Required {
-			names = append(names, k.Name)
-		}
-	}
-	return names
+	return lo.FilterMap(keys, func(k Key, _ int) (string, bool) { return k.Name, k.Required })
 }
 
-// position returns where a node stands: a mapping in more than one line stands where its first key does.
+// position returns the place of a node; of a mapping in several lines, the place of its first key.
 func position(n ast.Node) (line, column int) {
 	p := n.GetToken().Position
 	switch n := n.(type) {
@@ -107,10 +106,10 @@ func position(n ast.Node) (line, column int) {
 	return p.Line, p.Column
 }
 
-// Stated reports whether something stands at a path, such as sections[0].name.
+// Stated reports whether there is something at a path, such as sections[0].name.
 func (f *File) Stated(path string) bool { return f.at["$."+path] != nil }
 
-// Wrong adds a mistake at a path; if nothing stands there, at the last part of the path where something does.
+// Wrong adds a mistake at a path, or at the last part of it that is in the file.
 func (f *File) Wrong(path, format string, args ...any) {
 	path = "$." + path
 	for f.at[path] == nil {
@@ -124,59 +123,44 @@ func (f *File) wrong(at ast.Node, format string, args ...any) {
 	f.fail(line, column, format, args...)
 }
 
-// Err returns all that is wrong; nil if nothing is.
+// Err returns all mistakes; nil if there are none.
 func (f *File) Err() error {
 	if len(f.all) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(f.all, func(a, b mistake) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column)) })
-	return f.mistakes
+	return f
 }
 
-// Texts returns the mistakes that an error of this package lists, without their places.
-func Texts(err error) (all []string) {
-	var m mistakes
-	errors.As(err, &m)
-	for _, one := range m.all {
-		all = append(all, one.text)
-	}
-	return all
+// Texts returns the mistakes of an error of this package, without their places.
+func Texts(err error) []string {
+	f := newFile("", nil)
+	errors.As(err, &f)
+	return lo.Map(f.all, func(m mistake, _ int) string { return m.text })
 }
 
-// mistakes is an error with two lines for each mistake: place and text, and the line of the file.
-type mistakes struct {
-	name  string
-	whole []byte
-	all   []mistake
+// fail adds a mistake and returns the file.
+func (f *File) fail(line, column int, format string, args ...any) error {
+	f.all = append(f.all, mistake{line, column, fmt.Sprintf(format, args...)})
+	return f
 }
 
-type mistake struct {
-	line, column int
-	text         string
-}
-
-// fail adds a mistake and returns all of them.
-func (m *mistakes) fail(line, column int, format string, args ...any) error {
-	m.all = append(m.all, mistake{line, column, fmt.Sprintf(format, args...)})
-	return *m
-}
-
-func (m mistakes) Error() string {
+func (f *File) Error() string {
 	var b strings.Builder
-	lines := strings.Split(string(m.whole), "\n")
-	for _, one := range m.all[:min(MaxWrong, len(m.all))] {
-		fmt.Fprintf(&b, "%s:%d:%d: %s\n", m.name, one.line, one.column, one.text)
+	lines := strings.Split(string(f.whole), "\n")
+	for _, one := range f.all[:min(MaxWrong, len(f.all))] {
+		fmt.Fprintf(&b, "%s:%d:%d: %s\n", f.name, one.line, one.column, one.text)
 		if one.line <= len(lines) {
 			b.WriteString(excerpt(lines[one.line-1], one.column))
 		}
 	}
-	if more := len(m.all) - MaxWrong; more > 0 {
-		fmt.Fprintf(&b, "%s: and %d more\n", m.name, more)
+	if more := len(f.all) - MaxWrong; more > 0 {
+		fmt.Fprintf(&b, "%s: and %d more\n", f.name, more)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// excerpt returns a line and a mark below one of its columns; nothing of a long line.
+// excerpt returns a line with a mark below a column; nothing of a long line.
 func excerpt(line string, column int) string {
 	const longest = 120
 	line = printable(line)
@@ -188,10 +172,5 @@ func excerpt(line string, column int) string {
 
 // printable replaces by blanks what could move a terminal's cursor.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	return strings.Map(func(r rune) rune { return lo.Ternary(unicode.IsPrint(r), r, ' ') }, text)
 }

@@ -1,7 +1,6 @@
 package yamlfile
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,10 +9,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/suggest"
 )
 
-// cleanWord can be part of a folder's name anywhere; placedWord may name a deployment too.
+// cleanWord can be part of a folder's name; placedWord may name a deployment too.
 const (
 	cleanWord  = `^[a-z0-9][a-z0-9-]{0,39}$`
 	placedWord = `^[a-z0-9][a-z0-9-]{0,39}(@[a-z0-9][a-z0-9-]{0,39})?$`
@@ -21,24 +22,19 @@ const (
 
 var isClean, isPlaced = regexp.MustCompile(cleanWord), regexp.MustCompile(placedWord)
 
-// isNumber keeps words such as inf from being numbers.
+// isNumber refuses words such as inf.
 var isNumber = regexp.MustCompile(`^[-+]?(\.?[0-9]|\.inf$|\.nan$)`)
 
-// fewValues is how many values to choose from are listed in an error.
-const fewValues = 8
+const fewValues = 8 // how many values are listed in an error
 
-// Want returns what may stand there, as errors have it.
+// Want says what may stand there.
 func (k Key) Want() string {
 	if len(k.Values) > 0 && len(k.Values) <= fewValues {
 		return strings.Join(k.Values, ", ")
 	}
 	switch k.Form {
 	case Whole:
-		want := fmt.Sprintf("%s to %d", Plainly(k.Min), k.Top)
-		if k.Instead != "" {
-			want += ", or " + k.Instead
-		}
-		return want
+		return fmt.Sprintf("%s to %d", Plainly(k.Min), k.Top) + lo.Ternary(k.Instead == "", "", ", or "+k.Instead)
 	case Number:
 		return fmt.Sprintf("%s to %s", Plainly(k.Min), Plainly(k.Max))
 	case Span:
@@ -53,7 +49,7 @@ func (k Key) Want() string {
 	return "small letters, digits and dashes, at most 40"
 }
 
-// oneLine returns a text without line ends, which mean nothing in a file.
+// oneLine returns a text without line ends, which have no meaning in a file.
 func oneLine(text string) (string, error) {
 	line := strings.Join(strings.Fields(text), " ")
 	if strings.ContainsFunc(line, unicode.IsControl) {
@@ -62,7 +58,7 @@ func oneLine(text string) (string, error) {
 	return line, nil
 }
 
-// word checks a name: one of those that are known, or any that is clean if Values is nil.
+// word checks a name against the known ones, or that it is clean if Values is nil.
 func (k Key) word(s scalar) error {
 	name, shape := s.text, isClean
 	if k.Form == Placed {
@@ -109,13 +105,9 @@ func (k Key) number(s scalar) (string, error) {
 
 func (k Key) span(s scalar) (string, error) {
 	d, err := time.ParseDuration(s.text)
-	if _, number := strconv.ParseFloat(s.text, 64); err != nil && number == nil {
-		err = errors.New("has no unit")
-	} else if err != nil {
-		err = errors.New("is no duration")
-	}
 	if err != nil {
-		return "", fmt.Errorf("%v %w (want %s, such as 1ms)", s, err, k.Want())
+		_, number := strconv.ParseFloat(s.text, 64)
+		return "", fmt.Errorf("%v %s (want %s, such as 1ms)", s, lo.Ternary(number == nil, "has no unit", "is no duration"), k.Want())
 	}
 	return d.String(), k.within(s, d < k.From, d > k.To, Spelt(k.From), Spelt(k.To))
 }
@@ -130,7 +122,7 @@ func (k Key) within(s scalar, less, more bool, low, high string) error {
 	return nil
 }
 
-// Spelt writes a duration without the zeros at its end.
+// Spelt writes a duration without trailing zeros.
 func Spelt(d time.Duration) string {
 	s := d.String()
 	if d >= time.Minute && d%time.Minute == 0 {

@@ -3,7 +3,6 @@ package yamlfile
 import (
 	"encoding"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,26 +10,22 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/token"
+	"github.com/samber/lo"
 )
 
-// Text returns the value of a key as it stands in a file, in one line; empty if it has none.
+// Text returns the value of a key as a file states it, in one line; empty if there is none.
 func (k Key) Text() string {
 	switch {
 	case k.List:
-		var words []string
 		v := reflect.ValueOf(k.Into).Elem()
-		for i := range v.Len() {
+		return "[" + strings.Join(lo.Times(v.Len(), func(i int) string {
 			one := k
 			one.List, one.Into = false, v.Index(i).Addr().Interface()
-			words = append(words, one.Text())
-		}
-		return "[" + strings.Join(words, ", ") + "]"
+			return one.Text()
+		}), ", ") + "]"
 	case k.Form == Pairs:
-		pairs := *k.Into.(*map[string]string)
-		var words []string
-		for _, name := range slices.Sorted(maps.Keys(pairs)) {
-			words = append(words, quoted(name)+": "+quoted(pairs[name]))
-		}
+		words := lo.MapToSlice(*k.Into.(*map[string]string), func(name, value string) string { return quoted(name) + ": " + quoted(value) })
+		slices.Sort(words)
 		return "{" + strings.Join(words, ", ") + "}"
 	case k.Form == Mapping:
 		return "{" + strings.Join(stated(k.Of(k.Into)), ", ") + "}"
@@ -39,32 +34,25 @@ func (k Key) Text() string {
 			return "{" + strings.Join(more, ", ") + "}"
 		}
 	}
-	switch text := show(k.Into); k.Form {
-	case Text, Name, Choice, Placed:
-		if text == "" {
-			return ""
-		}
+	text := show(k.Into)
+	if text != "" && slices.Contains([]Form{Text, Name, Choice, Placed}, k.Form) {
 		return quoted(text)
-	default:
-		return text
 	}
+	return text
 }
 
-// stated returns what a mapping states: its keys whose values are not zero.
+// stated returns the keys of a mapping whose values are not zero, with their values.
 func stated(keys []Key) []string {
-	var all []string
-	for _, k := range keys {
-		if !reflect.ValueOf(k.Into).Elem().IsZero() {
-			all = append(all, k.Name+": "+k.Text())
-		}
-	}
-	return all
+	set := lo.Reject(keys, func(k Key, _ int) bool {
+		v := reflect.ValueOf(k.Into).Elem()
+		return v.IsZero() || k.List && !k.Empty && v.Len() == 0
+	})
+	return lo.Map(set, func(k Key, _ int) string { return k.Name + ": " + k.Text() })
 }
 
-// Write returns a file that states what is in the variables of its keys, unless it is zero.
+// Write returns a file that states the values of the keys, except zeros.
 func Write(keys []Key) []byte { return []byte(strings.Join(stated(keys), "\n") + "\n") }
 
-// show returns the single value of a variable as people write it.
 func show(of any) string {
 	switch p := of.(type) {
 	case encoding.TextMarshaler:
@@ -85,7 +73,7 @@ func show(of any) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// quoted returns a text as it has to stand in a file, also within a list.
+// quoted quotes a text if a file needs that, also within a list.
 func quoted(text string) string {
 	if token.IsNeedQuoted(text) || strings.ContainsAny(text, ",[]{}") {
 		return strconv.Quote(text)

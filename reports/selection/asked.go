@@ -3,15 +3,15 @@ package selection
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/format"
 )
 
-// asked is one need as it is shown.
 type asked struct {
 	Key    string // in the file of needs
 	Title  string
@@ -19,7 +19,6 @@ type asked struct {
 	Tag    string // stated; assumed; or which parts of it are assumed
 }
 
-// meanings are what the words of the needs stand for.
 var meanings = map[string]string{
 	string(Corruption): "data, money or stock is wrong: it must not happen (corruption)",
 	string(WastedWork): "something is done twice, which costs time and nothing else (wasted work)",
@@ -35,31 +34,19 @@ var meanings = map[string]string{
 	string(Eviction):   "eviction for want of memory",
 }
 
-// meaning joins what words stand for; a word from outside stands for itself.
+// meaning joins the meanings of words; an unknown word stands for itself.
 func meaning[T ~string](words ...T) string {
-	var all []string
-	for _, w := range words {
-		all = append(all, cmp.Or(meanings[string(w)], string(w)))
-	}
-	return format.Joined(all)
+	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
 
-// Asks are all needs, in the order of the questions.
+// Asks returns all needs, in the order of the questions.
 func (n Needs) Asks() []asked {
-	unless := func(given bool, text, otherwise string) string {
-		if given {
-			return text
-		}
-		return otherwise
-	}
-	yes := func(b bool) string { return unless(b, "yes", "no") }
+	yes := func(b bool) string { return lo.Ternary(b, "yes", "no") }
 	times := func(p50, p99, most time.Duration) string {
 		return fmt.Sprintf("p50 %s, p99 %s, longest %s", setting(p50), setting(p99), setting(most))
 	}
-	var weights []string
-	for _, name := range slices.Sorted(maps.Keys(n.Weights)) {
-		weights = append(weights, name+" "+format.Short(n.Weights[name]))
-	}
+	weights := lo.MapToSlice(n.Weights, func(name string, w float64) string { return name + " " + format.Short(w) })
+	slices.Sort(weights)
 	all := []asked{
 		{"guards", "What is guarded", cmp.Or(n.Guards, "not stated"), ""},
 		{"if_two_hold", "If two hold it at once", meaning(n.TwoHold), ""},
@@ -67,17 +54,17 @@ func (n Needs) Asks() []asked {
 		{"checks_fence", "What the guarded resource does with fencing tokens", meaning(n.Fence), ""},
 		{"hold", "How long the work under the lock takes", strings.TrimSpace(times(n.Hold.P50, n.Hold.P99, n.Hold.Max) + " " + n.HoldRecorded), ""},
 		{"pauses", "How processes pause", strings.TrimSpace(fmt.Sprintf("%s an hour: %s %s", format.Short(n.Pauses.PerHour), times(n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest), n.Pauses.Measured)), ""},
-		{"recovery_within", "The next grant after a holder’s death", unless(n.Recovery > 0, "within "+setting(n.Recovery), "at any time"), ""},
+		{"recovery_within", "The next grant after a holder’s death", lo.Ternary(n.Recovery > 0, "within "+setting(n.Recovery), "at any time"), ""},
 		{"clients", "Clients that want the busiest lock at once", fmt.Sprint(n.Clients), ""},
-		{"rate", "Grants of the busiest lock that are wanted", unless(n.Rate > 0, format.Short(n.Rate)+" /s", "any number"), ""},
-		{"wait", "How long a client waits", unless(n.Wait > 0, "at most "+setting(n.Wait), "until it is granted"), ""},
+		{"rate", "Grants of the busiest lock that are wanted", lo.Ternary(n.Rate > 0, format.Short(n.Rate)+" /s", "any number"), ""},
+		{"wait", "How long a client waits", lo.Ternary(n.Wait > 0, "at most "+setting(n.Wait), "until it is granted"), ""},
 		{"fair", "No client may be passed over for long", yes(n.Fair), ""},
-		{"commands", "Commands of the store for each grant", unless(n.Commands > 0, "at most "+format.Short(n.Commands), "any number"), ""},
+		{"commands", "Commands of the store for each grant", lo.Ternary(n.Commands > 0, "at most "+format.Short(n.Commands), "any number"), ""},
 		{"reenters", "An owner asks again for what it holds", yes(n.Reenters), ""},
 		{"languages", "Languages of its users", cmp.Or(format.Joined(n.Language), "any"), ""},
 		{"stores", "Stores that are there", cmp.Or(format.Joined(n.Stores), "none"), ""},
 		{"survives_store", "What may happen to the store without two holders", cmp.Or(meaning(n.Survives...), "nothing"), ""},
-		{"weights", "Weights of the criteria", unless(len(weights) > 0, strings.Join(append(weights, "others 1"), ", "), "all alike"), ""},
+		{"weights", "Weights of the criteria", lo.Ternary(len(weights) > 0, strings.Join(append(weights, "others 1"), ", "), "all alike"), ""},
 	}
 	for i := range all {
 		all[i].Tag = n.origin(all[i].Key)
@@ -85,24 +72,16 @@ func (n Needs) Asks() []asked {
 	return all
 }
 
-// origin says whether somebody stated a need, or which parts of it are assumed.
+// origin says whether a need was stated, or which parts of it are assumed.
 func (n Needs) origin(key string) string {
 	if n.Unstated(key) {
 		return "assumed"
 	}
-	var parts []string
-	for _, a := range n.Assumed {
-		if part, of := strings.CutPrefix(a, key+"."); of {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) > 0 {
-		return format.Joined(parts) + " assumed"
-	}
-	return "stated"
+	parts := lo.FilterMap(n.Assumed, func(a string, _ int) (string, bool) { return strings.CutPrefix(a, key+".") })
+	return lo.Ternary(len(parts) > 0, format.Joined(parts)+" assumed", "stated")
 }
 
-// Again are the reasons to decide anew.
+// Again lists the reasons to decide again.
 func (n Needs) Again() []string {
 	all := []string{
 		"The store, the lock or its library changes its version, or the store its settings or its deployment.",
@@ -115,7 +94,7 @@ func (n Needs) Again() []string {
 	return append(all, "A year has passed.")
 }
 
-// Needs is what a team needs of whatever keeps two from doing the same thing at once.
+// Needs holds what a team needs of a lock, or of what replaces it.
 type Needs struct {
 	Name    string  `json:"name" yaml:"name"`
 	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // what is guarded, for people
@@ -130,22 +109,22 @@ type Needs struct {
 	Clients  int           `json:"clients" yaml:"clients"`                         // that want the busiest lock at once
 	Rate     float64       `json:"rate_per_second,omitempty" yaml:"rate"`          // grants of the busiest lock that are wanted; 0: as they come
 	Wait     time.Duration `json:"wait_ns,omitempty" yaml:"wait"`                  // a client's patience; 0: until granted
-	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // nobody may be passed over for long
+	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // no client may wait for long while others are served
 	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // of the store, for each grant; 0: any
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // an owner asks again for what it holds
 	Language []string      `json:"languages,omitempty" yaml:"languages"`           // that its users are written in
-	Stores   []string      `json:"stores" yaml:"stores"`                           // that are there, and run by somebody: store, or store@deployment
-	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // what befalls a store and may not let two in
+	Stores   []string      `json:"stores" yaml:"stores"`                           // that the team runs: store, or store@deployment
+	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // events of a store under which two clients may not hold
 
 	Weights map[string]float64 `json:"weights" yaml:"weights"` // of the criteria, by name; a criterion that is not named has 1
 
 	// HoldRecorded says where Hold comes from, if it was read from histories; empty: it was given.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
-	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the needs that nobody stated, so that their defaults stand here
+	Assumed []string `json:"assumed,omitempty" yaml:"-"` // the needs that were not stated, and have their defaults
 }
 
-// Harm is what becomes of it if two hold the lock at once.
+// Harm is the damage if two clients hold the lock at once.
 type Harm string
 
 const (
@@ -153,7 +132,7 @@ const (
 	WastedWork Harm = "wasted-work" // something is done twice, which costs time and nothing else
 )
 
-// Means is what can decide a race without a lock.
+// Means is a way to decide a race without a lock.
 type Means string
 
 const (
@@ -162,7 +141,7 @@ const (
 	Row        Means = "database-row"    // all that is guarded is changed in one transaction of one database
 )
 
-// Check is what the guarded resource does with fencing tokens.
+// Check says which operations the guarded resource refuses by fencing tokens.
 type Check string
 
 const (
@@ -171,7 +150,7 @@ const (
 	OnAll    Check = "reads-and-writes" // a read raises the mark too
 )
 
-// Trouble is what befalls a store.
+// Trouble is an event of a store.
 type Trouble string
 
 const (
@@ -188,7 +167,7 @@ type Times struct {
 	Max time.Duration `json:"max_ns" yaml:"max"`
 }
 
-// Pauses are how a process stands still: collections, a host that is busy, a machine that is moved.
+// Pauses are how a process is paused: collections, a busy host, a moved machine.
 type Pauses struct {
 	PerHour float64       `json:"per_hour" yaml:"per_hour"` // of one process
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
@@ -198,13 +177,8 @@ type Pauses struct {
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }
 
-// Unstated reports whether a need, by its key in the file, is a default that nobody stated.
+// Unstated reports whether a need, by its key in the file, has its default.
 func (n Needs) Unstated(key string) bool { return slices.Contains(n.Assumed, key) }
 
 // Weight returns the weight of a criterion.
-func (n Needs) Weight(criterion string) float64 {
-	if w, said := n.Weights[criterion]; said {
-		return w
-	}
-	return 1
-}
+func (n Needs) Weight(criterion string) float64 { return lo.ValueOr(n.Weights, criterion, 1) }

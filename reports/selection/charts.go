@@ -1,20 +1,21 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/samber/lo"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
 )
 
-// style gives options a colour in the order of their scores.
 func (v *view) style(option string) charts.Style {
-	if i := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == option }); i >= 0 {
+	if _, i, found := lo.FindIndexOf(v.Decision.Scores, func(s Score) bool { return s.Option == option }); found {
 		return charts.StyleAt(i)
 	}
 	return charts.Style{Color: charts.Grey}
@@ -28,21 +29,12 @@ func (v *view) Scores() *charts.Chart {
 	}
 	c := &charts.Chart{ID: "scores-chart", Name: "Weighted score", Takeaway: fmt.Sprintf("%s has the highest score: %s.", scores[0].Option, score(scores[0].Score)),
 		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Options that share a rank cannot be told apart.",
-		Head: []string{"option", "rank", "score, 95 % interval"}}
-	for _, k := range v.Report.Criteria {
-		c.Head = append(c.Head, k.Title)
-	}
+		Head: append([]string{"option", "rank", "score, 95 % interval"}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string { return k.Title })...)}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
 	for i, s := range scores {
-		row := []string{s.Option, fmt.Sprint(s.Rank), scored(s)}
-		for _, k := range v.Report.Criteria {
-			text := format.None
-			if s.Parts != nil {
-				text = score(s.Parts[k.Name])
-			}
-			row = append(row, text)
-		}
-		c.Rows = append(c.Rows, row)
+		c.Rows = append(c.Rows, append([]string{s.Option, fmt.Sprint(s.Rank), scored(s)}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string {
+			return lo.Ternary(s.Parts == nil, format.None, score(s.Parts[k.Name]))
+		})...))
 		style := charts.StyleAt(i)
 		rows.Rows = append(rows.Rows, charts.Row{Name: s.Option, Style: style, Marks: []charts.Mark{{At: s.Score, Style: style}}, Low: s.Low, High: s.High,
 			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
@@ -81,23 +73,19 @@ func (v *view) Turns() *charts.Chart {
 		Note:     "A diamond is the weight of a criterion, another mark a weight at which another option leads if the others keep their proportions."}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
 	for _, k := range v.Report.Criteria {
-		row := charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey}, Marks: []charts.Mark{{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}}}
-		var texts []string
-		for _, t := range v.Decision.Turns {
-			if t.Of == k.Name && t.Weight != nil {
-				row.Marks = append(row.Marks, charts.Mark{At: *t.Weight, Style: v.style(t.To)})
-				texts = append(texts, score(*t.Weight)+": "+t.To)
-			}
-		}
-		row.Text = strings.Join(texts, ", ")
-		rows.Rows = append(rows.Rows, row)
+		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
+		now := charts.Mark{At: k.Weight, Style: charts.Style{Color: 6, Marker: 3}}
+		rows.Rows = append(rows.Rows, charts.Row{Name: k.Title, Style: charts.Style{Color: charts.Grey},
+			Marks: append([]charts.Mark{now}, lo.Map(turns, func(t Turn, _ int) charts.Mark {
+				return charts.Mark{At: *t.Weight, Style: v.style(t.To)}
+			})...),
+			Text: strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
 	}
 	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
 	return c
 }
 
-// leastShown is the smallest probability that the chart has room for, of the greatest.
-const leastShown = 1e-9
+const leastShown = 1e-9 // the smallest probability of the chart, relative to the greatest
 
 // Leases shows what each length of the lease would mean.
 func (v *view) Leases() *charts.Chart {
@@ -108,38 +96,29 @@ func (v *view) Leases() *charts.Chart {
 	c := &charts.Chart{ID: "lease-chart", Name: l.Option, Takeaway: v.leaseTakeaway(),
 		Note: "Above: how likely it is that another client is granted the lock before its holder is done. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
 		Head: []string{"lease", "double hold, each acquisition", "double hold, given a pause", "recovery, mean", "recovery, at most"}}
-	for _, p := range l.Curve {
-		name := format.Setting(p.TTLNS)
-		if p.TTLNS == l.AdvisedNS {
-			name += " (advised)"
-		}
-		c.Rows = append(c.Rows, []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)})
-	}
+	c.Rows = lo.Map(l.Curve, func(p LeasePoint, _ int) []string {
+		name := format.Setting(p.TTLNS) + lo.Ternary(p.TTLNS == l.AdvisedNS, " (advised)", "")
+		return []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
+	})
 	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
 		"The probability of a double hold, and the time to recover, by the length of the lease")
 	return c
 }
 
 func (v *view) leaseTakeaway() string {
-	curve := v.Lease.Curve
-	p := curve[len(curve)-1]
-	if i := slices.IndexFunc(curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS }); i >= 0 {
-		p = curve[i]
-	}
+	p, _ := lo.Find(v.Lease.Curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS })
+	p = cmp.Or(p, v.Lease.Curve[len(v.Lease.Curve)-1])
 	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
 }
 
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
-	l := charts.Line{Name: name, Style: charts.Style{Color: style, Dash: style, Marker: style}}
-	for _, p := range v.Lease.Curve {
-		if y := of(p); y > 0 {
-			l.Points = append(l.Points, charts.Point{X: float64(p.TTLNS) / 1e9, Y: y})
-		}
-	}
-	return l
+	return charts.Line{Name: name, Style: charts.Style{Color: style, Dash: style, Marker: style},
+		Points: lo.FilterMap(v.Lease.Curve, func(p LeasePoint, _ int) (charts.Point, bool) {
+			return charts.Point{X: float64(p.TTLNS) / 1e9, Y: of(p)}, of(p) > 0
+		})}
 }
 
-// leaseAxis is the axis of the lengths, and advised the rule at the advised one.
+// leaseAxis returns the axis of the lengths, and the rule at the advised one.
 func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 	l := v.Lease
 	axis = charts.Axis{Label: "length of the lease, s", Log: true, Low: float64(l.Curve[0].TTLNS) / 1e9, High: float64(l.Curve[len(l.Curve)-1].TTLNS) / 1e9}
@@ -158,18 +137,15 @@ func (v *view) doubleHolds() charts.Lines {
 		rules[i].Text = "" // it stands in the panel below, where no trial is marked
 	}
 	most := 0.0
-	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
 	for _, p := range v.Lease.Curve {
 		most = max(most, p.Double, p.GivenPause)
 	}
+	tried := charts.Line{Style: charts.Style{Color: 6, Marker: 3}, Marks: true, Alone: true}
 	for _, c := range v.Lease.Confirmed {
 		most = max(most, c.Share(), c.High)
 		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Doubles, c.Pauses)})
 	}
-	if most == 0 { // nothing ever happens twice
-		most = 1
-	}
-	y := charts.Axis{Label: "probability of a double hold", Log: true, Low: most * leastShown, High: 1}
+	y := charts.Axis{Label: "probability of a double hold", Log: true, Low: cmp.Or(most, 1) * leastShown, High: 1}
 	for power := math.Ceil(math.Log10(y.Low)); power <= 0; power++ {
 		if at := math.Pow(10, power); int(power)%2 == 0 {
 			y.Ticks = append(y.Ticks, charts.Tick{At: at, Text: chance(at)})
@@ -185,10 +161,9 @@ func (v *view) recoveries() charts.Lines {
 	if need := v.Needs.Recovery; need > 0 {
 		rules = append(rules, charts.Rule{At: need.Seconds(), Text: "needed: within " + setting(need)})
 	}
-	seconds := func(ns int64) float64 { return time.Duration(ns).Seconds() }
 	return charts.Lines{X: x, Y: charts.Axis{Label: "from the death of a holder to the next grant", Log: true, Unit: " s"}, Rules: rules, Height: 220, Lines: []charts.Line{
-		v.leaseLine("at most", 2, func(p LeasePoint) float64 { return seconds(p.RecoveryMaxNS) }),
-		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return seconds(p.RecoveryMeanNS) })}}
+		v.leaseLine("at most", 2, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMaxNS).Seconds() }),
+		v.leaseLine("on average", 3, func(p LeasePoint) float64 { return time.Duration(p.RecoveryMeanNS).Seconds() })}}
 }
 
 // chance writes a probability: small ones as a power of ten.

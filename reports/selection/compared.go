@@ -4,30 +4,23 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/format"
 )
 
-// Compared are the surviving locks: by rank, then the dominated, then the others.
+// Compared returns the surviving locks: by rank, then the dominated, then the others.
 func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
 // inOrder returns the names of the surviving locks, in the order of Compared.
 func (v *view) inOrder() []string {
-	var names, all []string
-	for _, s := range v.Decision.Scores {
-		names = append(names, s.Option)
-	}
-	for _, d := range v.Decision.Dominated {
-		names = append(names, d.Option)
-	}
-	for _, name := range append(names, v.Decision.Survivors...) {
-		if v.options[name].Kind == ALock && slices.Contains(v.Decision.Survivors, name) && !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
+	names := slices.Concat(lo.Map(v.Decision.Scores, func(s Score, _ int) string { return s.Option }),
+		lo.Map(v.Decision.Dominated, func(d Dominated, _ int) string { return d.Option }), v.Decision.Survivors)
+	return lo.Filter(lo.Uniq(names), func(name string, _ int) bool {
+		return v.options[name].Kind == ALock && slices.Contains(v.Decision.Survivors, name)
+	})
 }
 
-// figure is a criterion of an option, beside the best of the surviving locks.
 func (v *view) figure(c Cell, k Criterion) line {
 	l := v.line(c)
 	l.Title, l.Value = k.Title, "unknown"
@@ -46,18 +39,15 @@ func (v *view) figure(c Cell, k Criterion) line {
 	return l
 }
 
-// best is the best value of a criterion among the surviving locks.
 func (v *view) best(k Criterion) (best float64, known bool) {
-	for _, name := range v.inOrder() {
-		c := v.cells[[2]string{name, k.Name}]
-		if c.Value != nil && (!known || (*c.Value-best)*float64(k.Better) > 0) {
-			best, known = *c.Value, true
-		}
-	}
-	return best, known
+	values := lo.FilterMap(v.inOrder(), func(name string, _ int) (float64, bool) {
+		value := v.cells[[2]string{name, k.Name}].Value
+		return lo.FromPtr(value), value != nil
+	})
+	return lo.Ternary(k.Better > 0, lo.Max(values), lo.Min(values)), len(values) > 0
 }
 
-// Heading is a criterion with its unit.
+// Heading returns the title with the unit.
 func (c Criterion) Heading() string {
 	if unit := amountUnit(c.Unit); unit != "" {
 		return c.Title + ", " + unit
@@ -67,13 +57,10 @@ func (c Criterion) Heading() string {
 
 // Direction says which values are better.
 func (c Criterion) Direction() string {
-	if c.Better > 0 {
-		return "more is better"
-	}
-	return "less is better"
+	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
 
-// score is written as far as the interval has a meaning.
+// score has as many digits as the interval gives a meaning.
 func score(s float64) string { return fmt.Sprintf("%.2f", s) }
 
 func scored(s Score) string {
@@ -83,34 +70,27 @@ func scored(s Score) string {
 	return fmt.Sprintf("%s [%s, %s]", score(s.Score), score(*s.Low), score(*s.High))
 }
 
-// turns are the weights and values at which another option leads, in rows: the criterion, its weight or value now, and then.
+// turns returns the weights and values at which another option leads, in rows: the criterion, its weight or value now, and then.
 func (v *view) turns() [][]string {
-	var all [][]string
-	for _, t := range v.Decision.Turns {
-		row := []string{v.title(t.Of), "", "", t.To}
-		if i := slices.IndexFunc(v.Report.Criteria, func(k Criterion) bool { return k.Name == t.Of }); i >= 0 {
-			k, c := v.Report.Criteria[i], v.cells[[2]string{t.Option, t.Of}]
-			if t.Weight != nil {
-				row = []string{"weight of " + k.Title, format.Percent(k.Weight), format.Percent(*t.Weight), t.To}
-			} else if t.Value != nil && c.Value != nil {
-				row = []string{k.Title + " of " + t.Option, amount(*c.Value, k.Unit), amount(*t.Value, k.Unit), t.To}
-			}
+	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
+		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]
+		switch {
+		case k.Name != "" && t.Weight != nil:
+			return []string{"weight of " + k.Title, format.Percent(k.Weight), format.Percent(*t.Weight), t.To}
+		case k.Name != "" && t.Value != nil && c.Value != nil:
+			return []string{k.Title + " of " + t.Option, amount(*c.Value, k.Unit), amount(*t.Value, k.Unit), t.To}
 		}
-		all = append(all, row)
-	}
-	return all
+		return []string{v.title(t.Of), "", "", t.To}
+	})
 }
 
-// Changes are what other needs would change, in rows: the need, its value, the outcome and the options.
+// Changes returns what other needs would change, in rows: the need, its value, the outcome and the options.
 func (v *view) Changes() [][]string {
-	var all [][]string
-	for _, c := range v.Decision.Changes {
-		l := lookOf(c.Outcome, "Not decided")
-		row := []string{c.Need, c.Value, l.Symbol + " " + l.Word, format.Joined(c.Recommended)}
+	return lo.Map(v.Decision.Changes, func(c Change, _ int) []string {
+		l, then := lookOf(c.Outcome, "Not decided"), format.Joined(c.Recommended)
 		if c.Outcome == NoLockNeeded && len(c.Lock) > 0 {
-			row[3] += ", or " + format.Joined(c.Lock)
+			then += ", or " + format.Joined(c.Lock)
 		}
-		all = append(all, row)
-	}
-	return all
+		return []string{c.Need, c.Value, l.Symbol + " " + l.Word, then}
+	})
 }

@@ -29,11 +29,11 @@ type Source struct {
 	Servers     string          `json:"servers"` // how they were brought up
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
-	// Withheld says why the figures of a bench are not to be used: controls of its own failed.
+	// Withheld says why the figures of a bench do not count: its controls failed.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
-// Finding is what was observed of one property of a lock, in one cell of a run: over all of its trials.
+// Finding is the observation of one property of a lock in one cell of a run, over all of its trials.
 type Finding struct {
 	ID         string           `json:"id"` // P1, ...: unique in a report
 	Source     string           `json:"source"`

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/samber/lo"
+
 	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 )
 
-// proofs is all that was observed of one option.
 type proofs struct {
 	Title, Anchor string
 	Rows          []proof
 }
 
-// proof is one finding, figure or recorded time.
 type proof struct {
 	Ref          ref
 	What, Where  string // and under what conditions
@@ -33,66 +33,41 @@ type proof struct {
 	Command      string // that recomputes it; FILE is where the reader keeps the report
 }
 
-// historyLink leads to a history that something rests on.
 type historyLink struct{ File, Link, Short, Sum string }
 
-// Proofs are by option, in display order; last what was observed of anything else.
-func (v *view) Proofs() []proofs {
+// Proofs returns the evidence by option, in display order; last the evidence of no option.
+func (v *view) Proofs() (all []proofs) {
 	rows := map[string][]proof{}
+	add := func(option string, p proof) { rows[option] = append(rows[option], p) }
 	for _, f := range v.Findings {
-		o := v.optionOf(f.ID, f.Lock, f.Deployment)
-		rows[o] = append(rows[o], v.findingProof(f))
+		add(v.optionOf(f.ID, f.Lock, f.Deployment), v.findingProof(f))
 	}
 	for _, f := range v.Figures {
-		o := v.optionOf(f.ID, f.Lock, f.Deployment)
-		rows[o] = append(rows[o], v.figureProof(f))
+		add(v.optionOf(f.ID, f.Lock, f.Deployment), v.figureProof(f))
 	}
 	for _, t := range v.Times {
 		p := proof{What: "recorded: " + t.What, Where: t.Where, N: format.Plural(int(t.N), "time"), Look: look{"", "", "calm"}}
 		if n := len(t.Quantiles); n > 0 {
 			p.Result = fmt.Sprintf("median %s, at most %s", format.Duration(t.Quantiles[n/2]), format.Duration(t.Quantiles[n-1]))
 		}
-		o := v.optionOf(t.ID, t.Lock, "")
-		rows[o] = append(rows[o], v.placed(p, t.ID, t.Source, "", t.Histories))
+		add(v.optionOf(t.ID, t.Lock, ""), v.placed(p, t.ID, t.Source, "", t.Histories))
 	}
-	var all []proofs
 	for _, o := range v.Options {
-		if len(rows[o.Name]) > 0 {
-			all = append(all, proofs{o.Name, "evidence-of-" + v.anchors["option "+o.Name], rows[o.Name]})
-		}
+		all = append(all, proofs{o.Name, "evidence-of-" + v.anchors["option "+o.Name], rows[o.Name]})
 	}
-	if len(rows[""]) > 0 {
-		all = append(all, proofs{"No option", "evidence-of-others", rows[""]})
-	}
-	return all
+	all = append(all, proofs{"No option", "evidence-of-others", rows[""]})
+	return lo.Filter(all, func(p proofs, _ int) bool { return len(p.Rows) > 0 })
 }
 
-// optionOf returns the option that something observed of a lock speaks of: one whose answers rest on it, or else one of its
-// name; "" if it is none of them.
+// optionOf returns the option that evidence on a lock belongs to: one whose answers rest on it, or one of its name; or "".
 func (v *view) optionOf(id, lock, deployment string) string {
-	for _, c := range v.Cells {
-		if slices.Contains(c.Evidence, id) {
-			return c.Option
-		}
-	}
-	for _, name := range []string{lock + "@" + deployment, lock} {
-		if _, known := v.options[name]; known {
-			return name
-		}
-	}
-	return ""
+	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
+	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)
 }
 
-// conditions are those under which something was observed.
 func conditions(what, fault, scenario string, clients int, ttl int64) string {
-	all := nonEmpty(what, fault, scenario)
-	if clients > 0 {
-		all = append(all, format.Plural(clients, "client"))
-	}
-	if ttl > 0 {
-		all = append(all, "lease "+format.Setting(ttl))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(nonEmpty(what, fault, scenario, lo.Ternary(clients > 0, format.Plural(clients, "client"), ""),
+		lo.Ternary(ttl > 0, "lease "+format.Setting(ttl), "")), ", ")
 }
 
 func (v *view) findingProof(f Finding) proof {
@@ -121,7 +96,6 @@ func (v *view) figureProof(f Figure) proof {
 	return v.placed(p, f.ID, f.Source, f.Dir, f.Histories)
 }
 
-// placed adds where a proof lies, and how it is traced.
 func (v *view) placed(p proof, id, source, dir string, histories []History) proof {
 	s := v.sources[source]
 	p.Ref, p.Source, p.Histories = v.ref(id), v.ref(source), historyLinks(s.Dir, histories)
@@ -133,20 +107,13 @@ func (v *view) placed(p proof, id, source, dir string, histories []History) proo
 }
 
 func historyLinks(dir string, histories []History) []historyLink {
-	var all []historyLink
-	for _, h := range histories {
-		k := historyLink{File: h.File, Sum: h.SHA256, Short: h.SHA256[:min(12, len(h.SHA256))]}
-		if h.File != "" {
-			k.Link = link(dir, h.File)
-		}
-		all = append(all, k)
-	}
-	return all
+	return lo.Map(histories, func(h History, _ int) historyLink {
+		return historyLink{File: h.File, Link: link(dir, h.File), Short: h.SHA256[:min(12, len(h.SHA256))], Sum: h.SHA256}
+	})
 }
 
-// link is the way from the report to a file of a source: the folder of the source, as seen from the report, and what lies
-// in it. It is empty for anything but a clean relative path: the parts come from files that others may have written. A
-// source may lie beside the report; what is said to be in a source never lies outside of it.
+// link returns the way from the report to a file of a source. It is empty unless it is clean and relative, since others may
+// have written its parts. A source may lie beside the report; its files lie within it.
 func link(source string, within ...string) string {
 	below := strings.TrimLeft(source, "./")
 	up, _ := strings.CutSuffix(source, below)
@@ -158,14 +125,12 @@ func link(source string, within ...string) string {
 		if !isClean(p) {
 			return ""
 		}
-		for step := range strings.SplitSeq(p, "/") {
-			steps = append(steps, url.PathEscape(step))
-		}
+		steps = append(steps, lo.Map(strings.Split(p, "/"), func(step string, _ int) string { return url.PathEscape(step) })...)
 	}
 	return up + strings.Join(steps, "/")
 }
 
-// isClean tells whether a path leads downwards, and nothing else: a scheme, a host or a way up are none of it.
+// isClean reports whether a path leads downwards, and has no scheme and no host.
 func isClean(p string) bool {
 	odd := func(c rune) bool { return c == ':' || c == '\\' || !unicode.IsPrint(c) }
 	return p == path.Clean(p) && p != "." && p != ".." && !strings.HasPrefix(p, "../") && p[0] != '/' && !strings.ContainsFunc(p, odd)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/format"
 )
 
@@ -18,16 +20,10 @@ const (
 
 // Forms returns the files of a report, by name.
 func Forms(r *Report) (map[string][]byte, error) {
-	page, err := Page(r)
-	if err != nil {
-		return nil, err
-	}
-	record, err := Markdown(r)
-	if err != nil {
-		return nil, err
-	}
-	data, err := Data(r)
-	return map[string][]byte{DataName: data, PageName: page, RecordName: record}, err
+	page, err1 := Page(r)
+	record, err2 := Markdown(r)
+	data, err3 := Data(r)
+	return map[string][]byte{DataName: data, PageName: page, RecordName: record}, errors.Join(err1, err2, err3)
 }
 
 // Data returns a report as JSON, for programs.
@@ -64,8 +60,7 @@ func ReadData(text []byte) (*Report, error) {
 	return r, nil
 }
 
-// embeddedBegins and embeddedEnds enclose the report in a page. Nothing else in a page can look like that: text has no < of
-// its own there, and in JSON it is written \u003c.
+// embeddedBegins and embeddedEnds enclose the report in a page. In the report a < is written as \u003c.
 const (
 	embeddedBegins = `<script type="application/json" id="advice">`
 	embeddedEnds   = `</script>`
@@ -84,8 +79,7 @@ func ReadPage(html []byte) (*Report, error) {
 	return ReadData(text)
 }
 
-// Scrubbed returns the report without the passwords of URLs, in any of its texts: pages show what others wrote, and carry
-// the report itself. Scrubbing twice changes nothing more.
+// Scrubbed returns the report without the passwords of URLs, in any of its texts. Scrubbing twice changes nothing more.
 func Scrubbed(r *Report) (*Report, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -109,15 +103,9 @@ func scrubbed(v any) any {
 	case string:
 		return format.Scrub(v)
 	case []any:
-		for i := range v {
-			v[i] = scrubbed(v[i])
-		}
+		return lo.Map(v, func(v any, _ int) any { return scrubbed(v) })
 	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for key, value := range v {
-			clean[format.Scrub(key)] = scrubbed(value)
-		}
-		return clean
+		return lo.MapEntries(v, func(key string, v any) (string, any) { return format.Scrub(key), scrubbed(v) })
 	}
 	return v
 }

@@ -1,5 +1,7 @@
 package selection
 
+import "github.com/samber/lo"
+
 // LeaseAdvice is how long a lease to ask for, and what each length would mean.
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // whose acquire times and way of renewing these are
@@ -21,7 +23,7 @@ type LeaseInput struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// LeasePoint is what a lease of one length comes to.
+// LeasePoint is the prediction for a lease of one length.
 type LeasePoint struct {
 	TTLNS int64 `json:"ttl_ns"`
 	// Double is the probability, for each acquisition while others wait, that another client is granted the lock before its
@@ -34,8 +36,7 @@ type LeasePoint struct {
 	RecoveryMaxNS  int64 `json:"recovery_max_ns"`
 }
 
-// Confirmed is a point of the curve that was tried: processes were paused in their holds, for times drawn from the
-// distribution of pauses.
+// Confirmed is a point of the curve that was tried: processes were paused in their holds, as the needs say.
 type Confirmed struct {
 	TTLNS     int64     `json:"ttl_ns"` // as it was tried
 	Scale     float64   `json:"scale"`  // all times of the trial divided by those of the needs
@@ -50,22 +51,12 @@ type Confirmed struct {
 }
 
 // Share returns the observed share of double holds.
-func (c Confirmed) Share() float64 {
-	if c.Pauses == 0 {
-		return 0
-	}
-	return float64(c.Doubles) / float64(c.Pauses)
-}
+func (c Confirmed) Share() float64 { return float64(c.Doubles) / float64(max(c.Pauses, 1)) }
 
 // InUse returns the lease, in nanoseconds, that a scaled trial stands for.
-func (c Confirmed) InUse() float64 {
-	if c.Scale > 0 {
-		return float64(c.TTLNS) / c.Scale
-	}
-	return float64(c.TTLNS)
-}
+func (c Confirmed) InUse() float64 { return float64(c.TTLNS) / lo.Ternary(c.Scale > 0, c.Scale, 1) }
 
-// StoodStill is what pauses came to in the trials of one lease.
+// StoodStill counts the paused holds in the trials of one lease.
 type StoodStill struct {
 	ID        string    `json:"id"` // S1, ...: unique in a report
 	Source    string    `json:"source"`

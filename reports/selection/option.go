@@ -15,11 +15,11 @@ type Option struct {
 	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
 	Languages  map[string]string `json:"languages,omitempty"`
 	ShortestNS int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
-	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest pause between two tries of a waiter; 0: it is told
+	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest time between two tries of a waiter; 0: it is notified
 	Claims     []Claim           `json:"claims,omitempty"`            // the violations that its own table expects
 }
 
-// Kind is what an option is.
+// Kind tells locks from their replacements.
 type Kind string
 
 const (
@@ -27,13 +27,13 @@ const (
 	NoLock Kind = "no-lock" // something that takes the place of a lock
 )
 
-// Lease is what ends a hold that nobody gives back.
+// Lease is how a hold that is not released ends.
 type Lease string
 
 const (
 	NoLease    Lease = "none"       // nothing
-	Fixed      Lease = "fixed"      // a time, which nobody moves on
-	Renewed    Lease = "renewed"    // a time, which the holder's process moves on while it lives
+	Fixed      Lease = "fixed"      // after a time, never renewed
+	Renewed    Lease = "renewed"    // after a time, which the holder's process renews
 	Connection Lease = "connection" // the end of the holder's connection
 )
 

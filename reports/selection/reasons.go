@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/checker"
 	"lockbench/reports/format"
 )
 
-// Reason is why a cell is what it is. Its sentence has a fixed wording, with figures from the cell and its evidence.
+// Reason is the reason for a cell. Its sentence has a fixed wording, with figures from the cell and its evidence.
 type Reason string
 
 const (
@@ -96,7 +98,6 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease did not agree with the curve of leases.",
 }
 
-// Sentence returns what a cell says.
 func (v *view) Sentence(c Cell) string {
 	text, known := sentences[c.Reason]
 	if !known {
@@ -107,26 +108,20 @@ func (v *view) Sentence(c Cell) string {
 	return strings.TrimRight(strings.NewReplacer(" ,", ",", " ;", ";").Replace(text), " ")
 }
 
-// facts are the figures and names of the sentences.
+// facts returns what stands for each $name of a sentence.
 func (v *view) facts(c Cell) map[string]string {
-	o, n := v.options[c.Option], v.Needs
-	facts := v.observed(c)
-	maps.Copy(facts, map[string]string{
+	o, n, unit := v.options[c.Option], v.Needs, ""
+	facts := lo.Assign(v.observed(c), map[string]string{
 		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail,
 		"advised": setting(time.Duration(v.LeasesNS[o.Lease])), "work": setting(n.Hold.Max), "pause": setting(n.Pauses.Longest), "recovery": setting(n.Recovery),
 	})
-	unit := ""
-	if i := slices.IndexFunc(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); i >= 0 {
-		f := v.Figures[i]
+	if f, found := lo.Find(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); found {
 		maps.Copy(facts, map[string]string{
 			"n": format.Plural(len(f.Estimate.Values), "trial"), "clients": format.Plural(f.Point.Clients, "client"), "keys": format.Plural(f.Point.Keys, "lock"),
 			"hold": format.Setting(f.Point.HoldNS), "ttl": format.Setting(f.Point.TTLNS), "unsafe": f.Unsafe, "notes": v.notes(f),
 		})
-		for _, k := range v.Criteria {
-			if k.Metric == f.Metric {
-				unit = k.Unit
-			}
-		}
+		k, _ := lo.Find(v.Criteria, func(k Criterion) bool { return k.Metric == f.Metric })
+		unit = k.Unit
 	}
 	if c.Value != nil {
 		facts["value"], facts["part"], facts["interval"] = amount(*c.Value, unit), format.Percent(*c.Value), format.Span(c.Low, c.High)
@@ -140,49 +135,29 @@ func (v *view) facts(c Cell) map[string]string {
 	return facts
 }
 
-// Gravity orders what is observed: violated first of all, then undecided, then held. What is none of them comes last.
+// Gravity orders observations: violated is the highest, then undecided, then held.
 func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed sums up the findings of a cell, and quotes the first that was violated, or else undecided.
+// observed sums up the findings of a cell, and quotes the first of the gravest.
 func (v *view) observed(c Cell) map[string]string {
-	var workloads, faults, leases []string
-	operations, trials := 0, 0
-	cells := map[[2]string]bool{}
-	var quoted Finding
-	for _, f := range v.Findings {
-		if !slices.Contains(c.Evidence, f.ID) {
-			continue
-		}
-		workloads, faults, leases = append(workloads, f.Workload), append(faults, f.Fault), append(leases, format.Setting(f.TTLNS))
-		if at := [2]string{f.Source, f.Dir}; !cells[at] { // properties of one cell are of the same trials
-			cells[at] = true
-			operations, trials = operations+f.Operations, trials+f.Trials
-		}
-		if quoted.ID == "" || Gravity(f.Observed) > Gravity(quoted.Observed) {
-			quoted = f
-		}
-	}
-	each := func(all []string) string {
-		slices.Sort(all)
-		return strings.Join(slices.Compact(all), ", ")
+	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
+	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // properties of one cell share its trials
+	quoted := lo.MaxBy(seen, func(a, b Finding) bool { return Gravity(a.Observed) > Gravity(b.Observed) })
+	each := func(of func(Finding) string) string {
+		return strings.Join(slices.Compact(slices.Sorted(slices.Values(lo.Map(seen, func(f Finding, _ int) string { return of(f) })))), ", ")
 	}
 	return map[string]string{
-		"operations": format.Plural(operations, "operation"), "trials": format.Plural(trials, "trial"), "workloads": each(workloads), "faults": each(faults), "leases": each(leases),
-		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "lease": format.Setting(quoted.TTLNS),
-		"violated": format.Count(quoted.ViolatedIn), "of": format.Plural(quoted.Trials, "trial"), "witness": example(quoted.Witness), "why": quoted.Why,
+		"operations": format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"),
+		"trials":     format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
+		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
+		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS),
+		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
+		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "witness": lo.Ternary(quoted.Witness == "", "", "Example: "+quoted.Witness),
 	}
 }
 
-func example(witness string) string {
-	if witness == "" {
-		return ""
-	}
-	return "Example: " + witness
-}
-
-// notes are what limits the meaning of a figure.
 func (v *view) notes(f Figure) string {
 	var notes []string
 	wait := f.Metric == "longest_wait"
@@ -200,21 +175,15 @@ func (v *view) notes(f Figure) string {
 
 func setting(d time.Duration) string { return format.Setting(int64(d)) }
 
-func nonEmpty(all ...string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
-}
+func nonEmpty(all ...string) []string { return lo.Compact(all) }
 
-// amount writes a figure with its unit.
 func amount(value float64, unit string) string {
 	return strings.TrimSpace(format.Significant(value) + " " + amountUnit(unit))
 }
 
 func amountUnit(unit string) string {
-	switch unit {
-	case "us":
-		return "µs"
-	case "ratio", "count":
-		return ""
+	if word, known := map[string]string{"us": "µs", "ratio": "", "count": ""}[unit]; known {
+		return word
 	}
 	return unit
 }

@@ -1,13 +1,11 @@
-// Package selection is the selection report: the document advice.json, and how it is shown as a page, as a decision record in
-// Markdown and on a terminal. A Report goes in, and the same report always gives the same bytes. What decides is
-// internal/choose/decision.
+// Package selection is the selection report. A Report goes in; a page, a decision record and text come out, always the same
+// bytes. internal/choose/decision makes the Report.
 package selection
 
 // Version is the version of advice.json that this package writes, and the only one that it reads.
 const Version = 2
 
-// Report is advice.json: a recommendation and all that it rests on. Needs, Options and Evidence are what it was decided from;
-// everything else follows from them, so that anybody can work it out again.
+// Report is advice.json. Needs, Options and Evidence are the input of the decision; all else follows from them.
 type Report struct {
 	Version int      `json:"lockbench_advice"`
 	Needs   Needs    `json:"needs"`
@@ -22,7 +20,7 @@ type Report struct {
 	Lease        *LeaseAdvice    `json:"lease,omitempty"`
 }
 
-// Tag is what a statement rests on.
+// Tag is the kind of evidence for a statement.
 type Tag string
 
 const (
@@ -63,7 +61,7 @@ type Criterion struct {
 	Enough float64 `json:"enough,omitempty"`
 }
 
-// Cell is what is known of one option and one requirement or criterion.
+// Cell is the answer of one option to one requirement, or its value of one criterion.
 type Cell struct {
 	Option   string   `json:"option"`
 	Of       string   `json:"of"`               // the requirement's name, or the criterion's
@@ -79,7 +77,7 @@ type Cell struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Outcome is what the decision comes to.
+// Outcome is the kind of recommendation.
 type Outcome string
 
 const (
@@ -144,10 +142,10 @@ type Turn struct {
 	Weight *float64 `json:"weight,omitempty"` // of that criterion, the others keeping their proportions
 	Option string   `json:"option,omitempty"` // whose value
 	Value  *float64 `json:"value,omitempty"`
-	To     string   `json:"to"` // who leads then
+	To     string   `json:"to"` // the leading option then
 }
 
-// Change is what another answer to one need comes to, by the same evidence.
+// Change is the outcome of another answer to one need, by the same evidence.
 type Change struct {
 	Need        string   `json:"need"` // its key
 	Value       string   `json:"value"`

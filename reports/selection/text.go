@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/format"
 	"lockbench/reports/html"
 )
 
-// terminal is what a terminal shows.
 type terminal struct {
 	*view
 	format.Lines
 }
 
-// Text writes what a terminal shows: the verdict, which options are eliminated and why, which are left, what speaks against
-// the choice and what would change it. An error is the writer's.
+// Text writes the verdict, the options, what speaks against the choice and what would change it, for a terminal.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -42,13 +42,9 @@ func Text(w io.Writer, r *Report) error {
 	for _, c := range t.Tried() {
 		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with a double hold (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
 	}
-	var conditions []string
-	for _, a := range t.Needs.Asks() {
-		if a.Key == "hold" || a.Key == "pauses" {
-			conditions = append(conditions, a.Title+": "+a.Answer+" ["+a.Tag+"]")
-		}
-	}
-	t.list("conditions", conditions)
+	t.list("conditions", lo.FilterMap(t.Needs.Asks(), func(a asked, _ int) (string, bool) {
+		return a.Title + ": " + a.Answer + " [" + a.Tag + "]", a.Key == "hold" || a.Key == "pauses"
+	}))
 	t.list("not stated, so that defaults are assumed", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
 	t.list("decide again when", t.Needs.Again())
 	if n := len(r.Findings) + len(r.Figures) + len(r.Times); n > 0 {
@@ -59,65 +55,43 @@ func Text(w io.Writer, r *Report) error {
 	return err
 }
 
-// widestName is as wide as a name may be without moving what stands beside it.
-const widestName = 28
+const widestName = 28 // the width at which a name is cut
 
 func name(s string) string {
-	if letters := []rune(s); len(letters) > widestName {
-		return string(letters[:widestName-1]) + "…"
-	}
-	return s
+	letters := []rune(s)
+	return lo.Ternary(len(letters) > widestName, string(letters[:min(len(letters), widestName-1)])+"…", s)
 }
 
 func (t *terminal) eliminated() {
-	wide := 0
-	for _, k := range t.Decision.Out {
-		wide = max(wide, format.Width(name(k.Option)))
-	}
+	out := lo.Filter(t.Matrix(), func(j judged, _ int) bool { return j.Why.Title != "" })
+	wide := lo.Max(lo.Map(t.Decision.Out, func(e Elimination, _ int) int { return format.Width(name(e.Option)) }))
 	if wide > 0 {
 		t.title("eliminated")
 	}
-	for _, j := range t.Matrix() {
-		if j.Why.Title != "" {
-			t.Hang(fmt.Sprintf("  %s %s  ", j.Why.Look.Symbol, format.Pad(name(j.Option.Name), wide)), j.Why.String())
-		}
+	for _, j := range out {
+		t.Hang(fmt.Sprintf("  %s %s  ", j.Why.Look.Symbol, format.Pad(name(j.Option.Name), wide)), j.Why.String())
 	}
 }
 
-// abreast is how many criteria a line has room for.
-const abreast = 3
+const abreast = 3 // how many criteria fit into a line
 
-// compared writes the table of the surviving locks; criteria beyond those that fit stand in another table below.
+// compared writes the tables of the surviving locks, with as many criteria in each as fit.
 func (t *terminal) compared() {
 	all := t.Compared()
 	if len(all) == 0 {
 		return
 	}
 	t.title("meet all requirements; the median, and the ratio to the best")
-	table := [][]string{{"rank", "option", "score", "won", ""}}
-	for _, c := range all {
-		table = append(table, []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""})
-	}
-	t.Columns(table)
-	at := 0
-	for some := range slices.Chunk(t.Criteria, abreast) {
-		table := [][]string{{"", "option"}}
-		for _, k := range some {
-			table[0] = append(table[0], k.Heading())
-		}
-		for _, c := range all {
-			row := []string{"", name(c.Option.Name)}
-			for _, f := range c.Figures[at : at+len(some)] {
-				row = append(row, f.Value+" "+format.PadLeft(f.Ratio, 6))
-			}
-			table = append(table, row)
-		}
-		for i := range table {
-			table[i] = append(table[i], "")
-		}
+	ranks := lo.Map(all, func(c judged, _ int) []string { return []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""} })
+	t.Columns(append([][]string{{"rank", "option", "score", "won", ""}}, ranks...))
+	for i, some := range lo.Chunk(t.Criteria, abreast) {
+		headings := lo.Map(some, func(k Criterion, _ int) string { return k.Heading() })
+		figures := lo.Map(all, func(c judged, _ int) []string {
+			values := lo.Map(c.Figures[i*abreast:][:len(some)], func(f line, _ int) string { return f.Value + " " + format.PadLeft(f.Ratio, 6) })
+			return slices.Concat([]string{"", name(c.Option.Name)}, values, []string{""})
+		})
 		t.Add("")
-		t.Columns(table)
-		at += len(some)
+		t.Columns(append([][]string{slices.Concat([]string{"", "option"}, headings, []string{""})}, figures...))
 	}
 	for _, c := range all {
 		if c.Dominated != "" {
@@ -127,27 +101,19 @@ func (t *terminal) compared() {
 }
 
 func (t *terminal) changes() []string {
-	var all []string
-	for _, row := range t.turns() {
-		all = append(all, fmt.Sprintf("%s, now %s: at %s %s leads.", row[0], row[1], row[2], row[3]))
-	}
-	for _, row := range t.Changes() {
-		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", row[0], row[1], row[2], row[3]), ": "))
-	}
-	return all
+	turns := lo.Map(t.turns(), func(row []string, _ int) string {
+		return fmt.Sprintf("%s, now %s: at %s %s leads.", row[0], row[1], row[2], row[3])
+	})
+	return append(turns, lo.Map(t.Changes(), func(row []string, _ int) string {
+		return strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", row[0], row[1], row[2], row[3]), ": ")
+	})...)
 }
 
-// tagged are lines, each with what it rests on.
 func tagged(lines []line) []string {
-	var all []string
-	for _, l := range lines {
-		tail := []string{string(l.Tag)}
-		for _, r := range l.Refs {
-			tail = append(tail, r.ID)
-		}
-		all = append(all, l.String()+" ["+strings.Join(slices.Compact(tail), " ")+"]")
-	}
-	return all
+	return lo.Map(lines, func(l line, _ int) string {
+		ids := lo.Map(l.Refs, func(r ref, _ int) string { return r.ID })
+		return l.String() + " [" + strings.Join(slices.Compact(append([]string{string(l.Tag)}, ids...)), " ") + "]"
+	})
 }
 
 func (t *terminal) title(title string) {
@@ -164,7 +130,7 @@ func (t *terminal) list(title string, all []string) {
 	}
 }
 
-// Markdown returns the recommendation as a decision record (MADR 4), for the folder in which a team keeps those.
+// Markdown returns the recommendation as a decision record (MADR 4).
 func Markdown(r *Report) ([]byte, error) {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -180,39 +146,24 @@ func Markdown(r *Report) ([]byte, error) {
 	return html.Markdown(templates, funcs, newView(r), "record", "templates/decision.md.tmpl")
 }
 
-// newest is the day of the newest evidence: the report itself has no clock.
+// newest returns the day of the newest evidence: the report itself has no clock.
 func newest(r *Report) string {
-	day := ""
-	for _, s := range r.Sources {
-		if at, _, dated := strings.Cut(s.Started, "T"); dated {
-			day = max(day, at)
-		}
-	}
-	return day
+	return lo.Max(lo.Map(r.Sources, func(s Source, _ int) string {
+		day, _, dated := strings.Cut(s.Started, "T")
+		return lo.Ternary(dated, day, "")
+	}))
 }
 
-// mdText is safe in Markdown: also not a heading, a list or a link of its own.
+// mdText escapes headings, lists and links.
 func mdText(s string) string {
 	return strings.NewReplacer("_", `\_`, "#", `\#`, "://", `:\/\/`).Replace(format.Escaped(s))
 }
 
 func mdRow(cells []string) string {
-	var b strings.Builder
-	b.WriteString("|")
-	for _, c := range cells {
-		b.WriteString(" " + mdText(c) + " |")
-	}
-	return b.String()
+	return "|" + strings.Join(lo.Map(cells, func(c string, _ int) string { return " " + mdText(c) + " |" }), "")
 }
 
-// mdIDs are the tag of a line and the evidence ids behind it.
 func mdIDs(l line) string {
-	var all []string
-	for _, r := range l.Refs {
-		all = append(all, "`"+format.InCode(r.ID)+"`")
-	}
-	if len(all) == 0 {
-		return "(" + string(l.Tag) + ")"
-	}
-	return "(" + string(l.Tag) + ": " + strings.Join(all, ", ") + ")"
+	ids := strings.Join(lo.Map(l.Refs, func(r ref, _ int) string { return "`" + format.InCode(r.ID) + "`" }), ", ")
+	return "(" + strings.Join(nonEmpty(string(l.Tag), ids), ": ") + ")"
 }

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/format"
 )
 
-// view is what every face of a report shows: its methods return words and numbers ready to be printed.
+// view is a report as it is shown: its methods return words and numbers ready to be printed.
 type view struct {
 	*Report
 	options map[string]Option
@@ -20,50 +22,24 @@ type view struct {
 }
 
 func newView(r *Report) *view {
-	v := &view{Report: r, options: map[string]Option{}, cells: map[[2]string]Cell{}, sources: map[string]Source{}, anchors: map[string]string{}}
+	v := &view{Report: r, options: lo.KeyBy(r.Options, func(o Option) string { return o.Name }), anchors: map[string]string{},
+		cells:   lo.KeyBy(r.Cells, func(c Cell) [2]string { return [2]string{c.Option, c.Of} }),
+		sources: lo.KeyBy(r.Sources, func(s Source) string { return s.ID })}
 	for i, o := range r.Options {
-		v.options[o.Name] = o
 		v.anchors["option "+o.Name] = fmt.Sprintf("option-%d", i+1)
 	}
-	for _, c := range r.Cells {
-		v.cells[[2]string{c.Option, c.Of}] = c
-	}
-	for _, s := range r.Sources {
-		v.sources[s.ID] = s
-	}
 	for _, id := range v.ids() {
-		v.anchors[id] = id
-		if !plainID.MatchString(id) {
-			v.anchors[id] = fmt.Sprintf("evidence-%d", len(v.anchors))
-		}
+		v.anchors[id] = lo.Ternary(plainID.MatchString(id), id, fmt.Sprintf("evidence-%d", len(v.anchors)))
 	}
 	return v
 }
 
 var plainID = regexp.MustCompile(`^[A-Z][0-9]+$`)
 
-// ids are those of all evidence, each once.
 func (v *view) ids() []string {
-	seen := map[string]bool{}
-	var all []string
-	add := func(id string) {
-		if !seen[id] {
-			seen[id], all = true, append(all, id)
-		}
-	}
-	for _, s := range v.Report.Sources {
-		add(s.ID)
-	}
-	for _, f := range v.Findings {
-		add(f.ID)
-	}
-	for _, f := range v.Figures {
-		add(f.ID)
-	}
-	for _, t := range v.Times {
-		add(t.ID)
-	}
-	return all
+	return lo.Uniq(slices.Concat(lo.Map(v.Report.Sources, func(s Source, _ int) string { return s.ID }),
+		lo.Map(v.Findings, func(f Finding, _ int) string { return f.ID }), lo.Map(v.Figures, func(f Figure, _ int) string { return f.ID }),
+		lo.Map(v.Times, func(t RecordedTime, _ int) string { return t.ID })))
 }
 
 // look is a symbol, a word and a class for its colour, so that colour is never alone.
@@ -78,21 +54,17 @@ var looks = map[string]look{
 	string(No):           {"✗", "no", "bad"},
 }
 
-// lookOf returns the look of an outcome or an answer.
 func lookOf[T ~string](of T, otherwise string) look {
 	return cmp.Or(looks[string(of)], look{"?", otherwise, "unsure"})
 }
 
-// Look is that of the outcome.
 func (v *view) Look() look { return lookOf(v.Decision.Outcome, "Not decided") }
 
-// tagDoc is a tag and what it means.
 type tagDoc struct {
 	Tag Tag
 	Doc string
 }
 
-// tags are all of them, from the strongest to the weakest.
 func tags() []tagDoc {
 	return []tagDoc{
 		{Measured, "it was observed by lockbench; the ids lead to the runs"},
@@ -103,18 +75,16 @@ func tags() []tagDoc {
 }
 
 func helpOfTag(t Tag) string {
-	return tags()[slices.IndexFunc(tags(), func(d tagDoc) bool { return d.Tag == tagOf(t) })].Doc
+	doc, _ := lo.Find(tags(), func(d tagDoc) bool { return d.Tag == tagOf(t) })
+	return doc.Doc
 }
 
-// tagOf is unknown for anything that is not one of the others: a word from outside is no evidence.
+// tagOf returns a tag; an unknown word is Unknown.
 func tagOf(t Tag) Tag {
-	if slices.Contains([]Tag{Measured, Documented, Assumed}, t) {
-		return t
-	}
-	return Unknown
+	return lo.Ternary(slices.Contains([]Tag{Measured, Documented, Assumed}, t), t, Unknown)
 }
 
-// Headline returns the recommendation in as few words as possible.
+// Headline returns the recommendation in a few words.
 func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
 	switch {
@@ -130,7 +100,7 @@ func (d Decision) Headline() string {
 	return "Choose " + names
 }
 
-// Lead is what follows the headline: the figures that it rests on, the lease and the main thing that speaks against it.
+// Lead returns what follows the headline: the figures, the lease and the main disadvantage.
 func (v *view) Lead() []string {
 	d := v.Decision
 	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "option"))}
@@ -141,12 +111,9 @@ func (v *view) Lead() []string {
 		nearest := slices.MinFunc(d.Out, func(a, b Elimination) int { return cmp.Compare(a.distance(), b.distance()) })
 		all = append(all, fmt.Sprintf("Nearest: %s. Not met: %s. Not known: %s.", nearest.Option, v.titles(nearest.Fails), v.titles(nearest.Unsure)))
 	}
-	var evidence []string
-	for _, c := range v.Cells {
-		if c.Answer == Yes && slices.Contains(d.Recommended, c.Option) {
-			evidence = append(evidence, c.Evidence...)
-		}
-	}
+	evidence := lo.FlatMap(v.Cells, func(c Cell, _ int) []string {
+		return lo.Ternary(c.Answer == Yes && slices.Contains(d.Recommended, c.Option), c.Evidence, nil)
+	})
 	if len(evidence) > 0 {
 		all = append(all, v.Sentence(Cell{Reason: Held, Evidence: evidence}))
 	}
@@ -159,44 +126,30 @@ func (v *view) Lead() []string {
 	return all
 }
 
-// distance is greater the more requirements an option fails, and greatest if it would replace a lock and does not apply.
+// distance grows with the requirements that an option fails. It is greatest if it replaces a lock and does not apply.
 func (e Elimination) distance() int {
-	n := 1000*len(e.Fails) + len(e.Unsure)
-	if slices.Contains(e.Fails, "applies") {
-		n += 1e6
-	}
-	return n
+	return 1000*len(e.Fails) + len(e.Unsure) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }
 
-// titles are those of requirements or criteria, in a list.
 func (v *view) titles(names []string) string {
-	var all []string
-	for _, n := range names {
-		all = append(all, v.title(n))
-	}
-	return cmp.Or(strings.Join(all, ", "), "none")
+	return cmp.Or(strings.Join(lo.Map(names, func(n string, _ int) string { return v.title(n) }), ", "), "none")
 }
 
 func (v *view) title(name string) string {
-	for _, r := range v.Report.Requirements {
-		if r.Name == name {
-			return r.Title
-		}
-	}
-	for _, c := range v.Report.Criteria {
-		if c.Name == name {
-			return c.Title
-		}
-	}
-	return name
+	r, _ := lo.Find(v.Report.Requirements, func(r Requirement) bool { return r.Name == name })
+	return cmp.Or(r.Title, v.criterion(name).Title, name)
 }
 
-// ref is an evidence id and the place on the page that it leads to; none if there is no such evidence.
+func (v *view) criterion(name string) Criterion {
+	k, _ := lo.Find(v.Report.Criteria, func(k Criterion) bool { return k.Name == name })
+	return k
+}
+
+// ref is an evidence id and its anchor on the page; empty if there is no such evidence.
 type ref struct{ ID, Anchor string }
 
 func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
-// line is a cell as it is shown.
 type line struct {
 	Title, Text     string
 	Look            look
@@ -207,10 +160,8 @@ type line struct {
 }
 
 func (v *view) line(c Cell) line {
-	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag)}
-	for _, id := range c.Evidence {
-		l.Refs = append(l.Refs, v.ref(id))
-	}
+	l := line{Title: v.title(c.Of), Text: v.Sentence(c), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag),
+		Refs: lo.Map(c.Evidence, func(id string, _ int) ref { return v.ref(id) })}
 	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
 		l.Title = "" // a property, which the sentence names
 	}
@@ -220,10 +171,9 @@ func (v *view) line(c Cell) line {
 	return l
 }
 
-// String is the line without what it rests on.
+// String returns the line without its evidence.
 func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, ": ") }
 
-// Label is the whole cell, for a pointer or a screen reader.
 func (l line) Label() string {
 	return fmt.Sprintf("%s: %s (%s). %s", l.Title, l.Look.Word, l.Tag, l.Text)
 }
@@ -236,44 +186,34 @@ func (l line) Small() string {
 	return string(l.Tag)
 }
 
-// answer is that of an option to a requirement: unknown if there is none, or if what was given is none.
+// answer returns the answer of an option to a requirement; unknown if there is none.
 func (v *view) answer(option, requirement string) line {
 	l := v.line(v.cells[[2]string{option, requirement}])
 	l.Title = v.title(requirement)
 	return l
 }
 
-// Against is what speaks against what is recommended.
+// Against returns the disadvantages of what is recommended.
 func (v *view) Against() []line {
-	var all []line
-	for _, c := range v.Decision.Against {
-		all = append(all, v.line(c))
-	}
-	return all
+	return lo.Map(v.Decision.Against, func(c Cell, _ int) line { return v.line(c) })
 }
 
-// For are the requirements that recommended options meet, and the criteria in which they beat others.
+// For returns the requirements that recommended options meet, and the criteria in which they beat others.
 func (v *view) For() []line {
-	var all []line
 	best := func(c Cell) bool {
-		own := slices.IndexFunc(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
-		return own >= 0 && v.Decision.Scores[own].Parts[c.Of] == 1 &&
-			slices.ContainsFunc(v.Decision.Scores, func(s Score) bool { return s.Parts[c.Of] < 1 })
+		own, _ := lo.Find(v.Decision.Scores, func(s Score) bool { return s.Option == c.Option })
+		return own.Parts[c.Of] == 1 && lo.ContainsBy(v.Decision.Scores, func(s Score) bool { return s.Parts[c.Of] < 1 })
 	}
-	for _, c := range v.Cells {
-		if !slices.Contains(v.Decision.Recommended, c.Option) || c.Answer != Yes && !best(c) {
-			continue
-		}
+	return lo.FilterMap(v.Cells, func(c Cell, _ int) (line, bool) {
 		l := v.line(c)
 		if c.Answer == "" {
 			l.Title = "best " + l.Title
 		}
-		all = append(all, l)
-	}
-	return all
+		return l, slices.Contains(v.Decision.Recommended, c.Option) && (c.Answer == Yes || best(c))
+	})
 }
 
-// judged is an option in the matrix of options and requirements, and its figures if it is compared.
+// judged is an option with its answers, and its figures if it is compared.
 type judged struct {
 	Option           Option
 	Anchor           string
@@ -286,68 +226,48 @@ type judged struct {
 	Dominated        string // by which lock, and in what
 }
 
-// Matrix has all options, those first that stay; otherwise in display order.
+// Matrix returns all options: first the ones that stay, in display order, then the others.
 func (v *view) Matrix() []judged {
-	var all []judged
-	for _, o := range v.Options {
-		all = append(all, v.judged(o))
-	}
-	return slices.Concat(groups(all)...)
+	return slices.Concat(groups(lo.Map(v.Options, func(o Option, _ int) judged { return v.judged(o) }))...)
 }
 
 func (v *view) judged(o Option) judged {
-	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(v.Decision.Survivors, o.Name), Rank: format.None, Score: format.None, Won: format.None}
-	counts := map[string]int{}
-	for _, r := range v.Report.Requirements {
-		l := v.answer(o.Name, r.Name)
-		counts[l.Look.Word]++
-		j.Answers = append(j.Answers, l)
-	}
+	d := v.Decision
+	j := judged{Option: o, Anchor: v.anchors["option "+o.Name], Stays: slices.Contains(d.Survivors, o.Name),
+		Rank: format.None, Score: format.None, Won: format.None,
+		Answers: lo.Map(v.Report.Requirements, func(r Requirement, _ int) line { return v.answer(o.Name, r.Name) })}
+	counts := lo.CountValuesBy(j.Answers, func(l line) string { return l.Look.Word })
 	j.Counts = fmt.Sprintf("%d yes, %d no, %d unknown", counts["yes"], counts["no"], counts["unknown"])
 	for _, k := range v.Report.Criteria {
 		if c, given := v.cells[[2]string{o.Name, k.Name}]; given || j.Stays && o.Kind == ALock {
 			j.Figures = append(j.Figures, v.figure(c, k))
 		}
 	}
-	for _, e := range v.Decision.Out {
-		if e.Option == o.Name {
-			j.Why = v.answer(o.Name, e.Reason)
-		}
+	if e, out := lo.Find(d.Out, func(e Elimination) bool { return e.Option == o.Name }); out {
+		j.Why = v.answer(o.Name, e.Reason)
 	}
-	for _, s := range v.Decision.Scores {
-		if s.Option == o.Name {
-			j.Rank, j.Score = fmt.Sprint(s.Rank), scored(s)
-		}
+	if s, scores := lo.Find(d.Scores, func(s Score) bool { return s.Option == o.Name }); scores {
+		j.Rank, j.Score = fmt.Sprint(s.Rank), scored(s)
 	}
-	for _, w := range v.Decision.Wins {
-		if w.Option == o.Name {
-			j.Won = format.Percent(w.Share)
-		}
+	if w, wins := lo.Find(d.Wins, func(w Win) bool { return w.Option == o.Name }); wins {
+		j.Won = format.Percent(w.Share)
 	}
-	for _, d := range v.Decision.Dominated {
-		if d.Option == o.Name {
-			j.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", d.By, v.title(d.In))
-		}
+	if by, dominated := lo.Find(d.Dominated, func(by Dominated) bool { return by.Option == o.Name }); dominated {
+		j.Dominated = fmt.Sprintf("%s is as good in every criterion, and better in %s", by.By, v.title(by.In))
 	}
 	return j
 }
 
-// groups parts the options into those that stay and those that are out; either may be missing.
+// groups parts the options into the ones that stay and the others; either may be missing.
 func groups(all []judged) [][]judged {
-	var groups [][]judged
-	for _, stays := range []bool{true, false} {
-		of := slices.DeleteFunc(slices.Clone(all), func(j judged) bool { return j.Stays != stays })
-		if len(of) > 0 {
-			groups = append(groups, of)
-		}
-	}
-	return groups
+	stay, out := lo.FilterReject(all, func(j judged, _ int) bool { return j.Stays })
+	return lo.Filter([][]judged{stay, out}, func(of []judged, _ int) bool { return len(of) > 0 })
 }
 
-// Choices are the options that are recommended.
+// Choices returns the recommended options.
 func (v *view) Choices() []judged { return v.named(v.Decision.Recommended) }
 
-// OrLock are the best locks, if none is needed.
+// OrLock returns the best locks, if none is needed.
 func (v *view) OrLock() []judged {
 	if v.Decision.Outcome != NoLockNeeded {
 		return nil
@@ -355,25 +275,21 @@ func (v *view) OrLock() []judged {
 	return v.named(v.Decision.Lock)
 }
 
-// named are the options of these names, in their order.
 func (v *view) named(names []string) []judged {
-	var all []judged
-	for _, name := range names {
-		if o, known := v.options[name]; known {
-			all = append(all, v.judged(o))
-		}
-	}
-	return all
+	return lo.FilterMap(names, func(name string, _ int) (judged, bool) {
+		o, known := v.options[name]
+		return v.judged(o), known
+	})
 }
 
-// Without are the options that replace a lock.
+// Without returns the options that replace a lock.
 func (v *view) Without() []judged {
-	return slices.DeleteFunc(v.Matrix(), func(j judged) bool { return j.Option.Kind != NoLock })
+	return lo.Filter(v.Matrix(), func(j judged, _ int) bool { return j.Option.Kind == NoLock })
 }
 
-// Open are the answers that are not yes.
+// Open returns the answers that are not yes.
 func (j judged) Open() []line { return j.answers(false) }
 
 func (j judged) answers(yes bool) []line {
-	return slices.DeleteFunc(slices.Clone(j.Answers), func(l line) bool { return (l.Look.Word == "yes") != yes })
+	return lo.Filter(j.Answers, func(l line, _ int) bool { return (l.Look.Word == "yes") == yes })
 }

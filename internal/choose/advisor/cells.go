@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/impls"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
@@ -13,118 +15,83 @@ import (
 	"lockbench/workloads"
 )
 
-// Stage is a part of what is tried. Each is tried only of what is not out by what was tried before: there is no need to know
-// how a lock bears a lost message that excludes nobody on a good day.
+// Stage is a part of what is tried. Only what the stages before did not eliminate is tried in it.
 type Stage struct {
 	Name   string
 	Doc    string // one sentence
 	Trials int    // of each cell
-	cells  func(selection.Needs, impls.Impl) []trial.Cell
+	loads  func(selection.Needs) []string
+	faults func(selection.Needs) []string
 }
 
-// AtOnce is how many trials run side by side: none of their figures is compared with another, and most of the time they wait.
+// AtOnce is how many trials run side by side: they mostly wait, and none of their figures are compared.
 const AtOnce = 8
 
-// Stages are all, in the order in which they are tried.
+// Stages returns all stages, in order.
 func Stages() []Stage {
+	always := func(all ...string) func(selection.Needs) []string {
+		return func(selection.Needs) []string { return all }
+	}
 	return []Stage{
-		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay},
-		{"a-death", "the process of a holder is killed", 3, death},
-		{"the-store", "what befalls the store", 1, storeTrouble},
-		{"pauses", "the process of a holder stands still", 1, pauses},
-		{"the-network", "messages are late or lost, and callers give up", 1, network},
+		{"a-good-day", "without a fault: what excludes nobody then needs no more trials", 1, goodDay, always("none")},
+		{"a-death", "the process of a holder is killed", 3, always("counter"), always("holder-kill")},
+		{"the-store", "what befalls the store", 1, checked, func(n selection.Needs) []string {
+			return lo.FlatMap(n.Survives, func(t selection.Trouble, _ int) []string { return decision.StoreFaults(t) })
+		}},
+		{"pauses", "the process of a holder stands still", 1, checked, always(decision.PauseFault, decision.LongestPause)},
+		{"the-network", "messages are late or lost, and callers give up", 1, guarded, always(decision.NetworkFaults()...)},
 	}
 }
 
-// Cells are what a stage tries of some options.
-func (s Stage) Cells(n selection.Needs, options []selection.Option) []trial.Cell {
-	var all []trial.Cell
-	for _, o := range options {
-		if o.Kind != selection.ALock {
-			continue
-		}
+func goodDay(n selection.Needs) []string {
+	misuse := lo.Ternary(n.TwoHold == selection.Corruption, "misuse", "")
+	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
+}
+
+// guarded is for faults that matter only if two holders do harm.
+func guarded(n selection.Needs) []string {
+	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
+}
+
+// checked also shows the data if tokens are checked on writes alone.
+func checked(n selection.Needs) []string {
+	if n.TwoHold == selection.Corruption && n.Fence == selection.OnWrites {
+		return []string{"counter", "write-fenced"}
+	}
+	return guarded(n)
+}
+
+// Cells returns what a stage tries of some options.
+func (s Stage) Cells(n selection.Needs, options []selection.Option) (all []trial.Cell) {
+	loads, injected := loadsNamed(s.loads(n)...), s.faults(n)
+	tried := lo.Filter(faults.All(), func(f faults.Fault, _ int) bool { return slices.Contains(injected, f.Name) })
+	for _, o := range lo.Filter(options, func(o selection.Option, _ int) bool { return o.Kind == selection.ALock }) {
 		impl, on := kept{lock: o.Name}.in(table())
-		for _, c := range s.cells(n, impl) {
-			if on != impl.Deployment {
-				c.Deployment = on
-			}
+		cells := trial.Plan([]impls.Impl{impl}, loads, tried)
+		if len(cells) > 0 && slices.Contains(injected, decision.LongestPause) {
+			cells = append(cells, longestPause(n, impl)...)
+		}
+		for _, c := range cells {
+			c.Deployment = lo.Ternary(on == impl.Deployment, c.Deployment, on)
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-func goodDay(n selection.Needs, l impls.Impl) []trial.Cell {
-	loads := []string{"counter", "contend"}
-	if n.TwoHold == selection.Corruption {
-		loads = append(loads, "misuse")
-	}
-	if n.Reenters {
-		loads = append(loads, "reentrant")
-	}
-	return plan(l, loads, "none")
-}
-
-func death(_ selection.Needs, l impls.Impl) []trial.Cell {
-	return plan(l, []string{"counter"}, "holder-kill")
-}
-
-// harmful are faults in which two are let in, with what becomes of the data where fencing tokens are checked on writes alone.
-func harmful(n selection.Needs, l impls.Impl, breaks ...string) []trial.Cell {
-	if n.TwoHold != selection.Corruption || len(breaks) == 0 {
-		return nil
-	}
-	cells := plan(l, []string{"counter"}, breaks...)
-	if n.Fence == selection.OnWrites {
-		cells = append(cells, plan(l, []string{"write-fenced"}, breaks...)...)
-	}
-	return cells
-}
-
-func storeTrouble(n selection.Needs, l impls.Impl) []trial.Cell {
-	var breaks []string
-	for _, t := range n.Survives {
-		breaks = append(breaks, decision.StoreFaults(t)...)
-	}
-	return harmful(n, l, breaks...)
-}
-
-func pauses(n selection.Needs, l impls.Impl) []trial.Cell {
-	cells := harmful(n, l, "process-pause")
-	if len(cells) > 0 {
-		cells = append(cells, longestPause(n, l)...)
-	}
-	return cells
-}
-
-func network(n selection.Needs, l impls.Impl) []trial.Cell {
-	if n.TwoHold != selection.Corruption {
-		return nil
-	}
-	return plan(l, []string{"counter"}, decision.NetworkFaults()...)
-}
-
-// plan is what applies of some workloads and faults to a lock.
-func plan(l impls.Impl, loads []string, breaks ...string) []trial.Cell {
-	return trial.Plan([]impls.Impl{l}, loadsNamed(loads...),
-		slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return !slices.Contains(breaks, f.Name) }))
-}
-
 func loadsNamed(names ...string) []workloads.Workload {
-	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !slices.Contains(names, w.Name) })
+	return lo.Filter(workloads.All(), func(w workloads.Workload, _ int) bool { return slices.Contains(names, w.Name) })
 }
 
-// longTrial is how long a lease a trial is made with at most: where it is longer, all times are made shorter alike.
-const longTrial = 2 * time.Second
+const (
+	longTrial = 2 * time.Second // the longest lease of a trial: beyond, all times are scaled down
+	fewHolds  = 1               // of the victim come before the paused one, so that others wait by then
+)
 
-// fewHolds are those of the victim before the one that it stands still in: by then others wait, as they do in use.
-const fewHolds = 1
-
-// longestPause is a process that stands still for as long as was ever seen, in work that takes as long as it ever does, with
-// the lease that is advised: it must outlast both.
+// longestPause pauses a process for the longest pause, in the longest work, with the advised lease, which must outlast both.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
-	lease := leaseOf(l.Name)
-	ttl := decision.AdviseTTL(n, lease)
+	k, _ := lo.Find(choices(), func(k kept) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
+	ttl := decision.AdviseTTL(n, k.lease)
 	if ttl == 0 {
 		return nil
 	}
@@ -149,16 +116,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	return cells
 }
 
-func leaseOf(lock string) selection.Lease {
-	for _, k := range choices() {
-		if strings.HasPrefix(k.lock+"@", lock+"@") {
-			return k.lease
-		}
-	}
-	return ""
-}
-
-// Warning is what a scenario of ours is about.
+// Warning explains a scenario of an advice.
 func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a process stands still for the longest that was ever seen: " + pause + " of a trial whose lease is the one that is advised"

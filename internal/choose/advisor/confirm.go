@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/impls"
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/drive/faults"
@@ -13,17 +15,15 @@ import (
 	"lockbench/workloads"
 )
 
-const (
-	// ConfirmTrials is how many trials each lease is tried in.
-	ConfirmTrials = 6
-	// pausesEach is how many pauses fall into holds in each of them.
-	pausesEach = 10
+// ConfirmTrials is how many trials each lease is tried in.
+const ConfirmTrials = 6
 
-	longerWork = "longer-work" // what the histories call work that stands still with its process
+const (
+	pausesEach = 10            // that fall into holds in each trial
+	longerWork = "longer-work" // the name in histories of work that is paused with its process
 )
 
-// Confirming returns the cells in which the lease that a report advises, and two that are too short, are tried; none if there
-// is no lease to choose.
+// Confirming returns the cells in which the advised lease and two shorter ones are tried; none if no lease expires.
 func Confirming(r *selection.Report) []trial.Cell {
 	points := decision.PointsToTry(r)
 	if len(points) == 0 {
@@ -33,38 +33,30 @@ func Confirming(r *selection.Report) []trial.Cell {
 	return ConfirmCells(lock, on, points)
 }
 
-// ConfirmCells are the cells in which a lock's points are tried, one for each: its process stands still in one hold after
-// the other. Each is to be tried ConfirmTrials times, with servers of its own; many at once do each other no harm,
-// since they mostly wait. Nothing is claimed of what such a hold comes to.
+// ConfirmCells returns a cell for each point to try, in which the process of a holder is paused in one hold after the other.
+// Each takes ConfirmTrials, with its own servers. Many can run at once, since they mostly wait. Nothing is expected of them.
 func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoint) []trial.Cell {
 	lock.Expect = nil
-	var cells []trial.Cell
-	for _, p := range points {
-		cells = append(cells, trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
-			Fault:  pausing(p),
-			Partly: true, // a hold that was not to be had for long leaves fewer pauses, and those count
-		})
-	}
-	return cells
+	return lo.Map(points, func(p decision.TrialPoint, _ int) trial.Cell {
+		return trial.Cell{Lock: lock, Deployment: deployment, Workload: loadsNamed("contend")[0], Scenario: decision.LeaseScenario(p.TTL),
+			Partly: true, // a hold that was not granted for long leaves fewer pauses, which count
+			Fault: faults.Fault{
+				Name: decision.PauseFault, Kind: faults.Clients,
+				Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
+				Shape: func(of *workloads.Params, _ faults.Scene) {
+					seed := of.Seed
+					*of = workloads.Defaults()
+					of.Seed, of.TTL = seed, p.TTL
+					of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
+					of.Hold, of.Think = othersHold, othersThink
+					of.Duration = between + lo.SumBy(draw(p, seed), func(s decision.Struck) time.Duration { return s.Hold + s.Pause + between })
+				},
+				Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
+			}}
+	})
 }
 
-func pausing(p decision.TrialPoint) faults.Fault {
-	return faults.Fault{
-		Name: decision.PauseFault, Kind: faults.Clients,
-		Doc: fmt.Sprintf("the process of a holder stands still in each hold, with a lease of %s, for times drawn from the distribution of pauses", p.TTL),
-		Shape: func(of *workloads.Params, _ faults.Scene) {
-			seed := of.Seed
-			*of = workloads.Defaults()
-			of.Seed, of.TTL = seed, p.TTL
-			of.Clients, of.Processes = 3, 3 // the victim, and two of whom one waits while the other thinks
-			of.Hold, of.Think = othersHold, othersThink
-			of.Duration = lasts(draw(p, seed))
-		},
-		Plan: func(s faults.Scene) faults.Plan { return standing(draw(p, s.Seed)) },
-	}
-}
-
-// How the others live: they are there to wait, and leave the key alone soon, so that the victim gets it again.
+// The others wait, and hold the key briefly, so that the victim gets it again.
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond
@@ -73,15 +65,10 @@ const (
 
 func draw(p decision.TrialPoint, seed uint64) []decision.Struck {
 	r := rand.New(rand.NewPCG(seed, uint64(p.TTL)))
-	var out []decision.Struck
-	for range pausesEach {
-		out = append(out, p.Draw(r))
-	}
-	return out
+	return lo.Times(pausesEach, func(int) decision.Struck { return p.Draw(r) })
 }
 
-// standing stops the victim's process in one hold after the other. Its work is somebody's in this process, who would go on
-// meanwhile: so it is longer by the pause.
+// standing pauses the victim's process in each hold. Its work runs in this process, so it is made longer by the pause.
 func standing(pauses []decision.Struck) faults.Plan {
 	const victim int32 = 0
 	p := faults.Plan{Turns: []faults.Turns{{Client: victim, Iterations: uint64(len(pauses))}}}
@@ -93,13 +80,4 @@ func standing(pauses []decision.Struck) faults.Plan {
 				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // at the latest, so that one is over before the next
 	}
 	return p
-}
-
-// lasts is how long a trial may take: until the victim has had its holds.
-func lasts(pauses []decision.Struck) time.Duration {
-	d := between
-	for _, s := range pauses {
-		d += s.Hold + s.Pause + between
-	}
-	return d
 }

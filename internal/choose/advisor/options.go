@@ -1,5 +1,4 @@
-// Package advisor gathers what a selection report rests on: what a team can choose from, and what is to be tried and
-// measured for its needs. It makes cells of a run and the sections of a bench; internal/choose/decision decides.
+// Package advisor makes options, cells of a run and sections of a bench from needs; internal/choose/decision decides.
 package advisor
 
 import (
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/impls/catalog"
@@ -19,7 +20,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kept is what the table of locks does not say of one, and a team must know.
+// kept adds to a lock of the table what a team must know.
 type kept struct {
 	lock      string // lock, or lock@deployment
 	lease     selection.Lease
@@ -28,11 +29,10 @@ type kept struct {
 
 var table = sync.OnceValue(catalog.All)
 
-// anywhere is for what is a few commands: it can be written down in any language that has a client of the store.
+// anywhere is for a few commands: they can be written in any language with a client of the store.
 func anywhere(what string) map[string]string { return map[string]string{"any": what} }
 
-// choices are the locks that a team can choose from, in display order, what articles teach before what is better. Those of
-// the table that are there for one defect, or for one workload, are no choice.
+// choices returns the locks to choose from, in display order. A lock that shows one defect or workload is none.
 func choices() []kept {
 	const (
 		commands = "a few commands, with any client of Redis"
@@ -67,8 +67,7 @@ func choices() []kept {
 	}
 }
 
-// Options are what a team with these stores can choose from: what takes the place of a lock, which stands first in any case,
-// and the locks of its stores.
+// Options returns what a team with these stores can choose from: first what replaces a lock, then the locks of its stores.
 func Options(n selection.Needs) []selection.Option {
 	all := []selection.Option{
 		{Name: string(selection.Idempotent), Kind: selection.NoLock, Doc: "let the operation be done twice: the second time changes nothing"},
@@ -76,50 +75,37 @@ func Options(n selection.Needs) []selection.Option {
 		{Name: string(selection.Row), Kind: selection.NoLock, Doc: "SELECT ... FOR UPDATE, in the transaction that changes what is guarded"},
 	}
 	for _, k := range choices() {
-		if impl, on := k.in(table()); slices.ContainsFunc(n.Stores, func(s string) bool { return storeOf(s) == impl.Store }) && k.stands(n) {
+		impl, on := k.in(table())
+		_, _, placed := strings.Cut(k.lock, "@") // elsewhere than usual: the team must have its store there
+		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
+			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
 		}
 	}
 	return all
 }
 
-func storeOf(place string) string {
-	store, _, _ := strings.Cut(place, "@")
-	return store
-}
-
-// stands leaves out what stands elsewhere than usual, unless it is there that the team has its store.
-func (k kept) stands(n selection.Needs) bool {
-	_, on, placed := strings.Cut(k.lock, "@")
-	return !placed || slices.ContainsFunc(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })
-}
-
-// in finds the lock in the table, and what it stands on.
 func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 	name, on, _ := strings.Cut(k.lock, "@")
-	for _, i := range table {
-		if i.Name == name {
-			return i, cmp.Or(on, i.Deployment)
-		}
+	i, found := lo.Find(table, func(i impls.Impl) bool { return i.Name == name })
+	if !found {
+		panic("a choice is no lock of the table: " + name)
 	}
-	panic("a choice that is no lock of the table, which no test can have passed: " + name)
+	return i, cmp.Or(on, i.Deployment)
 }
 
 func (k kept) option(i impls.Impl, on string) selection.Option {
-	o := selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
-		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff)}
-	for _, e := range i.Expect {
-		if e.Verdict == histories.Breaks {
-			o.Claims = append(o.Claims, selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because})
-		}
-	}
-	return o
+	return selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
+		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff),
+		Claims: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Claim, bool) {
+			return selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because},
+				e.Verdict == histories.Breaks
+		})}
 }
 
-// Stores are where the locks that can be chosen stand: store, or store@deployment.
+// Stores returns the stores of the locks that can be chosen: store, or store@deployment.
 func Stores() []string {
-	var all []string
-	for _, k := range choices() {
+	return lo.Uniq(lo.FlatMap(choices(), func(k kept, _ int) []string {
 		impl, on := k.in(table())
 		places := []string{impl.Store}
 		if on != "single" && on != "three" {
@@ -128,42 +114,31 @@ func Stores() []string {
 		if impl.Store == "redis" {
 			places = append(places, "redis@replica", "redis@sentinel")
 		}
-		all = append(all, slices.DeleteFunc(places, func(p string) bool { return slices.Contains(all, p) })...)
-	}
+		return places
+	}))
+}
+
+// Languages returns the languages of which something is known.
+func Languages() []string {
+	all := lo.FlatMap(choices(), func(k kept, _ int) []string { return lo.Keys(k.languages) })
+	all = lo.Without(lo.Uniq(append(all, "c#", "javascript", "php", "ruby", "rust")), "any")
+	slices.Sort(all)
 	return all
 }
 
-// Languages are those that something is known of.
-func Languages() []string {
-	all := []string{"c#", "javascript", "php", "ruby", "rust"}
-	for _, k := range choices() {
-		for l := range k.languages {
-			if l != "any" {
-				all = append(all, l)
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// What a bench of an advice takes at most: a point with longer holds takes longer, and says no more of a lock, since a
-// period is the hold and what the lock adds to it.
+// The bounds of a bench of an advice: longer holds take longer, and show no more of a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64
 	fewestTurns = 8 // of every client, in the window of a trial
 )
 
-// Suite is what is measured of options: the lock that everybody wants, and a lock for each.
+// Suite returns what is measured of options: a lock that all clients want, and a lock for each.
 func Suite(n selection.Needs, options []selection.Option) suites.Suite {
-	var locks []suites.Lock
-	for _, o := range options {
-		if o.Kind == selection.ALock {
-			name, on, _ := strings.Cut(o.Name, "@")
-			locks = append(locks, suites.Lock{Name: name, Deployment: on})
-		}
-	}
+	locks := lo.FilterMap(options, func(o selection.Option, _ int) (suites.Lock, bool) {
+		name, on, _ := strings.Cut(o.Name, "@")
+		return suites.Lock{Name: name, Deployment: on}, o.Kind == selection.ALock
+	})
 	clients := min(max(n.Clients, 2), mostClients)
 	return suites.Suite{
 		Name: "advice", Doc: "what the selection report compares, at the point of the needs",
@@ -175,7 +150,7 @@ func Suite(n selection.Needs, options []selection.Option) suites.Suite {
 	}.Filled()
 }
 
-// RecordedHold is how long the work under a lock took, in histories that a team recorded of its own, and where that is from.
+// RecordedHold returns how long the work under a lock took in a team's own histories, and says where that is from.
 func RecordedHold(files ...string) (selection.Times, string, error) {
 	all := figures.NewSamples()
 	for _, file := range files {

@@ -11,21 +11,18 @@ import (
 	"lockbench/reports/selection"
 )
 
-// Meter measures how a process of this machine stands still, by one that only sleeps: what it oversleeps it stood still for.
-// It sees what befalls every process (a busy host, a machine that is moved), and of what a program does to itself only what
-// this one does: its own collections, and not those of another program.
+// Meter measures how a process of this machine pauses, by oversleeping. Of collections it sees its own alone.
 type Meter struct {
 	For   time.Duration // at most: what is longer than MeterAtMost is cut
 	Floor time.Duration // shorter ones are no pauses; 0: PauseFloor
 
-	// Of a test, both or none; nil: those of the system.
+	// Of a test, both or none; nil: the system's.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) // returns early where the context ends
 }
 
 const (
-	// PauseFloor is how long a process must stand still for it to count: what is shorter is the machine's usual way of
-	// taking turns, and no lease is so short that it mattered.
+	// PauseFloor is the shortest pause that counts: less is usual scheduling, and no lease is that short.
 	PauseFloor = 5 * time.Millisecond
 	// MeterAtMost is the longest that is measured for.
 	MeterAtMost = time.Hour
@@ -34,8 +31,7 @@ const (
 	mostPauses = 1_000_000 // that are kept: more would not change a quantile
 )
 
-// Measure measures until the time is up or ctx ends, and says what it saw. A machine that never stood still is said to
-// have paused for no time; whether anything at all was measured is the error.
+// Measure measures until the time is up or ctx ends. The error says that nothing was measured.
 func (m Meter) Measure(ctx context.Context) (selection.Pauses, error) {
 	now, sleep, floor := m.Now, m.Sleep, cmp.Or(m.Floor, PauseFloor)
 	if now == nil {

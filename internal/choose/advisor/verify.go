@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/samber/lo"
 
 	"lockbench/checker"
 	"lockbench/checker/judge"
@@ -23,19 +24,19 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Checked is one finding or figure of a report, held to the histories that it rests on.
+// Checked is a finding or figure of a report, compared with its histories.
 type Checked struct {
 	ID      string
-	Absent  bool     // the histories, or some of them, are not there: nothing can be said
-	Differs []string // what came out otherwise, a sentence each
+	Absent  bool     // some histories are missing: nothing can be said
+	Differs []string // the differences, a sentence each
 	Files   []string // histories that were judged or measured again
 }
 
-// verifying judges and measures histories, each once, whatever rests on it.
+// verifying judges and measures each history once.
 type verifying struct {
 	base     string
 	sources  map[string]selection.Source
-	verdicts map[string]judged
+	verdicts map[string]judged // by file
 }
 
 type judged struct {
@@ -43,13 +44,10 @@ type judged struct {
 	err     error
 }
 
-// Verify judges and measures again what a report rests on: its folders are seen from base. Only those with the given ids,
-// where there are any.
+// Verify judges and measures again what a report in the folder base rests on; only the given ids, if there are any.
 func Verify(base string, r *selection.Report, only ...string) []Checked {
-	v := &verifying{base: base, sources: map[string]selection.Source{}, verdicts: map[string]judged{}}
-	for _, s := range r.Sources {
-		v.sources[s.ID] = s
-	}
+	v := &verifying{base: base, verdicts: map[string]judged{},
+		sources: lo.KeyBy(r.Sources, func(s selection.Source) string { return s.ID })}
 	var all []Checked
 	check := func(id string, again func(*Checked)) {
 		if len(only) == 0 || slices.Contains(only, id) {
@@ -79,22 +77,20 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each has every history read again that is there, and is the one that the report speaks of. in is the folder of the source.
+// each reads every history that is there and has the stated checksum. in is the folder of the source.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
-		if !filepath.IsLocal(filepath.FromSlash(h.File)) {
-			c.Absent = true
-			continue
+		sum, err := run.File{}, fs.ErrNotExist
+		if filepath.IsLocal(filepath.FromSlash(h.File)) {
+			sum, err = run.SumFile(in, h.File)
 		}
-		sum, err := run.SumFile(in, h.File)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			c.Absent = true
 			continue
 		case err == nil && sum.SHA256 != h.SHA256:
-			c.differs("%s is another file than the report speaks of: its SHA-256 is %s, not %s", h.File, sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
-			continue
+			err = fmt.Errorf("it is another file than the report speaks of: its SHA-256 is %s, not %s", sum.SHA256[:12], h.SHA256[:min(12, len(h.SHA256))])
 		case err == nil:
 			c.Files = append(c.Files, filepath.Join(in, filepath.FromSlash(h.File)))
 			err = read(in, h.File)
@@ -121,6 +117,16 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 	})
 }
 
+func (v *verifying) trials(c *Checked, source string, all []selection.History, read func(in string, t *bench.Trial) error) {
+	v.each(c, source, all, func(in, name string) error {
+		t, err := bench.ReadTrial(in, path.Dir(name))
+		if err != nil {
+			return err
+		}
+		return read(in, t)
+	})
+}
+
 func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 	var seen decision.Paused
 	v.each(c, s.Source, s.Histories, func(in, name string) error {
@@ -133,14 +139,10 @@ func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 	}
 }
 
-// time looks that the histories are those of which a time is told, and that as many acquires are in them.
+// time checks that the acquires of the histories have the stated quantiles.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
-	v.each(c, t.Source, t.Histories, func(in, name string) error {
-		trial, err := bench.ReadTrial(in, path.Dir(name))
-		if err != nil {
-			return err
-		}
+	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
 		one, err := measure.UncontendedAgain(in, trial)
 		if err == nil {
 			all.Merge(one)
@@ -156,7 +158,9 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	got := selection.Finding{Observed: checker.NotApplicable}
 	v.judge(c, f.Source, f.Histories, func(verdict *checker.Verdict) {
 		seen := verdict.Finding(f.Property)
-		got.Observed = worse(got.Observed, seen.Observed)
+		got.Observed = lo.MaxBy([]checker.Observed{got.Observed, seen.Observed}, func(a, b checker.Observed) bool {
+			return selection.Gravity(a) > selection.Gravity(b)
+		})
 		got.Violations += seen.Violations
 		got.Operations += verdict.Counts.Operations
 		if seen.Observed != checker.NotApplicable {
@@ -180,13 +184,7 @@ func (v *verifying) finding(c *Checked, f selection.Finding) {
 	}
 }
 
-// worse is what two trials come to: violated if one is, else undecided if one is, else held if one did.
-func worse(a, b checker.Observed) checker.Observed {
-	return slices.MaxFunc([]checker.Observed{a, b}, func(a, b checker.Observed) int { return selection.Gravity(a) - selection.Gravity(b) })
-}
-
-// figure works a metric out again: a recovery from verdicts, another as the bench did. What was counted beside the record is
-// taken from the trials' files.
+// figure works a metric out again, from verdicts or as the bench did. Other counts are taken from the trial.
 func (v *verifying) figure(c *Checked, f selection.Figure) {
 	var values []float64
 	if f.Metric == selection.RecoveryMetric {
@@ -197,17 +195,9 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 		})
 		slices.Sort(values)
 	} else {
-		v.each(c, f.Source, f.Histories, func(in, name string) error {
-			t, err := bench.ReadTrial(in, path.Dir(name))
-			if err != nil {
-				return err
-			}
+		v.trials(c, f.Source, f.Histories, func(in string, t *bench.Trial) error {
 			again, err := measure.Again(in, t, f.Point)
-			value, recorded := again[f.Metric]
-			if !recorded {
-				value, recorded = t.Figures[f.Metric]
-			}
-			if err == nil && recorded {
+			if value, recorded := lo.Assign(t.Figures, again)[f.Metric]; err == nil && recorded {
 				values = append(values, value)
 			}
 			return err
@@ -216,7 +206,7 @@ func (v *verifying) figure(c *Checked, f selection.Figure) {
 	c.compare(f, values)
 }
 
-// compare holds values to those of a figure, and the figure to itself.
+// compare compares values with those of a figure, and its estimate with its values.
 func (c *Checked) compare(f selection.Figure, values []float64) {
 	if again := stats.EstimateOf(f.Estimate.Values, f.Estimate.Blocks); !reflect.DeepEqual(again, f.Estimate) {
 		c.differs("%s of %s in %s: the median and its interval are not those of its values", f.Metric, f.Lock, f.Dir)
@@ -236,5 +226,5 @@ func (c *Checked) compare(f selection.Figure, values []float64) {
 	}
 }
 
-// near allows for the four digits that multiples of a lease are kept with.
+// near allows for the four digits of a multiple of a lease.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, a, b) }

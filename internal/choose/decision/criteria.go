@@ -6,15 +6,16 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/bench"
 	"lockbench/reports/selection"
 )
 
-// criterion is a figure by which survivors are compared, and where it is found.
 type criterion struct {
 	selection.Criterion
 	contended bool                          // at the point where clients want one lock; else where each has its own
-	of        convert                       // nil: what was measured is compared
+	of        convert                       // returns what is compared of a measured value; nil: the value
 	asked     func(selection.Needs) float64 // the bound that the needs set, in the unit of the criterion; 0, or nil: none
 	limit     limit
 }
@@ -22,16 +23,11 @@ type criterion struct {
 // limit is the requirement that a criterion keeps to its bound. The zero limit is none.
 type limit struct{ requirement, title, need string }
 
-// convert returns what is compared of what was measured.
 type convert func(d *deciding, o selection.Option, f selection.Figure, measured float64) float64
 
 // Criteria returns the names of all criteria, in display order.
 func Criteria() []string {
-	var all []string
-	for _, c := range criteria() {
-		all = append(all, c.Name)
-	}
-	return all
+	return lo.Map(criteria(), func(c criterion, _ int) string { return c.Name })
 }
 
 // evenly is the share of the grants of the most served client that the least served one must have in a fair lock.
@@ -52,7 +48,10 @@ func criteria() []criterion {
 			contended: true, limit: limit{"fairness", "fair", "fair"}, asked: func(n selection.Needs) float64 { return map[bool]float64{true: evenly}[n.Fair] }},
 		{Criterion: selection.Criterion{Name: "recovery", Title: "recovery", Metric: selection.RecoveryMetric, Unit: "ms", Better: -1,
 			Doc: "from the death of a holder to the next grant, at the advised lease"},
-			of: atLease, asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
+			of: func(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
+				return float64(d.recoveryTime(o, v, f)) / 1e6
+			},
+			asked: func(n selection.Needs) float64 { return milliseconds(n.Recovery) }},
 		{Criterion: selection.Criterion{Name: "commands", Title: "commands", Metric: "commands", Better: -1,
 			Doc: "commands of the store for each grant of the busiest lock, including those inside scripts"},
 			contended: true, limit: limit{"cost", "within budget", "commands"}, asked: func(n selection.Needs) float64 { return n.Commands }},
@@ -65,39 +64,27 @@ const fairness = "fairness"
 // weighed returns the criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
 	all := criteria()
-	sum := 0.0
-	for _, c := range all {
-		sum += n.Weight(c.Name)
-	}
+	sum := lo.SumBy(all, func(c criterion) float64 { return n.Weight(c.Name) })
 	for i, c := range all {
 		all[i].Weight = 1 / float64(len(all))
 		if sum > 0 {
 			all[i].Weight = n.Weight(c.Name) / sum
 		}
-		switch {
-		case c.asked == nil, c.Name == fairness:
-		case c.Better > 0:
-			all[i].Enough = c.asked(n) * plenty
-		default:
-			all[i].Enough = c.asked(n) / plenty
+		if c.asked != nil && c.Name != fairness {
+			all[i].Enough = lo.Ternary(c.Better > 0, c.asked(n)*plenty, c.asked(n)/plenty)
 		}
 	}
 	return all
 }
 
-// plenty is how much better than asked for still counts: nobody chooses a lock for recovering in a hundredth of the time that
-// there is rather than in a fiftieth.
-const plenty = 10
+const plenty = 10 // how many times better than asked for still counts
 
-// counted returns a value as far as it counts.
+// counted returns the value that counts: at most Enough.
 func (c criterion) counted(v float64) float64 {
-	switch {
-	case c.Enough == 0:
+	if c.Enough == 0 {
 		return v
-	case c.Better > 0:
-		return min(v, c.Enough)
 	}
-	return max(v, c.Enough)
+	return lo.Ternary(c.Better > 0, min(v, c.Enough), max(v, c.Enough))
 }
 
 type value struct {
@@ -110,17 +97,16 @@ type value struct {
 
 func (d *deciding) value(o selection.Option, c criterion) value {
 	f, unknown := d.figureOf(o, c)
+	v := value{unknown: unknown, figure: f}
 	if unknown != "" {
-		return value{unknown: unknown, figure: f}
+		return v
 	}
 	of := func(v float64) float64 { return v }
 	if c.of != nil {
 		of = func(v float64) float64 { return c.of(d, o, f, v) }
 	}
-	v := value{figure: f, median: of(f.Estimate.Median), low: changed(f.Estimate.Low, of), high: changed(f.Estimate.High, of)}
-	for _, x := range f.Estimate.Values {
-		v.values = append(v.values, of(x))
-	}
+	v.median, v.low, v.high = of(f.Estimate.Median), changed(f.Estimate.Low, of), changed(f.Estimate.High, of)
+	v.values = lo.Map(f.Estimate.Values, func(x float64, _ int) float64 { return of(x) })
 	if v.low != nil && v.high != nil && *v.low > *v.high {
 		v.low, v.high = v.high, v.low
 	}
@@ -131,12 +117,10 @@ func changed(v *float64, by func(float64) float64) *float64 {
 	if v == nil {
 		return nil
 	}
-	c := by(*v)
-	return &c
+	return lo.ToPtr(by(*v))
 }
 
-// figureOf returns the figure that a criterion is read from: of the benches' points the one nearest to the needs; unknown is
-// why there is none that can be used.
+// figureOf returns the figure of a criterion nearest to the needs. unknown says why there is none to use.
 func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Figure, unknown selection.Reason) {
 	if c.Metric == selection.RecoveryMetric {
 		f, ok := d.recovery(o)
@@ -145,17 +129,11 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 		}
 		return f, unknown
 	}
-	distance := math.Inf(1)
-	for _, f := range d.Figures {
-		if f.Lock != o.Name || f.Metric != c.Metric || f.Point.Contended() != c.contended || f.Point.Fault != "none" {
-			continue
-		}
-		if by := d.distance(f.Point); by < distance {
-			best, distance = f, by
-		}
-	}
+	best = lo.MinBy(lo.Filter(d.Figures, func(f selection.Figure, _ int) bool {
+		return f.Lock == o.Name && f.Metric == c.Metric && f.Point.Contended() == c.contended && f.Point.Fault == "none"
+	}), func(a, b selection.Figure) bool { return d.distance(a.Point) < d.distance(b.Point) })
 	switch {
-	case math.IsInf(distance, 1), len(best.Estimate.Values) == 0:
+	case len(best.Estimate.Values) == 0:
 		return best, selection.NotMeasured
 	case best.Unsafe != "":
 		return best, selection.UnsafeFigure
@@ -165,13 +143,13 @@ func (d *deciding) figureOf(o selection.Option, c criterion) (best selection.Fig
 	return best, ""
 }
 
-// distance is how far a point is from the needs: a hold or a number of clients twice as large is as far as one of half.
+// distance returns how far a point is from the needs. Half of a hold or of the clients is as far as twice as much.
 func (d *deciding) distance(p bench.Point) float64 {
 	return math.Abs(math.Log2(float64(p.Clients)/float64(d.needs.Clients))) +
 		math.Abs(math.Log2(float64(p.HoldNS+1e5)/float64(d.needs.Hold.P50.Nanoseconds()+1e5)))
 }
 
-// longer is by how many seconds work takes longer than it did in the measurement.
+// longer returns by how many seconds the usual work is longer than in the measurement.
 func (d *deciding) longer(f selection.Figure) float64 {
 	return (d.needs.Hold.P50 - time.Duration(f.Point.HoldNS)).Seconds()
 }
@@ -193,12 +171,6 @@ func waitAtHold(d *deciding, _ selection.Option, f selection.Figure, v float64) 
 	return v * (1 + d.longer(f)/hold)
 }
 
-// atLease converts a recovery in leases to milliseconds at the advised lease.
-func atLease(d *deciding, o selection.Option, f selection.Figure, v float64) float64 {
-	return float64(d.recoveryTime(o, v, f)) / 1e6
-}
-
-// cell returns a value as it stands in the report.
 func (v value) cell(o selection.Option, criterion string) selection.Cell {
 	c := selection.Cell{Option: o.Name, Of: criterion, Tag: selection.Measured, Reason: selection.MedianOfTrials}
 	if v.figure.ID != "" {
@@ -208,17 +180,13 @@ func (v value) cell(o selection.Option, criterion string) selection.Cell {
 		c.Tag, c.Reason = selection.Unknown, v.unknown
 		return c
 	}
-	four := func(v float64) float64 { return round(v, 4) }
-	c.Value, c.Low, c.High = changed(&v.median, four), changed(v.low, four), changed(v.high, four)
+	digits := func(v float64) float64 { return round(v, 4) }
+	c.Value, c.Low, c.High = four(v.median), changed(v.low, digits), changed(v.high, digits)
 	return c
 }
 
-// round keeps so many significant digits: more are not known, and fewer depend on the machine that computes. What is no
-// number is 0.
+// round keeps so many significant digits. NaN is 0.
 func round(v float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil || math.IsNaN(r) {
-		return 0
-	}
-	return r
+	return lo.Ternary(err != nil || math.IsNaN(r), 0, r)
 }

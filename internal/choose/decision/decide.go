@@ -1,6 +1,5 @@
-// Package decision turns what a team needs and what was observed into a recommendation: needs, options and evidence go in, a
-// selection.Report comes out. It measures nothing and judges no history: the same needs and the same evidence give the same
-// report.
+// Package decision works out a recommendation: needs, options and evidence go in, a selection.Report comes out. The same
+// input gives the same report. It measures nothing and judges no history.
 package decision
 
 import (
@@ -8,14 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// Decide works out a recommendation. Options are in display order, those without a lock first.
-//
-// Requirements come first: an option that is seen not to meet one, or of which that is not known, is eliminated, whatever
-// else it does well. Of the rest, something that replaces a lock goes before every lock. Locks are then compared by their
-// figures: those that another equals in everything are set aside, and the others are scored.
+// Decide returns the report for these needs. Options are in display order, those without a lock first. An option that
+// violates a requirement, or of which that is unknown, is eliminated. An option that replaces a lock goes before every lock.
+// Dominated locks are set aside, and the others are scored.
 func Decide(n selection.Needs, options []selection.Option, e selection.Evidence) *selection.Report {
 	if clean, err := selection.Scrubbed(&selection.Report{Needs: n, Options: options, Evidence: e}); err == nil { // it is data: nothing can go wrong
 		n, options, e = clean.Needs, clean.Options, clean.Evidence
@@ -34,7 +33,6 @@ func Decide(n selection.Needs, options []selection.Option, e selection.Evidence)
 	return r
 }
 
-// deciding is a decision under way.
 type deciding struct {
 	selection.Evidence
 	needs   selection.Needs
@@ -46,46 +44,30 @@ type deciding struct {
 }
 
 func newDeciding(n selection.Needs, options []selection.Option, e selection.Evidence) *deciding {
-	d := &deciding{Evidence: e, needs: n, options: options, by: weighed(n), ttl: map[selection.Lease]time.Duration{}}
-	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
-		d.ttl[l] = AdviseTTL(n, l)
-	}
-	for _, r := range rules() {
-		if r.asked(n) {
-			d.rules = append(d.rules, r)
-		}
-	}
-	return d
+	return &deciding{Evidence: e, needs: n, options: options, by: weighed(n),
+		rules: lo.Filter(rules(), func(r rule, _ int) bool { return r.asked == nil || r.asked(n) }),
+		ttl:   map[selection.Lease]time.Duration{selection.Fixed: AdviseTTL(n, selection.Fixed), selection.Renewed: AdviseTTL(n, selection.Renewed)}}
 }
 
-// decide returns the report without what follows from the decision: its sensitivity, changes, lease and disadvantages.
+// decide returns the report without the sensitivity, the changes, the lease and the disadvantages.
 func (d *deciding) decide() *selection.Report {
-	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence,
-		Requirements: []selection.Requirement{}, Criteria: []selection.Criterion{}, Cells: []selection.Cell{}, LeasesNS: map[selection.Lease]int64{},
-		Decision: selection.Decision{Out: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
-	for l, ttl := range d.ttl {
-		r.LeasesNS[l] = int64(ttl)
-	}
-	for _, rule := range d.rules {
-		r.Requirements = append(r.Requirements, rule.requirement())
-	}
-	for _, c := range d.by {
-		r.Criteria = append(r.Criteria, c.Criterion)
-	}
-	var left, locks []selection.Option
+	r := &selection.Report{Version: selection.Version, Needs: d.needs, Options: d.options, Evidence: d.Evidence, Cells: []selection.Cell{},
+		Requirements: lo.Map(d.rules, func(r rule, _ int) selection.Requirement { return r.Requirement }),
+		Criteria:     lo.Map(d.by, func(c criterion, _ int) selection.Criterion { return c.Criterion }),
+		LeasesNS:     lo.MapValues(d.ttl, func(ttl time.Duration, _ selection.Lease) int64 { return int64(ttl) }),
+		Decision:     selection.Decision{Out: []selection.Elimination{}, Lock: []string{}, Recommended: []string{}}}
+	var left []selection.Option
 	for _, o := range d.options {
-		cells := d.judge(o)
+		cells, out := d.judge(o)
 		r.Cells = append(r.Cells, cells...)
-		if k := d.eliminated(o, cells); k != nil {
-			r.Decision.Out = append(r.Decision.Out, *k)
-			continue
-		}
-		left = append(left, o)
-		if o.Kind == selection.ALock {
-			locks = append(locks, o)
+		if out != nil {
+			r.Decision.Out = append(r.Decision.Out, *out)
+		} else {
+			left = append(left, o)
 		}
 	}
 	r.Decision.Survivors = names(left)
+	locks := lo.Filter(left, func(o selection.Option, _ int) bool { return o.Kind == selection.ALock })
 	values := map[string]map[string]value{}
 	for _, o := range locks {
 		values[o.Name] = map[string]value{}
@@ -95,88 +77,64 @@ func (d *deciding) decide() *selection.Report {
 			r.Cells = append(r.Cells, v.cell(o, c.Name))
 		}
 	}
-	d.compare(&r.Decision, locks, values)
+	d.compare(&r.Decision, names(locks), values)
 	recommend(&r.Decision, left)
 	return r
 }
 
-// recommend settles the outcome.
 func recommend(to *selection.Decision, left []selection.Option) {
-	for _, s := range to.Scores {
-		if s.Rank == 1 {
-			to.Lock = append(to.Lock, s.Option)
-		}
-	}
+	to.Lock = lo.FilterMap(to.Scores, func(s selection.Score, _ int) (string, bool) { return s.Option, s.Rank == 1 })
 	switch {
 	case len(left) == 0:
 		to.Outcome = selection.NothingFits
 	case left[0].Kind == selection.NoLock:
 		to.Outcome, to.Recommended = selection.NoLockNeeded, []string{left[0].Name}
-	case len(to.Lock) > 1:
-		to.Outcome, to.Recommended = selection.ATie, to.Lock
 	default:
-		to.Outcome, to.Recommended = selection.OneLock, to.Lock
+		to.Outcome, to.Recommended = lo.Ternary(len(to.Lock) > 1, selection.ATie, selection.OneLock), to.Lock
 	}
 }
 
 func names(options []selection.Option) []string {
-	list := []string{}
-	for _, o := range options {
-		list = append(list, o.Name)
-	}
-	return list
+	return lo.Map(options, func(o selection.Option, _ int) string { return o.Name })
 }
 
 func (d *deciding) option(name string) selection.Option {
 	return d.options[slices.IndexFunc(d.options, func(o selection.Option) bool { return o.Name == name })]
 }
 
-// judge holds an option to each requirement.
-func (d *deciding) judge(o selection.Option) []selection.Cell {
-	var cells []selection.Cell
+// judge checks each requirement for an option. out is nil if the option meets all of them.
+func (d *deciding) judge(o selection.Option) (cells []selection.Cell, out *selection.Elimination) {
+	found, gravest := selection.Elimination{Option: o.Name, Fails: []string{}, Unsure: []string{}}, -1
 	for _, r := range d.rules {
 		answer := r.lock
 		if o.Kind == selection.NoLock {
 			answer = r.instead
 		}
 		c := answer(d, o)
-		c.Option, c.Of = o.Name, r.name
+		c.Option, c.Of = o.Name, r.Name
 		cells = append(cells, c)
-	}
-	return cells
-}
-
-// eliminated returns why an option is out; nil: it is not. cells are those of the rules, in their order.
-func (d *deciding) eliminated(o selection.Option, cells []selection.Cell) *selection.Elimination {
-	k := &selection.Elimination{Option: o.Name, Fails: []string{}, Unsure: []string{}}
-	gravest := -1
-	for i, c := range cells {
 		switch c.Answer {
 		case selection.Yes:
 			continue
 		case selection.No:
-			k.Fails = append(k.Fails, c.Of)
+			found.Fails = append(found.Fails, c.Of)
 		default:
-			k.Unsure = append(k.Unsure, c.Of)
+			found.Unsure = append(found.Unsure, c.Of)
 		}
-		if g := gravity(c, d.rules[i]); g > gravest {
-			gravest, k.Reason = g, c.Of
+		if g := gravity(c, r); g > gravest {
+			gravest, found.Reason, out = g, c.Of, &found
 		}
 	}
-	if gravest < 0 {
-		return nil
-	}
-	return k
+	return cells, out
 }
 
-// gravity orders reasons: what no trial could change first, then what is violated, what concerns safety, what was measured.
-func gravity(c selection.Cell, r rule) int {
+// gravity orders reasons: first a no that trials cannot change, then violations, then safety, then what was measured.
+func gravity(c selection.Cell, r rule) (g int) {
 	no := c.Answer == selection.No
-	if no && !r.tried {
+	if no && !r.Tried {
 		return 8
 	}
-	g := 0
-	for bit, holds := range []bool{c.Tag == selection.Measured, r.safety, no} {
+	for bit, holds := range []bool{c.Tag == selection.Measured, r.Safety, no} {
 		if holds {
 			g += 1 << bit
 		}
@@ -184,8 +142,8 @@ func gravity(c selection.Cell, r rule) int {
 	return g
 }
 
-// against returns what speaks against what is recommended: violations that no requirement asks about, what the lock's own
-// table expects to be violated, points of the lease curve that trials did not confirm, and criteria in which it is not best.
+// against returns the disadvantages of what is recommended: violations that no requirement asks about, expected violations of
+// the lock's own table, trials that disagree with the lease curve, and criteria in which it is not best.
 func (d *deciding) against(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
@@ -203,69 +161,49 @@ func (d *deciding) against(r *selection.Report) []selection.Cell {
 	return list
 }
 
-// notBest returns the criteria in which another option is better, or that were not measured.
-func notBest(r *selection.Report, option string) []selection.Cell {
-	var list []selection.Cell
-	var parts map[string]float64
-	for _, s := range r.Decision.Scores {
-		if s.Option == option {
-			parts = s.Parts
-		}
-	}
+// notBest returns the criteria that were not measured, or in which another option is better.
+func notBest(r *selection.Report, option string) (list []selection.Cell) {
+	at := slices.IndexFunc(r.Decision.Scores, func(s selection.Score) bool { return s.Option == option })
 	for _, c := range r.Criteria {
 		cell := r.Cells[slices.IndexFunc(r.Cells, func(of selection.Cell) bool { return of.Option == option && of.Of == c.Name })]
-		switch part := parts[c.Name]; {
-		case cell.Tag == selection.Unknown:
+		if cell.Tag == selection.Unknown {
 			list = append(list, cell)
-		case parts != nil && c.Weight > 0 && part < 1:
+		} else if at >= 0 && c.Weight > 0 && r.Decision.Scores[at].Parts[c.Name] < 1 {
+			part := r.Decision.Scores[at].Parts[c.Name]
 			list = append(list, selection.Cell{Option: option, Of: c.Name, Reason: selection.NotBest, Tag: selection.Measured, Value: &part, Evidence: cell.Evidence})
 		}
 	}
 	return list
 }
 
-// cited are the ids of the evidence of some cells.
-func cited(cells []selection.Cell) map[string]bool {
-	ids := map[string]bool{}
-	for _, c := range cells {
-		for _, id := range c.Evidence {
-			ids[id] = true
-		}
-	}
-	return ids
+func cited(cells []selection.Cell) map[string]struct{} {
+	return lo.Keyify(lo.FlatMap(cells, func(c selection.Cell, _ int) []string { return c.Evidence }))
 }
 
-// violations are findings of an option that no requirement asks about.
+// violations returns the violated findings of an option that no requirement asks about.
 func (d *deciding) violations(o selection.Option, cells []selection.Cell) []selection.Cell {
 	used := cited(cells)
-	var list []selection.Cell
-	for _, f := range d.Findings {
-		if f.Lock == o.Lock() && at(f, o) && violated(f) && !used[f.ID] && !ofLeaseCurve(f) {
-			list = append(list, selection.Cell{Option: o.Name, Of: f.Property, Reason: selection.Violated, Tag: selection.Measured, Evidence: []string{f.ID}})
-		}
-	}
-	return list
+	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
+		return selection.Cell{Option: o.Name, Of: f.Property, Reason: selection.Violated, Tag: selection.Measured, Evidence: []string{f.ID}},
+			f.Lock == o.Lock() && at(f, o) && violated(f) && !lo.HasKey(used, f.ID) && !ofLeaseCurve(f)
+	})
 }
 
-// quoted are the properties for which a lock's table is quoted if nothing was observed.
+// quoted reports whether a lock's table is quoted for a property of which nothing was observed.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
-// documented returns what the lock's own table expects to be violated, and that was not observed.
+// documented returns the violations that the lock's own table expects, and of which nothing was observed.
 func (d *deciding) documented(o selection.Option) []selection.Cell {
-	var list []selection.Cell
-	for _, c := range o.Claims {
+	return lo.FilterMap(o.Claims, func(c selection.Claim, _ int) (selection.Cell, bool) {
 		seen := slices.ContainsFunc(d.Findings, func(f selection.Finding) bool {
 			return f.Lock == o.Lock() && f.Property == c.Property && f.Fault == c.Fault && settled(f)
 		})
-		if !seen && quoted(c.Property) && cmp.Or(c.Deployment, o.Deployment) == o.Deployment {
-			list = append(list, selection.Cell{Option: o.Name, Of: c.Property, Reason: selection.ExpectedViolation, Tag: selection.Documented, Claim: &c})
-		}
-	}
-	return list
+		return selection.Cell{Option: o.Name, Of: c.Property, Reason: selection.ExpectedViolation, Tag: selection.Documented, Claim: &c},
+			!seen && quoted(c.Property) && cmp.Or(c.Deployment, o.Deployment) == o.Deployment
+	})
 }
 
-// Trim leaves of the evidence what a decision by these needs rests on, or one that another need would change, and numbers it
-// anew. The decision by what is left is the same.
+// Trim returns the evidence that a decision by these needs, or with one need changed, rests on, with new ids.
 func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) selection.Evidence {
 	r := Decide(n, options, e)
 	cells := slices.Concat(r.Cells, r.Decision.Against)
@@ -287,20 +225,9 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 	}
 	return numbered(selection.Evidence{
 		Sources:  e.Sources,
-		Findings: filtered(e.Findings, func(f selection.Finding) bool { return used[f.ID] || quotes(f) }),
-		Figures:  filtered(e.Figures, func(f selection.Figure) bool { return used[f.ID] }),
-		Times:    filtered(e.Times, func(t selection.RecordedTime) bool { return used[t.ID] }),
-		Stood:    filtered(e.Stood, func(s selection.StoodStill) bool { return s.Lock == advised }),
+		Findings: lo.Filter(e.Findings, func(f selection.Finding, _ int) bool { return lo.HasKey(used, f.ID) || quotes(f) }),
+		Figures:  lo.Filter(e.Figures, func(f selection.Figure, _ int) bool { return lo.HasKey(used, f.ID) }),
+		Times:    lo.Filter(e.Times, func(t selection.RecordedTime, _ int) bool { return lo.HasKey(used, t.ID) }),
+		Stood:    lo.Filter(e.Stood, func(s selection.StoodStill, _ int) bool { return s.Lock == advised }),
 	})
-}
-
-// filtered returns what is accepted; never nil, and all is left as it is.
-func filtered[T any](all []T, accept func(T) bool) []T {
-	left := []T{}
-	for _, v := range all {
-		if accept(v) {
-			left = append(left, v)
-		}
-	}
-	return left
 }

@@ -5,32 +5,30 @@ import (
 	"slices"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// Distribution is how long something takes, known by some of its quantiles. Between two of them the share that takes longer
-// falls as a power of the time, which is a straight line where both are drawn in logarithms: tails of pauses and of round
-// trips look so, and a longer one is never held for less likely than it was seen to be. Nothing takes longer than the
-// longest: beyond what was ever seen it knows nothing. The zero Distribution takes no time at all.
+// Distribution is how long something takes, known by some quantiles. Between two of them the share that takes longer falls as
+// a power of the time. Nothing takes longer than the longest. The zero Distribution takes no time.
 type Distribution struct {
 	knots []knot // by rising time; the first has all over it, and what the last has over it takes as long as that one
 }
 
-// knot is a time in nanoseconds and the share of what takes longer.
+// knot is a time in nanoseconds and the share that takes longer.
 type knot struct{ at, over float64 }
 
-// rarest is how rare the longest ever seen is taken to be where nobody says of how many it is the longest.
-const rarest = 1e-4
+const rarest = 1e-4 // the share of the longest time if the number of times is not known
 
-// FromTimes is the distribution with these quantiles. Below the median it goes on as between the median and the 99th
-// percentile.
+// FromTimes returns the distribution with these quantiles. Below the median it goes on as between p50 and p99.
 func FromTimes(t selection.Times) Distribution {
 	p50, p99, longest := nanos(t.P50), nanos(max(t.P99, t.P50)), nanos(max(t.Max, t.P99, t.P50))
 	least := p50 * math.Pow(p50/p99, math.Log(1/0.5)/math.Log(0.5/0.01))
 	return Distribution{[]knot{{least, 1}, {p50, 0.5}, {p99, 0.01}, {longest, rarest}}}
 }
 
-// FromSample is the distribution of what was recorded; the zero one if nothing was.
+// FromSample returns the distribution of recorded times.
 func FromSample(sample []time.Duration) Distribution {
 	if len(sample) == 0 {
 		return Distribution{}
@@ -47,20 +45,15 @@ func FromSample(sample []time.Duration) Distribution {
 }
 
 func (d Distribution) scaled(by float64) Distribution {
-	out := Distribution{slices.Clone(d.knots)}
-	for i := range out.knots {
-		out.knots[i].at *= by
-	}
-	return out
+	return Distribution{lo.Map(d.knots, func(k knot, _ int) knot { return knot{k.at * by, k.over} })}
 }
 
-// nanos is never zero, which has no logarithm.
+// nanos is at least 1, which has a logarithm.
 func nanos(d time.Duration) float64 { return float64(max(d, 1)) }
 
 // Longest returns the longest time that was ever seen.
 func (d Distribution) Longest() time.Duration { return time.Duration(math.Round(d.quantile(0))) }
 
-// exceeds returns the share that takes longer than x.
 func (d Distribution) exceeds(x float64) float64 {
 	if len(d.knots) > 0 && x < d.knots[0].at {
 		return 1
@@ -73,12 +66,9 @@ func (d Distribution) exceeds(x float64) float64 {
 	return 0
 }
 
-// steepness is the exponent of the power between two knots: infinite between two at the same time.
+// steepness returns the exponent between two knots: infinite if they are at the same time.
 func (a knot) steepness(b knot) float64 {
-	if a.at == b.at {
-		return math.Inf(1)
-	}
-	return math.Log(a.over/b.over) / math.Log(b.at/a.at)
+	return lo.Ternary(a.at == b.at, math.Inf(1), math.Log(a.over/b.over)/math.Log(b.at/a.at))
 }
 
 // quantile returns the time, between two knots, that a share takes longer than.
@@ -96,7 +86,7 @@ func (d Distribution) quantile(over float64) (at float64) {
 	return at
 }
 
-// area is the integral of exceeds from 0 to x: how much of x passes before the thing is over, on average.
+// area returns the integral of exceeds from 0 to x.
 func (d Distribution) area(x float64) float64 {
 	if len(d.knots) == 0 || x <= 0 {
 		return 0
@@ -118,7 +108,7 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions are times that stand for the whole: about so many, more where the distribution is known by more quantiles.
+// portions returns about so many times that stand for the whole: more if more quantiles are known.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}
@@ -126,10 +116,7 @@ func (d Distribution) portions(about int) []portion {
 	var out []portion
 	for i := 1; i < len(d.knots); i++ {
 		a, b := d.knots[i-1], d.knots[i]
-		n, share := max(1, about/len(d.knots)), a.over-b.over
-		if a.at == b.at {
-			n = 1
-		}
+		n, share := lo.Ternary(a.at == b.at, 1, max(1, about/len(d.knots))), a.over-b.over
 		for k := range n {
 			if share > 0 {
 				over := a.over - share*(float64(k)+0.5)/float64(n)
@@ -141,16 +128,9 @@ func (d Distribution) portions(about int) []portion {
 	return append(out, portion{last.at, last.over})
 }
 
-// met are portions by how often something that happens at any moment meets them: longer ones more often.
+// met returns portions weighted by their length: how often a random moment meets them.
 func (d Distribution) met(about int) []portion {
-	met := d.portions(about)
-	var all float64
-	for i, p := range met {
-		met[i].share *= p.at
-		all += met[i].share
-	}
-	for i := range met {
-		met[i].share /= all
-	}
-	return met
+	portions := d.portions(about)
+	all := lo.SumBy(portions, func(p portion) float64 { return p.share * p.at })
+	return lo.Map(portions, func(p portion, _ int) portion { return portion{p.at, p.share * p.at / all} })
 }

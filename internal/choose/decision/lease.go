@@ -5,11 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 	"lockbench/reports/stats"
 )
 
-// LeaseInputs is what a lease is advised from.
+// LeaseInputs holds what a lease is advised from.
 type LeaseInputs struct {
 	Needs    selection.Needs
 	Option   selection.Option
@@ -18,7 +20,7 @@ type LeaseInputs struct {
 	HandOff  Recorded      // from the end of a lease to the next grant
 }
 
-// Recorded is what histories say of a time.
+// Recorded holds the times that histories show.
 type Recorded struct {
 	Sample   []time.Duration
 	Where    string   // of which lock, under what conditions
@@ -34,20 +36,12 @@ type Advice struct {
 // Model returns the model that the advice is worked out by.
 func (in LeaseInputs) Model() LeaseModel {
 	pauses := in.Needs.Pauses
-	m := LeaseModel{Lease: in.Option.Lease, Acquire: FromSample(in.Acquire.Sample), Hold: FromTimes(in.Needs.Hold),
-		Pause: FromTimes(selection.Times{P50: pauses.P50, P99: pauses.P99, Max: pauses.Longest}), PerHour: pauses.PerHour}
-	if n := len(in.HandOff.Sample); n > 0 {
-		for _, d := range in.HandOff.Sample {
-			m.HandOffMean += d
-		}
-		m.HandOffMean /= time.Duration(n)
-		m.HandOffMax = slices.Max(in.HandOff.Sample)
-	}
-	return m
+	return LeaseModel{Lease: in.Option.Lease, Acquire: FromSample(in.Acquire.Sample), Hold: FromTimes(in.Needs.Hold),
+		Pause: FromTimes(selection.Times{P50: pauses.P50, P99: pauses.P99, Max: pauses.Longest}), PerHour: pauses.PerHour,
+		HandOffMean: lo.Mean(in.HandOff.Sample), HandOffMax: lo.Max(in.HandOff.Sample)}
 }
 
-// AdviseLease advises how long a lease to ask for; nil if the option is no lock. Only a lease that ends after a time has a
-// length to choose.
+// AdviseLease advises how long a lease to ask for; nil if the option is no lock. Only a lease that expires has a length.
 func AdviseLease(in LeaseInputs) *Advice {
 	o := in.Option
 	if o.Kind != selection.ALock {
@@ -60,13 +54,9 @@ func AdviseLease(in LeaseInputs) *Advice {
 	m := in.Model()
 	needed := m.Needed()
 	a.NeededNS, a.Inputs = int64(max(needed, in.Shortest)), in.inputs()
-	for _, ttl := range leases(needed) {
-		p := m.Point(ttl)
-		a.Curve = append(a.Curve, p)
-		if a.AdvisedNS == 0 && p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) {
-			a.AdvisedNS = p.TTLNS
-		}
-	}
+	a.Curve = lo.Map(leases(needed), func(ttl time.Duration, _ int) selection.LeasePoint { return m.Point(ttl) })
+	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
+	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
 	for _, p := range a.Points { // the curve has those too, as they are in use
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
@@ -76,7 +66,6 @@ func AdviseLease(in LeaseInputs) *Advice {
 	return a
 }
 
-// inTime reports whether the next client is granted the lock soon enough after the death of a holder.
 func inTime(n selection.Needs, recoveryNS int64) bool {
 	return n.Recovery == 0 || recoveryNS <= int64(n.Recovery)
 }
@@ -91,11 +80,9 @@ func (m LeaseModel) Needed() time.Duration {
 	return (least + clockError) * 100 / 99
 }
 
-// clockError is left for clocks, besides one in a hundred of the lease, as in the judge's check of promises.
-const clockError = 2 * time.Millisecond
+const clockError = 2 * time.Millisecond // left for clocks besides 1 % of the lease, as in the judge's check of leases
 
-// leases returns the lengths that are looked at, by rising length: short ones too, to show what they would mean, and none
-// far longer than needed.
+// leases returns the lengths of the curve, from short ones up to about ten times what is needed.
 func leases(needed time.Duration) []time.Duration {
 	var out []time.Duration
 	for decade := 100 * time.Millisecond; decade <= time.Hour; decade *= 10 {
@@ -109,15 +96,14 @@ func leases(needed time.Duration) []time.Duration {
 	return out
 }
 
-// inputs are the times that the curve is made from.
+// inputs returns the times that the curve is made from.
 func (in LeaseInputs) inputs() []selection.LeaseInput {
 	n, p := in.Needs, in.Needs.Pauses
-	list := []selection.LeaseInput{{Name: "hold", Where: n.HoldRecorded, Times: n.Hold},
-		{Name: "pauses", Where: p.Measured, Times: selection.Times{P50: p.P50, P99: p.P99, Max: p.Longest}}, in.Acquire.input("acquire"), in.HandOff.input("hand-off")}
-	for i, input := range list {
-		list[i].Tag = cmp.Or(input.Tag, map[bool]selection.Tag{true: selection.Assumed, false: selection.Measured}[input.Where == ""])
+	stated := func(name, where string, times selection.Times) selection.LeaseInput {
+		return selection.LeaseInput{Name: name, Where: where, Times: times, Tag: lo.Ternary(where == "", selection.Assumed, selection.Measured)}
 	}
-	return list
+	return []selection.LeaseInput{stated("hold", n.HoldRecorded, n.Hold),
+		stated("pauses", p.Measured, selection.Times{P50: p.P50, P99: p.P99, Max: p.Longest}), in.Acquire.input("acquire"), in.HandOff.input("hand-off")}
 }
 
 func (r Recorded) input(name string) selection.LeaseInput {
@@ -129,43 +115,29 @@ func (r Recorded) input(name string) selection.LeaseInput {
 		Times: selection.Times{P50: time.Duration(d.quantile(0.5)), P99: time.Duration(d.quantile(0.01)), Max: d.Longest()}}
 }
 
-// What a lease is advised by before anything was recorded: a grant takes no longer to be read than slowGrant, and no lease is
-// shorter than a second: what nobody has seen yet is longer than a short lease.
+// slowGrant and leastAdvised stand in for what was not recorded yet: the longest acquire, and the shortest lease.
 const (
 	slowGrant    = 50 * time.Millisecond
 	leastAdvised = time.Second
 )
 
-// AdviseTTL returns the lease that is advised by the needs alone, for locks that are renewed or not; 0: none does what is
-// needed. Locks are tried with it.
+// AdviseTTL returns the lease that the needs alone advise, with which locks are tried; 0 if none does what is needed.
 func AdviseTTL(n selection.Needs, l selection.Lease) time.Duration {
 	in := LeaseInputs{Needs: n, Option: selection.Option{Lease: l}, Acquire: Recorded{Sample: []time.Duration{slowGrant}}}
 	needed := max(in.Model().Needed(), leastAdvised)
-	for _, ttl := range leases(needed) {
-		if ttl >= needed && inTime(n, int64(ttl)) {
-			return ttl
-		}
-	}
-	return 0
+	ttl, _ := lo.Find(leases(needed), func(ttl time.Duration) bool { return ttl >= needed && inTime(n, int64(ttl)) })
+	return ttl
 }
 
 // PointsToTry returns the leases to try for what a report recommends.
 func PointsToTry(r *selection.Report) []TrialPoint {
-	a := newDeciding(r.Needs, r.Options, r.Evidence).leaseAdvice(r)
-	if a == nil {
-		return nil
-	}
-	return a.Points
+	return lo.FromPtr(newDeciding(r.Needs, r.Options, r.Evidence).leaseAdvice(r)).Points
 }
 
 // leaseAdvice advises on the lease of the recommended lock, or of the best one if none is needed.
 func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
-	var o selection.Option
-	for _, name := range slices.Concat(r.Decision.Recommended, r.Decision.Lock) {
-		if o = d.option(name); o.Kind == selection.ALock {
-			break
-		}
-	}
+	name, _ := lo.Find(slices.Concat(r.Decision.Recommended, r.Decision.Lock), func(name string) bool { return d.option(name).Kind == selection.ALock })
+	o, _ := lo.Find(d.options, func(o selection.Option) bool { return o.Name == name })
 	a := AdviseLease(LeaseInputs{Needs: d.needs, Option: o, Shortest: max(leastAdvised, d.ttl[o.Lease]), Acquire: d.acquire(o), HandOff: d.handOff(o)})
 	if a != nil {
 		a.confirm(d.Stood)
@@ -174,39 +146,34 @@ func (d *deciding) leaseAdvice(r *selection.Report) *Advice {
 }
 
 func (d *deciding) acquire(o selection.Option) Recorded {
-	for _, t := range d.Times {
-		if t.Lock == o.Name && t.What == "acquire" {
-			return Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}
-		}
-	}
-	return Recorded{}
+	t, found := lo.Find(d.Times, func(t selection.RecordedTime) bool { return t.Lock == o.Name && t.What == "acquire" })
+	return lo.Ternary(found, Recorded{Sample: t.Quantiles, Where: t.Where, Evidence: []string{t.ID}}, Recorded{})
 }
 
-// handOff is how much later than the end of a lease the next client was granted the lock, when holders died.
+// handOff returns how long after the end of a dead holder's lease the next client was granted the lock.
 func (d *deciding) handOff(o selection.Option) Recorded {
 	f, ok := d.recovery(o)
 	if !ok || o.Lease != selection.Fixed {
 		return Recorded{}
 	}
-	r := Recorded{Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String(), Evidence: []string{f.ID}}
-	for _, multiple := range f.Estimate.Values {
-		r.Sample = append(r.Sample, max(0, time.Duration((multiple-1)*float64(f.Point.TTLNS))))
+	late := func(multiple float64, _ int) time.Duration {
+		return max(0, time.Duration((multiple-1)*float64(f.Point.TTLNS)))
 	}
-	return r
+	return Recorded{Sample: lo.Map(f.Estimate.Values, late), Evidence: []string{f.ID},
+		Where: "after the death of a holder, lease " + time.Duration(f.Point.TTLNS).String()}
 }
 
-// confirm compares what was tried with what was predicted: only for the leases that follow from the inputs, since others may
-// have been tried for other needs.
+// confirm compares trials with predictions, for the advised leases alone: others may have been tried for other needs.
 func (a *Advice) confirm(tried []selection.StoodStill) {
 	for _, p := range a.Points {
-		i := slices.IndexFunc(tried, func(s selection.StoodStill) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
-		if i >= 0 {
-			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{tried[i].Holds, tried[i].Doubled}, tried[i].Source, tried[i].Histories))
+		s, found := lo.Find(tried, func(s selection.StoodStill) bool { return s.Lock == a.Option && s.TTLNS == int64(p.TTL) })
+		if found {
+			a.Confirmed = append(a.Confirmed, p.Confirm(Paused{s.Holds, s.Doubled}, s.Source, s.Histories))
 		}
 	}
 }
 
-// Confirm compares what was observed with what was predicted. source is what the report calls the folder of the histories.
+// Confirm compares a trial with the prediction. source is the id of the folder of the histories.
 func (p TrialPoint) Confirm(seen Paused, source string, of []selection.History) selection.Confirmed {
 	low, high := stats.BinomialInterval(seen.Doubled, seen.Holds)
 	c := selection.Confirmed{TTLNS: int64(p.TTL), Scale: p.Scale, Predicted: p.Predicted, Pauses: seen.Holds, Doubles: seen.Doubled,

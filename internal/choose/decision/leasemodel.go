@@ -7,25 +7,20 @@ import (
 	"lockbench/reports/selection"
 )
 
-// LeaseModel says what becomes of a lease of any length, under assumptions that are to be read with every figure of it:
+// LeaseModel predicts what a lease of any length leads to, under these assumptions:
 //
-//   - Somebody always waits, and is granted the moment the lease is over: a double hold is not avoided by luck.
-//   - A lease begins when the attempt that won was sent. The holder knows of it when the answer is read, and works from
-//     then on: Acquire is the time between.
-//   - Pauses come as they like (a Poisson process, PerHour for each process), however long the last one is past, and
-//     whatever the work and the round trips take. While a process stands still nothing of it goes on: a pause makes the
-//     work end later by its whole length.
+//   - A client always waits, and is granted the lock the moment the lease expires.
+//   - A lease begins when the attempt that won was sent. The holder works from when the answer is read, Acquire later.
+//   - Pauses are a Poisson process, PerHour for each process, independent of work and round trips. Nothing goes on in a paused
+//     process: the work ends later by the length of the pause.
 //   - Between two quantiles of a time the share that takes longer falls as a power of it. No pause is longer than the longest
-//     ever seen: of longer ones the model says nothing, and so each probability is a lower bound.
+//     ever seen, and so each probability is a lower bound.
 //
-// Fixed: nobody moves the end on. A hold is doubled if the answer, the work and all pauses that fall into them take longer
-// than the lease.
+// Fixed: a hold is doubled if the answer, the work and all pauses in them take longer than the lease.
 //
-// Renewed: the process of the holder moves the end on, a third of the lease after it was set last and a round trip (taken from
-// Acquire). How long the work takes alone never matters. A hold is doubled by a pause that is longer than what is left:
-// the lease, less the time since the last renewal was sent (the time since the acquire before the first), less the
-// round trip of the renewal that is due when the process goes on. A pause begins anywhere in the hold, so that the time since
-// the last renewal is uniform over it. Pauses double a hold each for itself.
+// Renewed: the holder's process renews the lease a third of it, and a round trip (from Acquire), after it was set. A hold is
+// doubled by a single pause that is longer than the lease, less the time since the last renewal (or the acquire) was sent, less
+// the round trip of the renewal that is due. A pause begins anywhere in the hold, so the time since the last renewal is uniform.
 //
 // Holds into which a pause or a death falls are longer than others, in proportion to their length.
 type LeaseModel struct {
@@ -35,7 +30,7 @@ type LeaseModel struct {
 	Pause   Distribution
 	PerHour float64 // pauses of one process
 
-	// From the end of a lease to the grant of who waits, for the recovery: back-off, hand-off, what the store keeps longer.
+	// From the end of a lease to the next grant: back-off, hand-off, what the store keeps longer.
 	HandOffMean, HandOffMax time.Duration
 }
 
@@ -45,10 +40,9 @@ const (
 	acquirePortions = 60
 )
 
-// impossible is a probability that is said to be none: what is computed is no more exact.
-const impossible = 1e-12
+const impossible = 1e-12 // a probability that is taken as 0: no figure is more exact
 
-// Point is what a lease of one length comes to.
+// Point returns what a lease of one length comes to.
 func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 	t := float64(ttl)
 	double := m.double(t)
@@ -59,7 +53,7 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each visits all combinations of an acquire and a hold, with the time from the sending to the end of the work.
+// each visits all combinations of an acquire and a hold. length is from the sending to the end of the work.
 func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
@@ -69,10 +63,10 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	}
 }
 
-// rate is that of pauses, for each nanosecond.
+// rate returns the pauses per nanosecond.
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-// double is the probability that a hold is doubled.
+// double returns the probability that a hold is doubled.
 func (m LeaseModel) double(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {
@@ -93,7 +87,7 @@ func (m LeaseModel) double(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause is the probability that a hold is doubled into which a pause falls.
+// givenPause returns the probability that a hold into which a pause falls is doubled.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -103,8 +97,7 @@ func (m LeaseModel) givenPause(ttl float64) float64 {
 	return struck / lengths
 }
 
-// struck is the probability that a pause doubles a hold of a length, where the next is granted so long after the lease was set
-// last: when it is over, or some time later.
+// struck returns the probability that a pause doubles a hold, if the next is granted so long after the lease was set.
 func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	switch {
 	case m.Lease == selection.Renewed:
@@ -115,7 +108,7 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 	return m.Pause.exceeds(granted - length)
 }
 
-// deadly is for how much of a hold the beginning of a pause doubles it, on average over the lengths of pauses.
+// deadly returns in how much of a hold a pause that begins there doubles it, on average over pauses.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
 	upTo := func(since float64) float64 { // the integral over the time since the last renewal
@@ -126,7 +119,7 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	return whole*upTo(period) + upTo(length-whole*period)
 }
 
-// recovery is the mean time from the death of a holder to the end of its lease: it dies anywhere in its hold.
+// recovery returns the mean time from the death of a holder, anywhere in its hold, to the end of its lease.
 func (m LeaseModel) recovery(ttl float64) float64 {
 	upTo := func(since float64) float64 { // the integral of what is left, over the time since the lease was set
 		since = min(since, ttl)

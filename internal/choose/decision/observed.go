@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/checker"
 	"lockbench/reports/selection"
 )
 
-// asked is what must have been observed of a lock: in cells of a fault, no violation of a property, nor of those with it.
+// asked says what must have been observed: under faults, no violation of a property, nor of the ones with it.
 type asked struct {
 	property string   // of which there must be evidence
 	with     []string // properties that do not apply everywhere
@@ -20,17 +22,13 @@ type asked struct {
 	accept   func(selection.Finding) bool
 }
 
-// exclusion asks for mutual exclusion under faults: what clients lived through, what was promised, what became of the data.
+// exclusion asks for mutual exclusion under faults, by what clients saw, by leases and by the data.
 func exclusion(faults ...string) asked {
 	return asked{property: "mutual-exclusion", with: []string{"lease-exclusion", "resource-integrity"}, faults: faults}
 }
 
-func excludes(faults ...string) answer {
-	return func(d *deciding, o selection.Option) selection.Cell { return d.observed(o, exclusion(faults...)) }
-}
-
-func freesItsOwn(d *deciding, o selection.Option) selection.Cell {
-	return d.observed(o, asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"})
+func observes(a asked) answer {
+	return func(d *deciding, o selection.Option) selection.Cell { return d.observed(o, a) }
 }
 
 func reenters(d *deciding, o selection.Option) selection.Cell {
@@ -40,8 +38,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused asks for what becomes of the data if it checks tokens as this team's does: then two holders at once do no harm.
-// Checks on writes alone have a workload of their own. ok: no harm was done.
+// refused asks whether no harm is done since the data checks tokens. Checks on writes alone have a workload.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -54,8 +51,7 @@ func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c
 	return c, c.Answer == selection.Yes
 }
 
-// survivesPauses: a holder that is paused must do no harm when it goes on. Checked tokens see to that for any pause; so does a
-// lock that nothing takes away; a lease does for pauses that it outlasts.
+// survivesPauses asks whether a paused holder does no harm: tokens are checked, or its hold outlasts the pause.
 func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	if c, ok := d.refused(o, false, "process-pause"); ok {
 		return c
@@ -101,7 +97,7 @@ func LeaseScenario(ttl time.Duration) string { return leaseScenario + ttl.String
 
 func ofLeaseCurve(f selection.Finding) bool { return strings.HasPrefix(f.Scenario, leaseScenario) }
 
-// survivesStore asks for exclusion under what happens to a store, or that late tokens are refused.
+// survivesStore asks for exclusion when a store fails, or that late tokens are refused.
 func survivesStore(either bool, faults []string) answer {
 	return func(d *deciding, o selection.Option) selection.Cell {
 		if c, ok := d.refused(o, either, faults...); ok {
@@ -113,7 +109,7 @@ func survivesStore(either bool, faults []string) answer {
 	}
 }
 
-// recovers: a holder that dies must not keep the others out, nor for longer than the needs allow.
+// recovers asks whether the lock of a dead holder is granted again, and soon enough.
 func recovers(d *deciding, o selection.Option) selection.Cell {
 	c := d.observed(o, asked{property: "recovery", with: []string{"no-orphan"}, faults: []string{"holder-kill"}})
 	if c.Answer != selection.Yes || d.needs.Recovery == 0 {
@@ -133,28 +129,24 @@ func recovers(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// recovery returns the measured figure of a lock, in leases.
+// recovery returns the measured recovery of a lock, in leases.
 func (d *deciding) recovery(o selection.Option) (selection.Figure, bool) {
-	for _, f := range d.Figures {
-		if f.Lock == o.Lock() && f.Deployment == o.Deployment && f.Metric == selection.RecoveryMetric && len(f.Estimate.Values) > 0 {
-			return f, true
-		}
-	}
-	return selection.Figure{}, false
+	return lo.Find(d.Figures, func(f selection.Figure) bool {
+		return f.Lock == o.Lock() && f.Deployment == o.Deployment && f.Metric == selection.RecoveryMetric && len(f.Estimate.Values) > 0
+	})
 }
 
-// recoveryTime returns a measured recovery at the advised lease: as many leases if a lease ends a hold; if the end of a
-// connection does, the lease that was tried does not matter.
+// recoveryTime returns a measured recovery at the advised lease; as it was measured if no lease ends a hold.
 func (d *deciding) recoveryTime(o selection.Option, multiple float64, f selection.Figure) time.Duration {
 	return time.Duration(multiple * float64(cmp.Or(d.ttl[o.Lease], time.Duration(f.Point.TTLNS))))
 }
 
-// Special reports whether a workload shows what it is made for and nothing else: it takes a lock beyond every usual use.
+// Special reports whether a workload goes beyond every usual use of a lock to show one thing.
 func Special(workload string) bool {
 	return slices.Contains([]string{"misuse", "long-hold", "reentrant", "write-fenced", "flash-sale", "flash-sale-gated", "alone"}, workload)
 }
 
-// usual accepts cells of no scenario that was made for one length of things.
+// usual accepts findings of no scenario with times made for one team.
 func usual(f selection.Finding) bool {
 	return !strings.HasPrefix(f.Scenario, pauseScenario) && !ofLeaseCurve(f)
 }
@@ -164,7 +156,7 @@ func settled(f selection.Finding) bool {
 	return f.Observed == checker.Held || f.Observed == checker.Violated
 }
 
-// observed answers by what was observed. A violation anywhere is a no; what is undecided, or was not tried, is not known.
+// observed answers by findings: no if any is violated, unknown if any is undecided or missing.
 func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	var held []string
 	var missing *selection.Cell
@@ -190,19 +182,12 @@ func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 }
 
 func (d *deciding) findings(o selection.Option, fault string, a asked) []selection.Finding {
-	accepted := a.accept
-	if accepted == nil {
-		accepted = usual
-	}
-	var seen []selection.Finding
-	for _, f := range d.Findings {
+	return lo.Filter(d.Findings, func(f selection.Finding, _ int) bool {
 		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
-		prop := f.Property == a.property || slices.Contains(a.with, f.Property)
-		if f.Lock == o.Lock() && f.Fault == fault && load && prop && at(f, o) && accepted(f) && f.Observed != checker.NotApplicable {
-			seen = append(seen, f)
-		}
-	}
-	return seen
+		property := f.Property == a.property || slices.Contains(a.with, f.Property)
+		accepted := a.accept == nil && usual(f) || a.accept != nil && a.accept(f)
+		return f.Lock == o.Lock() && f.Fault == fault && load && property && at(f, o) && accepted && f.Observed != checker.NotApplicable
+	})
 }
 
 // at reports whether a finding is of the option's deployment. Some faults need a deployment of their own.
@@ -214,47 +199,36 @@ func at(f selection.Finding, o selection.Option) bool {
 	return f.Deployment == o.Deployment
 }
 
-// unsettled returns why findings are no yes; nil: they are. What one run left undecided another may have settled.
+// unsettled returns why findings are no yes; nil if they are. One run may settle what another left undecided.
 func unsettled(seen []selection.Finding, property string) *selection.Cell {
-	held := map[[3]string]bool{}
-	found := false
-	for _, f := range seen {
-		if f.Observed == checker.Held {
-			held[[3]string{f.Property, f.Workload, f.Scenario}] = true
-			found = found || f.Property == property
-		}
-	}
-	unknown := &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
-	for _, f := range seen {
-		if f.Observed == checker.Undecided && !held[[3]string{f.Property, f.Workload, f.Scenario}] {
-			unknown.Reason, unknown.Evidence = selection.Undecided, []string{f.ID}
-			return unknown
-		}
-	}
-	if found {
+	held := lo.Filter(seen, func(f selection.Finding, _ int) bool { return f.Observed == checker.Held })
+	undecided, found := lo.Find(seen, func(f selection.Finding) bool {
+		return f.Observed == checker.Undecided && !lo.ContainsBy(held, func(h selection.Finding) bool {
+			return h.Property == f.Property && h.Workload == f.Workload && h.Scenario == f.Scenario
+		})
+	})
+	switch {
+	case found:
+		return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.Undecided, Evidence: []string{undecided.ID}}
+	case lo.ContainsBy(held, func(f selection.Finding) bool { return f.Property == property }):
 		return nil
 	}
-	return unknown
+	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected falls back on the lock's own table, which can speak against it and never for it.
+// expected returns a violation that the lock's own table expects, or else otherwise: the table is never evidence for a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
-	for _, c := range o.Claims {
+	c, found := lo.Find(o.Claims, func(c selection.Claim) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
-		if of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil {
-			return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
-		}
+		return of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil
+	})
+	if !found {
+		return otherwise
 	}
-	return otherwise
+	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
 }
 
 // ids returns the ids of the findings that are accepted, each once.
 func ids(list []selection.Finding, accept func(selection.Finding) bool) []string {
-	var all []string
-	for _, f := range list {
-		if accept(f) && !slices.Contains(all, f.ID) {
-			all = append(all, f.ID)
-		}
-	}
-	return all
+	return lo.Uniq(lo.FilterMap(list, func(f selection.Finding, _ int) (string, bool) { return f.ID, accept(f) }))
 }

@@ -1,27 +1,30 @@
 package decision
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
+
+	"github.com/samber/lo"
 
 	record "lockbench/histories"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 )
 
-// Paused is what the pauses of one or several trials came to.
+// Paused counts the holds into which pauses fell, in one or several trials.
 type Paused struct {
-	Holds   int // into which a pause fell, and which came to an end
+	Holds   int // that came to an end
 	Doubled int // of those: another client was granted the key before the holder was done
 }
 
-// PauseFault is what histories call a pause of a process.
+// PauseFault is the fault of a paused process in histories.
 const PauseFault = "process-pause"
 
-// PausesIn reads a history for what became of the holds into which pauses fell. A hold is what its application lived through:
-// from the grant that it read until it called the release or was told of the loss.
+// PausesIn returns what became of the holds of a history into which pauses fell. A hold lasts from the grant that the
+// application read until it called the release or was told of the loss.
 func PausesIn(file string) (Paused, error) {
 	r, err := record.Open(file)
 	if err != nil {
@@ -49,7 +52,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 			for client, other := range holds {
 				other.doubled = other.doubled || other.key == op.Key && client != op.Client
 			}
-			if op.Depth <= 1 { // an owner who enters again holds on
+			if op.Depth <= 1 { // re-entry does not begin a hold
 				holds[op.Client] = &hold{key: op.Key, number: op.Hold}
 			}
 		case op.Kind == record.Inject && !ev.Return && op.Fault == PauseFault && h != nil:
@@ -71,13 +74,13 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	return p, err
 }
 
-// readStood reads the histories of the cells in which leases of the curve were tried.
 func (g *gathering) readStood(dir string, s selection.Source, r run.Results) error {
 	for _, c := range r.Measurements {
 		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
 			continue
 		}
-		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: g.nameOf(c), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
+		option, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
+		still := selection.StoodStill{Source: s.ID, Dir: c.Dir, Lock: cmp.Or(option.Name, c.Lock), TTLNS: c.TTLNS, Histories: histories(c, r.Cells)}
 		for _, h := range still.Histories {
 			seen, err := PausesIn(filepath.Join(dir, filepath.FromSlash(h.File)))
 			if err != nil {
@@ -90,17 +93,7 @@ func (g *gathering) readStood(dir string, s selection.Source, r run.Results) err
 	return nil
 }
 
-// nameOf returns the option that a cell's lock is.
-func (g *gathering) nameOf(c run.Measurement) string {
-	for _, o := range g.options {
-		if o.Lock() == c.Lock && o.Deployment == c.Deployment {
-			return o.Name
-		}
-	}
-	return c.Lock
-}
-
-// sums are how long several pauses take together: by their number, how much is longer than each of some times.
+// sums holds the probability that several pauses together exceed each of some times.
 type sums struct {
 	one    Distribution
 	cell   float64     // between two times
@@ -112,7 +105,7 @@ const (
 	mostPauses = 64 // in one hold; more are counted as so many, which is too few to be doubled rather than too many
 )
 
-// newSums looks at all times up to a lease, and at so many pauses as a hold may meet where they are expected so often.
+// newSums looks at times up to a lease, and at as many pauses as a hold may meet if so many are expected.
 func newSums(one Distribution, ttl, expected float64) sums {
 	s := sums{one: one, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
@@ -130,7 +123,7 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first shares one pause out over the times, each between the two that are next to it, so that the mean is kept.
+// first returns the distribution of one pause on the grid, split between the two nearest times to keep the mean.
 func (s sums) first() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
@@ -152,7 +145,7 @@ func convolved(a, b []float64) []float64 {
 	return out
 }
 
-// exceed is the probability that all pauses of a hold together are longer than x, where so many are expected in it.
+// exceed returns the probability that all pauses of a hold exceed x, if so many are expected.
 func (s sums) exceed(expected, x float64) float64 {
 	chance := expected * math.Exp(-expected) // of one pause
 	sum := chance * s.one.exceeds(x)
@@ -168,7 +161,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	return sum
 }
 
-// at is between two times what a straight line says.
+// at interpolates between two times.
 func (s sums) at(longer []float64, x float64) float64 {
 	// What is shared out to a time lies around it: half of it is over the time itself.
 	i := x/s.cell - 0.5

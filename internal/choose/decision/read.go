@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/samber/lo"
 
 	"lockbench/checker"
 	"lockbench/reports/bench"
@@ -21,8 +22,8 @@ import (
 	"lockbench/reports/stats"
 )
 
-// ReadEvidence reads folders of runs and benches, and returns what they say of the options. base is the folder of the report,
-// to which the sources are relative. A folder that contains such folders stands for them.
+// ReadEvidence returns what folders of runs and benches say of the options. A folder that contains such folders stands for
+// them. base is the folder of the report, to which sources are relative.
 func ReadEvidence(base string, options []selection.Option, dirs ...string) (selection.Evidence, error) {
 	found, err := sourcesIn(dirs)
 	if err != nil {
@@ -34,10 +35,7 @@ func ReadEvidence(base string, options []selection.Option, dirs ...string) (sele
 		if err != nil {
 			return selection.Evidence{}, err
 		}
-		read := g.readRun
-		if exists(filepath.Join(dir, bench.PlanName)) {
-			read = g.readBench
-		}
+		read := lo.Ternary(exists(filepath.Join(dir, bench.PlanName)), g.readBench, g.readRun)
 		if err := read(dir, from); err != nil {
 			return selection.Evidence{}, err
 		}
@@ -45,15 +43,13 @@ func ReadEvidence(base string, options []selection.Option, dirs ...string) (sele
 	return numbered(g.Evidence), nil
 }
 
-// gathering is evidence on some options that is being read.
 type gathering struct {
 	selection.Evidence
 	options []selection.Option
 }
 
 // sourcesIn returns the folders of results among dirs, or one level below them, each once.
-func sourcesIn(dirs []string) ([]string, error) {
-	var found []string
+func sourcesIn(dirs []string) (found []string, err error) {
 	for _, dir := range dirs {
 		here := []string{dir}
 		if !isSource(dir) {
@@ -61,33 +57,27 @@ func sourcesIn(dirs []string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			here = nil
-			for _, entry := range below {
-				here = append(here, filepath.Join(dir, entry.Name()))
-			}
-			if here = slices.DeleteFunc(here, func(d string) bool { return !isSource(d) }); len(here) == 0 {
+			here = lo.FilterMap(below, func(entry fs.DirEntry, _ int) (string, bool) {
+				d := filepath.Join(dir, entry.Name())
+				return d, isSource(d)
+			})
+			if len(here) == 0 {
 				return nil, fmt.Errorf("%s has no results in it: want the folder of a run (run.json) or of a bench (bench.json)", dir)
 			}
 		}
-		for _, d := range here {
-			if d = resolved(d); !slices.Contains(found, d) {
-				found = append(found, d)
-			}
-		}
+		found = append(found, lo.Map(here, func(d string, _ int) string { return resolved(d) })...)
 	}
-	return found, nil
+	return lo.Uniq(found), nil
 }
 
 func isSource(dir string) bool {
 	return exists(filepath.Join(dir, run.ManifestName)) || exists(filepath.Join(dir, bench.PlanName))
 }
 
-// resolved returns a folder without symbolic links, or as it is if it cannot be looked up.
+// resolved returns a folder without symbolic links; as it is if that fails.
 func resolved(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
+	real, err := filepath.EvalSymlinks(dir)
+	return lo.Ternary(err == nil, real, dir)
 }
 
 func exists(file string) bool {
@@ -99,14 +89,10 @@ func exists(file string) bool {
 func relative(base, dir string) (string, error) {
 	base, err1 := filepath.Abs(resolved(base)) // as sources are
 	dir, err2 := filepath.Abs(dir)
-	if err := errors.Join(err1, err2); err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(base, dir)
-	return filepath.ToSlash(rel), err
+	rel, err3 := filepath.Rel(base, dir)
+	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
 }
 
-// readRun takes what a run's results say.
 func (g *gathering) readRun(dir, from string) error {
 	text, err := os.ReadFile(filepath.Join(dir, run.ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,29 +108,26 @@ func (g *gathering) readRun(dir, from string) error {
 	m := r.Run
 	s := g.source("run", "R", selection.Source{Dir: from, Command: m.Command, Seed: m.Seed,
 		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes})
-	cells := map[string]run.Measurement{}
-	for _, c := range r.Measurements {
-		cells[c.Dir] = c
-	}
-	for _, o := range r.Cells {
-		if g.among(o.Lock) && counts(o) {
-			g.Findings = append(g.Findings, findingOf(s, o, cells))
-		}
-	}
+	cells := lo.KeyBy(r.Measurements, func(c run.Measurement) string { return c.Dir })
+	g.Findings = append(g.Findings, lo.FilterMap(r.Cells, func(o run.Observation, _ int) (selection.Finding, bool) {
+		return findingOf(s, o, cells), g.among(o.Lock) && counts(o)
+	})...)
 	if err := g.readStood(dir, s, r); err != nil {
 		return err
 	}
 	for _, c := range r.Measurements {
 		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && g.among(c.Lock) {
-			g.Figures = append(g.Figures, recoveryFigure(s, c, histories(c, r.Cells)))
+			g.Figures = append(g.Figures, selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
+				Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
+				Estimate: stats.EstimateOf(c.Recovery.Multiples, lo.Range(len(c.Recovery.Multiples))), Histories: histories(c, r.Cells)})
 		}
 	}
 	return nil
 }
 
-// source numbers a source within its kind, and adds it.
+// source adds a source, with an id within its kind.
 func (g *gathering) source(kind, letter string, s selection.Source) selection.Source {
-	n := len(filtered(g.Sources, func(other selection.Source) bool { return other.Kind == kind }))
+	n := lo.CountBy(g.Sources, func(other selection.Source) bool { return other.Kind == kind })
 	s.ID, s.Kind = fmt.Sprint(letter, n+1), kind
 	g.Sources = append(g.Sources, s)
 	return s
@@ -155,7 +138,7 @@ func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// counts reports whether an observation says anything that a requirement may ask about.
+// counts reports whether a requirement may ask about an observation.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
@@ -175,27 +158,12 @@ func findingOf(s selection.Source, o run.Observation, cells map[string]run.Measu
 	return f
 }
 
-// histories are those of a cell, as its observations have them.
+// histories returns the histories of a cell, as its observations have them.
 func histories(c run.Measurement, all []run.Observation) []selection.History {
-	for _, o := range all {
-		if len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir {
-			return findingOf(selection.Source{}, o, nil).Histories
-		}
-	}
-	return []selection.History{}
+	o, _ := lo.Find(all, func(o run.Observation) bool { return len(o.Evidence) > 0 && path.Dir(o.Evidence[0].Dir) == c.Dir })
+	return findingOf(selection.Source{}, o, nil).Histories
 }
 
-func recoveryFigure(s selection.Source, c run.Measurement, from []selection.History) selection.Figure {
-	blocks := []int{}
-	for i := range c.Recovery.Multiples {
-		blocks = append(blocks, i)
-	}
-	return selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
-		Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
-		Estimate: stats.EstimateOf(c.Recovery.Multiples, blocks), Histories: from}
-}
-
-// readBench takes the figures of a bench that decisions look at.
 func (g *gathering) readBench(dir, from string) error {
 	r, err := bench.Read(dir)
 	if err != nil {
@@ -215,12 +183,10 @@ func (g *gathering) readBench(dir, from string) error {
 		if row.Unsafe != nil {
 			f.Unsafe = row.Unsafe.Text
 		}
-		trials := filtered(r.Trials, func(t *bench.Trial) bool {
+		trials := lo.Filter(r.Trials, func(t *bench.Trial, _ int) bool {
 			return t.Subject == row.Subject && t.Point == row.Point && t.Void == "" && t.Judged != nil
 		})
-		for _, t := range trials {
-			f.Histories = append(f.Histories, historyOf(t))
-		}
+		f.Histories = lo.Map(trials, func(t *bench.Trial, _ int) selection.History { return historyOf(t) })
 		for _, c := range criteria() {
 			if e, ok := row.Estimates[c.Metric]; ok {
 				m, _ := bench.FindMetric(c.Metric)
@@ -247,7 +213,7 @@ func historyOf(t *bench.Trial) selection.History {
 	return selection.History{File: t.Judged.History, SHA256: t.Judged.SHA256}
 }
 
-// acquires returns the times of all trials of a lock that no other client wanted: from the call to the grant.
+// acquires returns the times of uncontended acquires over all trials: from the call to the grant.
 func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	t := selection.RecordedTime{What: "acquire", Histories: []selection.History{}}
@@ -267,17 +233,14 @@ func acquires(trials []*bench.Trial) (selection.RecordedTime, error) {
 	return t, nil
 }
 
-// QuantilesOf are those that stand for a distribution of nanoseconds: the middles of as many equal parts, and the longest.
+// QuantilesOf returns quantiles that stand for a distribution of nanoseconds: the middles of equal parts, and the longest.
 func QuantilesOf(h *hdrhistogram.Histogram) []time.Duration {
 	const parts = 200
-	var all []time.Duration
-	for i := range parts {
-		all = append(all, time.Duration(h.ValueAtQuantile(100*(float64(i)+0.5)/parts)))
-	}
+	all := lo.Times(parts, func(i int) time.Duration { return time.Duration(h.ValueAtQuantile(100 * (float64(i) + 0.5) / parts)) })
 	return append(all, time.Duration(h.Max()))
 }
 
-// numbered gives everything an id, in its order, and leaves no list out.
+// numbered gives all evidence ids, in order; no list in it is nil.
 func numbered(e selection.Evidence) selection.Evidence {
 	return selection.Evidence{
 		Sources:  append([]selection.Source{}, e.Sources...),

@@ -1,61 +1,58 @@
 package decision
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// rule is a requirement, and how an option is held to it.
+// rule is a requirement, and how an option is checked against it.
 type rule struct {
-	name, title string
-	need        string // the key of the need that asks for it; "": it is asked of every lock
-	safety      bool   // without it two clients hold at once, or harm is done
-	tried       bool   // trials answer it
-	asked       func(selection.Needs) bool
-	lock        answer // of a lock
-	instead     answer // of what replaces a lock
+	selection.Requirement
+	asked   func(selection.Needs) bool // nil: always
+	lock    answer                     // of a lock
+	instead answer                     // of what replaces a lock
 }
 
 type answer func(*deciding, selection.Option) selection.Cell
 
-func (r rule) requirement() selection.Requirement {
-	return selection.Requirement{Name: r.name, Title: r.title, Need: r.need, Safety: r.safety, Tried: r.tried}
-}
-
-// rules are all requirements, in display order.
-func rules() []rule {
-	always := func(selection.Needs) bool { return true }
-	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
-	rows := []rule{
-		{"applies", "applies here", "instead", false, false, always, said(selection.AnyOperation), applies},
-		{"available", "store is there", "stores", false, false, always, available, availableInstead},
-		{"language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 }, inLanguages, said(selection.NoLibrary)},
-		{"reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld},
-		{"exclusion", "excludes", "", true, true, always, excludes("none"), nothingHeld},
-		{"release", "frees its own only", "if_two_hold", true, true, corrupting, freesItsOwn, nothingHeld},
-		{"work", "covers the work", "hold", true, false, always, covers, nothingHeld},
-		{"pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld},
-		{"network", "survives the network", "if_two_hold", true, true, corrupting, excludes(NetworkFaults()...), nothingHeld},
-		{"crash", "recovers", "recovery_within", false, true, always, recovers, nothingHeld},
+func rules() (rows []rule) {
+	add := func(name, title, need string, safety, tried bool, asked func(selection.Needs) bool, lock, instead answer) {
+		rows = append(rows, rule{selection.Requirement{Name: name, Title: title, Need: need, Safety: safety, Tried: tried}, asked, lock, instead})
 	}
+	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
+	add("applies", "applies here", "instead", false, false, nil, said(selection.AnyOperation), applies)
+	add("available", "store is there", "stores", false, false, nil, available, availableInstead)
+	add("language", "for the languages", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
+		inLanguages, said(selection.NoLibrary))
+	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
+	add("exclusion", "excludes", "", true, true, nil, observes(exclusion("none")), nothingHeld)
+	add("release", "frees its own only", "if_two_hold", true, true, corrupting,
+		observes(asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"}), nothingHeld)
+	add("work", "covers the work", "hold", true, false, nil, covers, nothingHeld)
+	add("pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld)
+	add("network", "survives the network", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
+	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
 	for _, t := range troubles() {
 		asked := func(n selection.Needs) bool { return corrupting(n) && slices.Contains(n.Survives, t.trouble) }
-		rows = append(rows, rule{"store-" + string(t.trouble), t.title, "survives_store", true, true, asked, survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld})
+		add("store-"+string(t.trouble), t.title, "survives_store", true, true, asked,
+			survivesStore(t.trouble == selection.Failover, t.faults), nothingHeld)
 	}
 	for _, c := range criteria() {
 		if c.limit.requirement != "" {
 			asked := func(n selection.Needs) bool { return c.asked(n) > 0 }
-			check := func(d *deciding, o selection.Option) selection.Cell { return d.limited(o, c) }
-			rows = append(rows, rule{c.limit.requirement, c.limit.title, c.limit.need, false, true, asked, check, nothingHeld})
+			add(c.limit.requirement, c.limit.title, c.limit.need, false, true, asked, c.within, nothingHeld)
 		}
 	}
 	return rows
 }
 
-// trouble is what may happen to a store, and the faults that are such.
+// trouble is an event of a store, and the faults that inject it.
 type trouble struct {
 	trouble selection.Trouble
 	title   string
@@ -71,14 +68,9 @@ func troubles() []trouble {
 	}
 }
 
-// StoreFaults returns the faults that are some trouble of a store.
-func StoreFaults(t selection.Trouble) (faults []string) {
-	for _, of := range troubles() {
-		if of.trouble == t {
-			faults = of.faults
-		}
-	}
-	return faults
+// StoreFaults returns the faults that inject an event of a store.
+func StoreFaults(t selection.Trouble) []string {
+	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }
 
 // NetworkFaults returns the faults that a lock must survive if two holders do harm.
@@ -88,8 +80,8 @@ func NetworkFaults() []string {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// limited compares a figure with its bound. If the interval contains the bound, nobody can tell.
-func (d *deciding) limited(o selection.Option, c criterion) selection.Cell {
+// within compares a figure with its bound. It is unknown whether an interval that contains the bound keeps it.
+func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
 	cell.Answer = selection.DontKnow
@@ -116,7 +108,6 @@ func (d *deciding) limited(o selection.Option, c criterion) selection.Cell {
 	return cell
 }
 
-// said answers yes for a reason that no trial is needed for.
 func said(why selection.Reason) answer {
 	return func(*deciding, selection.Option) selection.Cell {
 		return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: why}
@@ -125,12 +116,8 @@ func said(why selection.Reason) answer {
 
 var nothingHeld = said(selection.NothingHeld)
 
-// assumed answers by what the team says.
 func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
-	if yes {
-		return selection.Cell{Answer: selection.Yes, Tag: selection.Assumed, Reason: if_}
-	}
-	return selection.Cell{Answer: selection.No, Tag: selection.Assumed, Reason: otherwise}
+	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
 }
 
 // applies asks whether something can replace a lock.
@@ -146,7 +133,7 @@ func applies(d *deciding, o selection.Option) selection.Cell {
 	return assumed(stated, selection.Applies, selection.DoesNotApply)
 }
 
-// available asks whether the store is there, as the option needs it.
+// available asks whether the option's store is there, on its deployment.
 func available(d *deciding, o selection.Option) selection.Cell {
 	return assumed(slices.ContainsFunc(d.needs.Stores, func(have string) bool {
 		store, on, _ := strings.Cut(have, "@")
@@ -164,36 +151,22 @@ func availableInstead(d *deciding, o selection.Option) selection.Cell {
 	}), selection.DatabasePresent, selection.DatabaseMissing)
 }
 
-// inLanguages asks whether the lock is available in each language.
 func inLanguages(d *deciding, o selection.Option) selection.Cell {
-	var as, not []string
-	for _, l := range d.needs.Language {
-		what := o.Languages[l]
-		if what == "" {
-			what = o.Languages["any"]
-		}
-		switch {
-		case what == "":
-			not = append(not, l)
-		case !slices.Contains(as, what):
-			as = append(as, what)
-		}
-	}
-	if len(not) > 0 {
+	in := func(l string) string { return cmp.Or(o.Languages[l], o.Languages["any"]) }
+	if not := lo.Filter(d.needs.Language, func(l string, _ int) bool { return in(l) == "" }); len(not) > 0 {
 		return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.NoClient, Detail: strings.Join(not, ", ")}
 	}
+	as := lo.Uniq(lo.Map(d.needs.Language, func(l string, _ int) string { return in(l) }))
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// covers asks whether the lease lasts as long as the work, and still ends soon enough.
+// covers asks whether the lease outlasts the work, and still expires soon enough.
 func covers(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:
 		return said(selection.NoLeaseEnds)(d, o)
 	case selection.Connection:
 		return said(selection.HeldByConnection)(d, o)
-	case selection.Renewed:
-		return assumed(d.ttl[o.Lease] > 0, selection.LeaseRenewed, selection.NoLeaseFits)
 	}
-	return assumed(d.ttl[o.Lease] > 0, selection.LeaseCovers, selection.NoLeaseFits)
+	return assumed(d.ttl[o.Lease] > 0, lo.Ternary(o.Lease == selection.Renewed, selection.LeaseRenewed, selection.LeaseCovers), selection.NoLeaseFits)
 }

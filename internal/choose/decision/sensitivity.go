@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// steps is into how many parts all weight is split: tenths.
-const steps = 10
+const steps = 10 // tenths of all weight
 
-// weighings tries every way to split all weight among the criteria, in tenths, and counts who is ahead. The weights of the
-// needs are one of many that somebody could defend.
+// weighings counts which option leads in every way to split all weight among the criteria, in tenths.
 func (s *scoring) weighings() (total int, wins []selection.Win) {
 	parts := s.parts(median)
 	times := make([]int, len(s.options))
@@ -34,17 +34,14 @@ func (s *scoring) weighings() (total int, wins []selection.Win) {
 		}
 	}
 	split(0, steps)
-	wins = []selection.Win{}
-	for i, o := range s.options {
-		if times[i] > 0 {
-			wins = append(wins, selection.Win{Option: o, Times: times[i], Share: round(float64(times[i])/float64(total), 4)})
-		}
-	}
+	wins = lo.FilterMap(s.options, func(o string, i int) (selection.Win, bool) {
+		return selection.Win{Option: o, Times: times[i], Share: round(float64(times[i])/float64(total), 4)}, times[i] > 0
+	})
 	slices.SortStableFunc(wins, func(a, b selection.Win) int { return cmp.Compare(b.Times, a.Times) })
 	return total, wins
 }
 
-// leader is the option with the highest score; the first of several.
+// leader returns the option with the highest score; the first of several.
 func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	best := 0
 	for i := range parts {
@@ -55,26 +52,18 @@ func (s *scoring) leader(parts [][]float64, weights []float64) int {
 	return best
 }
 
-// turns are the weights, and the measured values of who is ahead, at which somebody else is.
-func (s *scoring) turns(ahead string) []selection.Turn {
-	list := []selection.Turn{}
+// turns returns the weights, and the measured values of the leading option, at which another option leads.
+func (s *scoring) turns(leading string) []selection.Turn {
 	if len(s.options) < 2 {
-		return list
+		return []selection.Turn{}
 	}
-	at := slices.Index(s.options, ahead)
-	for k := range s.by {
-		list = append(list, s.weightTurns(at, k)...)
-	}
-	for k := range s.by {
-		if t := s.valueTurn(at, k); t != nil {
-			list = append(list, *t)
-		}
-	}
-	return list
+	at := slices.Index(s.options, leading)
+	weights := lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.weightTurns(at, k) })
+	return append(weights, lo.FlatMap(s.by, func(_ criterion, k int) []selection.Turn { return s.valueTurn(at, k) })...)
 }
 
-// weightTurns finds the nearest weights of a criterion, above and below its own, at which another option is ahead. The
-// others keep their proportions, so that every score is a straight line over the weight.
+// weightTurns returns the nearest weights of a criterion, below and above its own, at which another option leads. The others
+// keep their proportions, so that every score is a straight line over the weight.
 func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	parts, weights := s.parts(median), s.weights()
 	rest := 1 - weights[k]
@@ -102,22 +91,16 @@ func (s *scoring) weightTurns(ahead, k int) []selection.Turn {
 	return append(nearest(-1), nearest(+1)...)
 }
 
-// furthest is by how much a measured value is worsened in the search for one that would change the winner.
-const furthest = 100
+const furthest = 100 // by which factor a measured value is worsened at most
 
-// valueTurn finds how much worse a value of who is ahead must be for another to be ahead.
-func (s *scoring) valueTurn(ahead, k int) *selection.Turn {
+// valueTurn returns how much worse a value of the leading option must be for another to lead.
+func (s *scoring) valueTurn(ahead, k int) []selection.Turn {
 	c := s.by[k]
 	v := s.values[s.options[ahead]][c.Name]
 	if c.Weight == 0 || v.unknown != "" || v.median <= 0 {
 		return nil
 	}
-	worsened := func(by float64) float64 {
-		if c.Better > 0 {
-			return v.median / by
-		}
-		return v.median * by
-	}
+	worsened := func(by float64) float64 { return v.median * math.Pow(by, float64(-c.Better)) }
 	leaderAt := func(by float64) int {
 		changed := s.with(s.options[ahead], c.Name, worsened(by))
 		return changed.leader(changed.parts(median), s.weights())
@@ -133,10 +116,10 @@ func (s *scoring) valueTurn(ahead, k int) *selection.Turn {
 			high = mid
 		}
 	}
-	return &selection.Turn{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: s.options[leaderAt(high)]}
+	return []selection.Turn{{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: s.options[leaderAt(high)]}}
 }
 
-// with is the same comparison with another value of one option.
+// with returns the same comparison with another value of one option.
 func (s *scoring) with(option, criterion string, median float64) *scoring {
 	changed := maps.Clone(s.values)
 	changed[option] = maps.Clone(changed[option])
@@ -146,10 +129,7 @@ func (s *scoring) with(option, criterion string, median float64) *scoring {
 	return &scoring{by: s.by, options: s.options, values: changed}
 }
 
-func four(v float64) *float64 {
-	r := round(v, 4)
-	return &r
-}
+func four(v float64) *float64 { return lo.ToPtr(round(v, 4)) }
 
 type variation struct {
 	need, value string
@@ -158,22 +138,21 @@ type variation struct {
 
 // variations are other answers that a team might give, each to one need.
 func variations(n selection.Needs) []variation {
+	harm := lo.Ternary(n.TwoHold == selection.Corruption, selection.WastedWork, selection.Corruption)
 	list := []variation{
-		{"if_two_hold", string(otherHarm(n.TwoHold)), func(n *selection.Needs) { n.TwoHold = otherHarm(n.TwoHold) }},
+		{"if_two_hold", string(harm), func(n *selection.Needs) { n.TwoHold = harm }},
 		{"recovery_within", (n.Recovery / 10).String(), func(n *selection.Needs) { n.Recovery /= 10 }},
 		{"pauses.longest", (10 * n.Pauses.Longest).String(), func(n *selection.Needs) { n.Pauses.Longest *= 10 }},
 		{"hold.max", (10 * n.Hold.Max).String(), func(n *selection.Needs) { n.Hold.Max *= 10 }},
 		{"fair", fmt.Sprint(!n.Fair), func(n *selection.Needs) { n.Fair = !n.Fair }},
 		{"reenters", fmt.Sprint(!n.Reenters), func(n *selection.Needs) { n.Reenters = !n.Reenters }},
 	}
-	for _, f := range []selection.Check{selection.NoCheck, selection.OnWrites, selection.OnAll} {
-		if f != n.Fence {
-			list = append(list, variation{"checks_fence", string(f), func(n *selection.Needs) { n.Fence = f }})
-		}
+	for _, f := range lo.Without([]selection.Check{selection.NoCheck, selection.OnWrites, selection.OnAll}, n.Fence) {
+		list = append(list, variation{"checks_fence", string(f), func(n *selection.Needs) { n.Fence = f }})
 	}
 	for _, m := range []selection.Means{selection.Idempotent, selection.Compare, selection.Row} {
 		with := toggled(n.Instead, m)
-		list = append(list, variation{"instead", bracketed(with), func(n *selection.Needs) { n.Instead, n.Assumed = with, stated(n.Assumed, "instead") }})
+		list = append(list, variation{"instead", bracketed(with), func(n *selection.Needs) { n.Instead, n.Assumed = with, lo.Without(n.Assumed, "instead") }})
 	}
 	for _, t := range []selection.Trouble{selection.Restart, selection.Failover, selection.Clock, selection.Eviction} {
 		with := toggled(n.Survives, t)
@@ -182,39 +161,24 @@ func variations(n selection.Needs) []variation {
 	return list
 }
 
-func otherHarm(h selection.Harm) selection.Harm {
-	if h == selection.Corruption {
-		return selection.WastedWork
-	}
-	return selection.Corruption
-}
-
 // toggled returns a list with v, or without it if it has it.
 func toggled[T comparable](list []T, v T) []T {
 	if slices.Contains(list, v) {
-		return slices.DeleteFunc(slices.Clone(list), func(o T) bool { return o == v })
+		return lo.Without(list, v)
 	}
 	return append(slices.Clone(list), v)
 }
 
 func bracketed[T ~string](list []T) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
 
-// stated returns the needs that are still assumed when one of them is stated.
-func stated(assumed []string, need string) []string {
-	return slices.DeleteFunc(slices.Clone(assumed), func(a string) bool { return a == need })
-}
-
-// changes tries other answers, each by itself, on the same evidence, and returns those that change the outcome.
+// changes returns the single other answers that change the outcome, by the same evidence.
 func (d *deciding) changes(now selection.Decision) []selection.Change {
-	list := []selection.Change{}
-	for _, v := range variations(d.needs) {
+	return lo.FilterMap(variations(d.needs), func(v variation, _ int) (selection.Change, bool) {
 		n := d.needs
 		v.change(&n)
 		then := newDeciding(n, d.options, d.Evidence).decide().Decision
-		if then.Outcome == now.Outcome && slices.Equal(then.Recommended, now.Recommended) && (then.Outcome != selection.NoLockNeeded || slices.Equal(then.Lock, now.Lock)) {
-			continue
-		}
-		list = append(list, selection.Change{Need: v.need, Value: v.value, Outcome: then.Outcome, Recommended: then.Recommended, Lock: then.Lock})
-	}
-	return list
+		same := then.Outcome == now.Outcome && slices.Equal(then.Recommended, now.Recommended) &&
+			(then.Outcome != selection.NoLockNeeded || slices.Equal(then.Lock, now.Lock))
+		return selection.Change{Need: v.need, Value: v.value, Outcome: then.Outcome, Recommended: then.Recommended, Lock: then.Lock}, !same
+	})
 }

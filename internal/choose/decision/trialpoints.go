@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/reports/selection"
 )
 
-// TrialPoint is a lease to be tried: processes really stand still in their holds, for times drawn from the distribution of
-// pauses, while others wait. All times are as they are tried.
+// TrialPoint is a lease to be tried: processes are paused in their holds, for times drawn from the distribution of pauses,
+// while others wait. All times are scaled.
 type TrialPoint struct {
 	TTL       time.Duration
 	Scale     float64 // of all times, but for round trips and those between two tries of a waiter
@@ -26,7 +28,7 @@ type Struck struct {
 	Pause time.Duration
 }
 
-// Draw draws a hold as a pause meets it, which meets long ones more often, and that anywhere.
+// Draw draws a hold as a random pause meets it: long ones more often, and anywhere in it.
 func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	hold, left := p.HoldCut, r.Float64()
 	for _, h := range p.Hold.met(holdPortions) {
@@ -42,21 +44,17 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 const (
 	leastTried    = 500 * time.Millisecond // shorter leases are over before a machine has done a thing on time
 	longestCycle  = 1500 * time.Millisecond
-	longestTried  = 8 * time.Second        // of a pause: a process that says nothing for longer is given up; of work: nobody waits for more
+	longestTried  = 8 * time.Second        // pause, before the process is given up, or work
 	shortestPause = 100 * time.Microsecond // shorter ones would have to be made so much longer that the trial said nothing
 	periodsTried  = 3                      // of renewals, after which they only repeat
 	usualShare    = 0.5                    // of the first point; the second is where it is rarer, the third where it is not to happen
 	rarerShare    = 0.15
 )
 
-// TrialPoints are three leases of the curve to be tried: one that half of the pauses that fall into holds outlast, one that few
-// do, and one that is advised, or would be if others recovered in time; shortest is the lock's own. All times are made longer, or
-// shorter, by one factor, so that a machine can keep to them and a person can wait for them. There is none where pauses are too
-// short to be made.
-//
-// Of a lock whose waiters ask again and again, the next is granted when one of the two that wait in a trial asks, which is so long
-// after the end of the lease as the longest time between two tries, backOff, makes likely. The curve takes no account of that:
-// where many wait, one asks at once.
+// TrialPoints returns three leases to be tried: one that half of the pauses in holds outlast, one that few do, and the
+// advised one, or without one what is needed. shortest is the lock's own. All times are scaled alike to what a trial has time
+// for. There is none if pauses are too short to be made. backOff is the longest time between two tries of a polling waiter:
+// of the two in a trial, the next grant is so much later, which the curve, of many waiters, ignores.
 func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []TrialPoint {
 	if m.Pause.quantile(0.5) < float64(shortestPause) {
 		return nil
@@ -65,7 +63,7 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // round trips are what they are, so that a lease does not grow as the other times do
+	for range 8 { // round trips are not scaled, so a lease does not grow as the other times do
 		t := m.tried(scale, backOff)
 		half := t.outlasted(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
@@ -75,11 +73,8 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		}
 	}
 	t := m.tried(round(scale, 2), backOff)
-	var points []TrialPoint
-	for _, ttl := range []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale} {
-		points = append(points, t.point(max(digestible(ttl), shortest)))
-	}
-	return points
+	leases := []float64{t.outlasted(usualShare), t.outlasted(rarerShare), float64(advised) * t.scale}
+	return lo.Map(leases, func(ttl float64, _ int) TrialPoint { return t.point(max(digestible(ttl), shortest)) })
 }
 
 type trialModel struct {
@@ -90,7 +85,7 @@ type trialModel struct {
 	holds []portion // as a pause meets them
 }
 
-// tried has round trips be what they are, and so the times between tries.
+// tried scales all times but round trips and those between tries.
 func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	t := trialModel{LeaseModel: m, scale: scale, late: untilAsked(float64(backOff)), trips: m.Acquire.portions(10)}
 	t.Hold, t.Pause = m.Hold.scaled(scale), m.Pause.scaled(scale)
@@ -98,22 +93,20 @@ func (m LeaseModel) tried(scale float64, backOff time.Duration) trialModel {
 	return t
 }
 
-// untilAsked is the time until the first of two waiters asks, each of which pauses for between half and all of a back-off.
+// untilAsked returns the time until the first of two waiters tries, each of which pauses for half to all of a back-off.
 func untilAsked(backOff float64) []portion {
 	if backOff == 0 {
 		return []portion{{0, 1}}
 	}
 	const n = 10
-	var out []portion
-	for i := range n {
+	return lo.Times(n, func(i int) portion {
 		left := math.Sqrt((float64(i) + 0.5) / n) // the share of times to the next try of one waiter that are longer
 		at := 0.75 * (1 - left)                   // what is left of a pause that is longer than half
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}
-		out = append(out, portion{at * backOff, 1.0 / n})
-	}
-	return out
+		return portion{at * backOff, 1.0 / n}
+	})
 }
 
 func (t trialModel) point(ttl time.Duration) TrialPoint {
@@ -121,28 +114,24 @@ func (t trialModel) point(ttl time.Duration) TrialPoint {
 		HoldCut: time.Duration(t.holdCut(float64(ttl))), PauseCut: time.Duration(t.pauseCut(float64(ttl)))}
 }
 
-// holdCut is how much work there is at most: what is longer comes to the same.
+// holdCut returns the longest work that is tried: longer work has the same result.
 func (t trialModel) holdCut(ttl float64) float64 {
 	if t.Lease == selection.Renewed {
 		period := ttl/3 + t.Acquire.mean()
 		whole := math.Floor(float64(longestCycle) / period)
 		return min(max(1, min(whole, periodsTried))*period, float64(longestCycle))
 	}
-	return min(2*ttl, float64(longestTried))
+	return t.pauseCut(ttl)
 }
 
 func (t trialModel) pauseCut(ttl float64) float64 { return min(2*ttl, float64(longestTried)) }
 
-// cycle is how long a hold and its pause take, on average.
+// cycle returns the mean length of a hold and its pause.
 func (t trialModel) cycle(ttl float64) float64 {
-	sum := t.Pause.area(t.pauseCut(ttl))
-	for _, h := range t.holds {
-		sum += h.share * min(h.at, t.holdCut(ttl))
-	}
-	return sum
+	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
 
-// predicted is the probability that a hold with a pause in it is doubled.
+// predicted returns the probability that a hold with a pause in it is doubled.
 func (t trialModel) predicted(ttl float64) (p float64) {
 	cut := t.holdCut(ttl)
 	for _, late := range t.late {
@@ -155,7 +144,7 @@ func (t trialModel) predicted(ttl float64) (p float64) {
 	return p
 }
 
-// outlasted is the lease that a share of the pauses outlasts.
+// outlasted returns the lease that a share of the pauses outlasts.
 func (t trialModel) outlasted(share float64) float64 {
 	least, most := float64(time.Microsecond), float64(24*time.Hour)
 	for most/least > 1.001 {
@@ -169,7 +158,7 @@ func (t trialModel) outlasted(share float64) float64 {
 	return most
 }
 
-// digestible is a lease in whole milliseconds, of two or three digits.
+// digestible rounds a lease to whole milliseconds, of two or three digits.
 func digestible(ns float64) time.Duration {
 	unit := time.Millisecond
 	for time.Duration(ns) > 1000*unit {

@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/selection"
 )
 
-// maxTries is how many wrong answers a question takes. A program at the other end would give them for ever.
-const maxTries = 5
+const maxTries = 5 // how many wrong answers a question takes: a program would give them for ever
 
-// Ask asks for needs, a line for each question. Whoever cannot answer them is to be told of files. It writes plain lines and moves no cursor, so that it can be read aloud, and
-// answered by a pipe.
+// Ask asks for needs, a line for each question, in plain lines that a screen reader or a pipe can follow.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selection.Needs, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -36,14 +36,10 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, wrong := a.needs(known)
-	if len(wrong) > 0 {
-		return selection.Needs{}, errors.New(wrong[0])
-	}
+	n, _ := a.needs(known) // each answer was checked with the ones before
 	return n, nil
 }
 
-// dialogue is a terminal, or what stands in for one.
 type dialogue struct {
 	ctx   context.Context
 	in    *bufio.Scanner
@@ -52,15 +48,12 @@ type dialogue struct {
 	known Known
 }
 
-// say writes. Who does not get to read a question will not answer it, which is noticed.
+// say writes. Errors show when the next answer is missing.
 func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
-// ask asks until there is an answer that makes sense with those before.
+// ask repeats a question until the answer agrees with the ones before.
 func (d dialogue) ask(place string, q question, a answers) (answers, error) {
-	before, wrong := a.needs(d.known)
-	if len(wrong) > 0 {
-		return nil, errors.New(wrong[0])
-	}
+	before, _ := a.needs(d.known)
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
 	for tries := 0; ; {
 		d.say("[%s]\n", strings.TrimSpace(strings.Join(q.words(before, false), " ")))
@@ -89,7 +82,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 	}
 }
 
-// read sends lines until ctx is done. A read that nobody answers cannot be called off, and ends with the process.
+// read sends lines until ctx is done. A blocked read ends with the process.
 func (d dialogue) read(lines chan<- string) {
 	defer close(lines)
 	for d.in.Scan() {
@@ -122,23 +115,21 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words are the values of a question's keys, each with its name where it is asked for.
+// words returns the values of a question's keys, with their names if named.
 func (q question) words(n selection.Needs, named bool) []string {
-	var all []string
-	for _, path := range q.keys {
+	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)
 		word := inSpeech(k)
-		if named && k.Form == yamlfile.Mapping {
-			word = k.Name + ": " + word
-		} else if named {
-			word = k.Name + " " + cmp.Or(word, "none")
+		switch {
+		case named && k.Form == yamlfile.Mapping:
+			return k.Name + ": " + word
+		case named:
+			return k.Name + " " + cmp.Or(word, "none")
 		}
-		all = append(all, word)
-	}
-	return all
+		return word
+	})
 }
 
-// inSpeech returns the value of a key as it would be answered.
 func inSpeech(k yamlfile.Key) string {
 	switch text := k.Text(); {
 	case text == "[]" && k.Normally == "any":
@@ -148,11 +139,7 @@ func inSpeech(k yamlfile.Key) string {
 	case k.List:
 		return strings.Trim(text, "[]")
 	case k.Form == yamlfile.Mapping:
-		var pairs []string
-		for _, of := range k.Of(k.Into) {
-			pairs = append(pairs, of.Name+" "+of.Text())
-		}
-		return strings.Join(pairs, ", ")
+		return strings.Join(lo.Map(k.Of(k.Into), func(of yamlfile.Key, _ int) string { return of.Name + " " + of.Text() }), ", ")
 	case k.Form == yamlfile.Flag:
 		return map[string]string{"true": "yes", "false": "no"}[text]
 	default:
@@ -160,54 +147,46 @@ func inSpeech(k yamlfile.Key) string {
 	}
 }
 
-// wants is what may be answered, a line for each value.
+// wants lists what may be answered, a line for each value.
 func (q question) wants(known Known) string {
 	var b strings.Builder
 	all := leaves("", keys(new(selection.Needs), known))
-	for _, path := range q.keys {
-		for _, l := range all {
-			if l.path != path && !strings.HasPrefix(l.path, path+".") {
-				continue
-			}
-			want := l.Want()
-			switch {
-			case len(l.Values) > 0:
-				want = strings.Join(l.Values, ", ")
-			case l.Form == yamlfile.Flag:
-				want = "yes or no"
-			}
-			fmt.Fprintf(&b, "  %s: %s\n", l.Name, want)
+	for _, l := range lo.FlatMap(q.keys, func(path string, _ int) []leaf {
+		return lo.Filter(all, func(l leaf, _ int) bool { return strings.HasPrefix(l.path+".", path+".") })
+	}) {
+		want := l.Want()
+		switch {
+		case len(l.Values) > 0:
+			want = strings.Join(l.Values, ", ")
+		case l.Form == yamlfile.Flag:
+			want = "yes or no"
 		}
+		fmt.Fprintf(&b, "  %s: %s\n", l.Name, want)
 	}
 	return b.String()
 }
 
-// answers are values in YAML, by the path of their need.
+// answers holds values in YAML, by path.
 type answers map[string]string
 
-// needs returns what the answers come to, or all that is wrong with them.
+// needs returns the needs that the answers make, or what is wrong with them.
 func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
-	var b strings.Builder
-	for _, k := range Table() {
+	lines := lo.FilterMap(Table(), func(k yamlfile.Key, _ int) (string, bool) {
 		value, said := a[k.Name]
 		if k.Form == yamlfile.Mapping && !said {
-			var stated []string
-			for _, of := range k.Of(k.Into) {
-				if v, ok := a[k.Name+"."+of.Name]; ok {
-					stated = append(stated, of.Name+": "+v)
-				}
-			}
+			stated := lo.FilterMap(k.Of(k.Into), func(of yamlfile.Key, _ int) (string, bool) {
+				v, ok := a[k.Name+"."+of.Name]
+				return of.Name + ": " + v, ok
+			})
 			value, said = "{"+strings.Join(stated, ", ")+"}", len(stated) > 0
 		}
-		if said {
-			b.WriteString(k.Name + ": " + value + "\n")
-		}
-	}
-	n, err := Parse("", []byte(b.String()), known)
+		return k.Name + ": " + value + "\n", said
+	})
+	n, err := Parse("", []byte(strings.Join(lines, "")), known)
 	return n, yamlfile.Texts(err)
 }
 
-// with returns what is known once a line has answered a question, or why it does not. An empty line takes every default.
+// with returns the answers with a line added, or why it is refused. An empty line takes every default.
 func (a answers) with(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
@@ -218,19 +197,13 @@ func (a answers) with(q question, line string) (answers, string) {
 		if len(words) == 1 && (words[0] == "none" || words[0] == "any") {
 			words = nil
 		}
-		for i, word := range words {
-			words[i] = inYAML(word)
-		}
-		all[q.keys[0]] = "[" + strings.Join(words, ", ") + "]"
+		all[q.keys[0]] = "[" + strings.Join(lo.Map(words, func(word string, _ int) string { return inYAML(word) }), ", ") + "]"
 	case first.Form == yamlfile.Mapping:
 		words := strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(",;:= \t", r) })
 		if len(words)%2 != 0 {
 			return nil, "these are no pairs (want a name and a number, and the next, such as goodput 2 recovery 0)"
 		}
-		var pairs []string
-		for i := 0; i < len(words); i += 2 {
-			pairs = append(pairs, inYAML(words[i])+": "+inYAML(words[i+1]))
-		}
+		pairs := lo.Map(lo.Chunk(words, 2), func(pair []string, _ int) string { return inYAML(pair[0]) + ": " + inYAML(pair[1]) })
 		all[q.keys[0]] = "{" + strings.Join(pairs, ", ") + "}"
 	default:
 		return all, all.inOrder(q, line)
@@ -238,8 +211,7 @@ func (a answers) with(q question, line string) (answers, string) {
 	return all, ""
 }
 
-// inOrder takes the words of a line as the values of a question's keys. A dash leaves one at its default, and a text at the end
-// takes all that is left.
+// inOrder takes words as values of a question's keys. A dash leaves a default; a text at the end takes the rest.
 func (a answers) inOrder(q question, line string) string {
 	words := strings.Fields(line)
 	if last := keyAt(Table(), q.keys[len(q.keys)-1]); last.Form == yamlfile.Text && len(words) >= len(q.keys) {
@@ -267,7 +239,7 @@ func (a answers) inOrder(q question, line string) string {
 	return ""
 }
 
-// inYAML returns a word as it has to stand in YAML, where a number stays one.
+// inYAML quotes a word as YAML needs, so that a number stays one.
 func inYAML(word string) string {
 	if strings.ContainsAny(word, ",[]{}:#\"'\\") || strings.ContainsAny(word[:1], "&*!|>%@`?") || strconv.Quote(word) != `"`+word+`"` {
 		return strconv.Quote(word)

@@ -1,5 +1,5 @@
-// Package requirements reads what a team needs of a lock: from YAML, or by questions in a terminal. What nobody stated gets a default,
-// and is listed as assumed, so that a recommendation can say on which of its own guesses it rests.
+// Package requirements reads what a team needs of a lock, from YAML or by questions in a terminal. What was not stated gets a
+// default, and is listed as assumed.
 package requirements
 
 import (
@@ -8,63 +8,56 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/selection"
 )
 
-// Known are the names that the caller knows, so that one which is misspelt is found where it stands. What is nil is not
-// looked at.
+// Known holds the names that the caller knows; nil is not checked.
 type Known struct {
 	Stores    []string // store, or store@deployment
 	Languages []string
 }
 
-// Parse reads needs. The error has a line for each mistake, with the place where it stands.
+// Parse reads needs. The error lists each mistake with its place.
 func Parse(file string, whole []byte, known Known) (selection.Needs, error) {
 	var n selection.Needs
 	f, err := yamlfile.Read(file, "list of needs", whole, keys(&n, known))
 	if err != nil {
 		return selection.Needs{}, err
 	}
-	if err := complete(f, &n); err != nil {
+	r := reader{f}
+	r.fill(&n)
+	for _, l := range leaves("", Table()) {
+		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // guards decides nothing
+			n.Assumed = append(n.Assumed, l.path)
+		}
+	}
+	r.sense(n)
+	if err := f.Err(); err != nil {
 		return selection.Needs{}, err
 	}
 	return n, nil
 }
 
-// complete adds the defaults to what was read, as far as it makes sense together.
-func complete(f *yamlfile.File, n *selection.Needs) error {
-	r := reader{f}
-	r.fill(n)
-	for _, l := range leaves("", Table()) {
-		if !l.Required && l.path != "guards" && !f.Stated(l.path) { // nothing follows from what is said for people
-			n.Assumed = append(n.Assumed, l.path)
-		}
-	}
-	r.sense(*n)
-	return f.Err()
-}
-
-// leaf is a key with a value of its own, and the path that leads to it: hold.p99.
+// leaf is a key with a single value, and its path, such as hold.p99.
 type leaf struct {
 	yamlfile.Key
 	path string
 }
 
 func leaves(prefix string, keys []yamlfile.Key) []leaf {
-	var all []leaf
-	for _, k := range keys {
+	return lo.FlatMap(keys, func(k yamlfile.Key, _ int) []leaf {
 		if k.Form == yamlfile.Mapping {
-			all = append(all, leaves(prefix+k.Name+".", k.Of(k.Into))...)
-			continue
+			return leaves(prefix+k.Name+".", k.Of(k.Into))
 		}
-		all = append(all, leaf{k, prefix + k.Name})
-	}
-	return all
+		return []leaf{{k, prefix + k.Name}}
+	})
 }
 
-// keyAt returns the key among all that a path leads to. Paths stand in the program, and a test asks for each.
+// keyAt returns the key at a path of the program, which a test checks.
 func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	name, rest, more := strings.Cut(path, ".")
 	k := all[slices.IndexFunc(all, func(k yamlfile.Key) bool { return k.Name == name })]
@@ -74,8 +67,7 @@ func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	return k
 }
 
-// fill has the default of each need that was not stated. A default follows what was stated beside it, so that it makes
-// sense there: who holds a lock for minutes does not mean 50 ms at p99.
+// fill sets the defaults. A default follows from the values beside it: if p50 is minutes, p99 is not 50 ms.
 func (r reader) fill(n *selection.Needs) {
 	normally(r, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
@@ -109,44 +101,30 @@ type quantile struct {
 	usual time.Duration
 }
 
-// quantiles guesses those that were not stated by the nearest that was, the one below before the one above, in the usual
-// proportion. They rise whatever was stated, and so a guess is never what is wrong in a file.
+// quantiles guesses what was not stated from the nearest that was, in the usual proportion; the times still rise.
 func (r reader) quantiles(most time.Duration, all ...quantile) {
-	var known []int
+	stated := func(q quantile) bool { return r.Stated(q.path) }
 	for i, q := range all {
-		if r.Stated(q.path) {
-			known = append(known, i)
-		}
-	}
-	for i, q := range all {
-		if r.Stated(q.path) {
+		if stated(q) {
 			continue
 		}
-		below, above := -1, -1
-		for _, j := range known {
-			if j < i {
-				below = j
-			} else if above < 0 {
-				above = j
-			}
-		}
+		above, someAbove := lo.Find(all[i:], stated)
 		*q.at = q.usual
-		switch {
-		case below >= 0:
-			*q.at = *all[below].at * (q.usual / all[below].usual)
-		case above >= 0:
-			*q.at = *all[above].at / (all[above].usual / q.usual)
+		if below, _, some := lo.FindLastIndexOf(all[:i], stated); some {
+			*q.at = *below.at * (q.usual / below.usual)
+		} else if someAbove {
+			*q.at = *above.at / (above.usual / q.usual)
 		}
 		*q.at = min(max(*q.at, shortest), most)
-		if above >= 0 {
-			*q.at = min(*q.at, *all[above].at)
+		if someAbove {
+			*q.at = min(*q.at, *above.at)
 		}
 	}
 }
 
 type reader struct{ *yamlfile.File }
 
-// sense checks what a key cannot tell by itself, once each is right.
+// sense checks values against each other, once each is valid.
 func (r reader) sense(n selection.Needs) {
 	r.rise("hold", []string{"p50", "p99", "max"}, n.Hold.P50, n.Hold.P99, n.Hold.Max)
 	r.rise("pauses", []string{"p50", "p99", "longest"}, n.Pauses.P50, n.Pauses.P99, n.Pauses.Longest)
@@ -157,7 +135,7 @@ func (r reader) sense(n selection.Needs) {
 	r.weighs(n)
 }
 
-// rise holds that of the quantiles that were stated, each is at least the one before.
+// rise checks that each stated quantile is at least the one before.
 func (r reader) rise(of string, names []string, times ...time.Duration) {
 	before := -1
 	for i, name := range names {
@@ -171,8 +149,7 @@ func (r reader) rise(of string, names []string, times ...time.Duration) {
 	}
 }
 
-// fits holds that there is time enough for what is said to happen. Half of all times are at least p50, and one in a hundred is at
-// least p99: their mean is at least atLeast.
+// fits checks that there is time for all that is stated to happen.
 func (r reader) fits(n selection.Needs) {
 	if took := n.Rate * atLeast(n.Hold.P50, n.Hold.P99); took > 1 {
 		r.Wrong("rate", "rate: %s holds do not fit into a second: one takes %s at p50 and %s at p99, all of them %.3g s at least (want a lower rate, or shorter times in hold)",
@@ -184,13 +161,11 @@ func (r reader) fits(n selection.Needs) {
 	}
 }
 
+// atLeast returns a lower bound of a mean, in seconds: half of all times are at least p50, and 1 % at least p99.
 func atLeast(p50, p99 time.Duration) float64 { return 0.49*p50.Seconds() + 0.01*p99.Seconds() }
 
 func (r reader) weighs(n selection.Needs) {
-	for _, c := range decision.Criteria() {
-		if n.Weight(c) > 0 {
-			return
-		}
+	if !lo.ContainsBy(decision.Criteria(), func(c string) bool { return n.Weight(c) > 0 }) {
+		r.Wrong("weights", "weights: all of them are 0, so that nothing would be compared (want one above 0)")
 	}
-	r.Wrong("weights", "weights: all of them are 0, so that nothing would be compared (want one above 0)")
 }

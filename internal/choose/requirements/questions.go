@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/selection"
 )
@@ -21,8 +23,7 @@ type question struct {
 	more string
 }
 
-// questions are all that is asked, in order: whether a lock is needed at all comes before what it has to do. Only `commands`
-// is left to the file.
+// questions returns all questions, in order: first whether a lock is needed at all. Only `commands` is left to the file.
 func questions() []question {
 	return []question{
 		{"if_two_hold", []string{"if_two_hold"},
@@ -80,7 +81,7 @@ func questions() []question {
 	}
 }
 
-// Shorter times are nobody's needs: less than it takes to ask a store anything.
+// The bounds of times.
 const (
 	shortest      = time.Microsecond
 	longestHold   = 24 * time.Hour
@@ -88,7 +89,7 @@ const (
 	leastRecovery = 100 * time.Millisecond
 )
 
-// Table returns the table of keys, for its documentation and schema.
+// Table returns the keys of needs, for their documentation and schema.
 func Table() []yamlfile.Key { return keys(new(selection.Needs), Known{}) }
 
 func keys(n *selection.Needs, k Known) []yamlfile.Key {
@@ -110,8 +111,10 @@ func keys(n *selection.Needs, k Known) []yamlfile.Key {
 		{Name: "fair", Into: &n.Fair, Form: yamlfile.Flag, Normally: "false", Doc: "whether nobody may be passed over for long"},
 		{Name: "commands", Into: &n.Commands, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "of the store, for each grant, at most; 0: any"},
 		{Name: "reenters", Into: &n.Reenters, Form: yamlfile.Flag, Normally: "false", Doc: "whether an owner asks again for what it holds"},
-		languages(&n.Language, k),
-		stores(&n.Stores, k),
+		among(k.Languages, yamlfile.Key{Name: "languages", Into: &n.Language, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any",
+			Doc: "that its users are written in"}),
+		among(k.Stores, yamlfile.Key{Name: "stores", Into: &n.Stores, Form: yamlfile.Placed, List: true, Normally: "redis",
+			Doc: "that are there and run by somebody: `redis`, `redis@replica`, `postgres` and so on"}),
 		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if two must not hold",
 			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
 			Doc:    "what befalls a store and may not let two in: `restart` (with what it has on disk), `failover` (a replica takes over), `clock` (its clock jumps), `eviction` (it drops keys for want of memory); `[]`: nothing of it has to be survived"},
@@ -136,23 +139,22 @@ func pauseKeys(p *selection.Pauses) []yamlfile.Key {
 	}
 }
 
-// weightKeys has one for each of advice.Criteria.
+// weightKeys has a key for each of decision.Criteria.
 func weightKeys(weights *map[string]float64) []yamlfile.Key {
-	var all []yamlfile.Key
-	for _, c := range []struct{ name, doc string }{
-		{"goodput", "work done per second, when many want the same lock"},
-		{"acquire", "how long it takes to be granted a lock that nobody holds"},
-		{"wait", "how long the unluckiest client waits, when many want the same lock"},
-		{"fairness", "how evenly grants are shared out"},
-		{"recovery", "how soon another is granted it when its holder has died"},
-		{"commands", "how few commands each grant costs the store"},
-	} {
-		all = append(all, yamlfile.Key{Name: c.name, Into: &weight{weights, c.name}, Form: yamlfile.Number, Max: 10, Normally: "1", Doc: c.doc})
+	key := func(name, doc string) yamlfile.Key {
+		return yamlfile.Key{Name: name, Into: &weight{weights, name}, Form: yamlfile.Number, Max: 10, Normally: "1", Doc: doc}
 	}
-	return all
+	return []yamlfile.Key{
+		key("goodput", "work done per second, when many want the same lock"),
+		key("acquire", "how long it takes to be granted a lock that nobody holds"),
+		key("wait", "how long the unluckiest client waits, when many want the same lock"),
+		key("fairness", "how evenly grants are shared out"),
+		key("recovery", "how soon another is granted it when its holder has died"),
+		key("commands", "how few commands each grant costs the store"),
+	}
 }
 
-// weight is one of the weights; 1 if it is not among them.
+// weight is one of the weights; 1 if it is missing.
 type weight struct {
 	of   *map[string]float64
 	name string
@@ -170,15 +172,15 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-func languages(into *[]string, k Known) yamlfile.Key {
-	key := yamlfile.Key{Name: "languages", Into: into, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any", Doc: "that its users are written in"}
-	if k.Languages != nil {
-		key.Form, key.Values = yamlfile.Choice, k.Languages
+// among makes a key a choice among the names that are known; nil: it stays as it is.
+func among(known []string, k yamlfile.Key) yamlfile.Key {
+	if known != nil {
+		k.Form, k.Values = yamlfile.Choice, known
 	}
-	return key
+	return k
 }
 
-// named refuses a language without a name. Which signs a name may have nobody knows: there is C++, and C#.
+// named refuses a language without a name. A name may have any signs: C++, C#.
 func named(into any) error {
 	if *into.(*string) == "" {
 		return errors.New("one of them has no name")
@@ -186,16 +188,7 @@ func named(into any) error {
 	return nil
 }
 
-func stores(into *[]string, k Known) yamlfile.Key {
-	key := yamlfile.Key{Name: "stores", Into: into, Form: yamlfile.Placed, List: true, Normally: "redis", Doc: "that are there and run by somebody: `redis`, `redis@replica`, `postgres` and so on"}
-	if k.Stores != nil {
-		key.Form, key.Values = yamlfile.Choice, k.Stores
-	}
-	return key
-}
-
-// Write writes needs as a file to be read, and gone on with, by people. What was assumed stands there as a comment, so that it
-// stays assumed when the file is read again. Where pauses were measured is not written: a file gives them.
+// Write returns needs as a file for people to edit. Assumed needs are comments, and stay assumed when it is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
 	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
@@ -213,7 +206,7 @@ func Write(n selection.Needs) []byte {
 	return b.Bytes()
 }
 
-// writeMapping writes a mapping, or where nothing in it was stated, a comment that would be one.
+// writeMapping writes a mapping, as a comment if nothing in it was stated.
 func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	inner := k.Of(k.Into)
 	unsaid := func(of yamlfile.Key) bool { return slices.Contains(assumed, k.Name+"."+of.Name) }
@@ -224,25 +217,16 @@ func writeMapping(b *bytes.Buffer, k yamlfile.Key, assumed []string) {
 	}
 }
 
-// comment breaks a sentence into lines.
 func comment(text string) string {
 	const width = 100
-	var b strings.Builder
-	column := width
+	out, column := "#", 1
 	for _, word := range strings.Fields(text) {
 		if column+1+len(word) > width {
-			b.WriteString("\n#")
-			column = 1
+			out, column = out+"\n#", 1
 		}
-		b.WriteString(" " + word)
-		column += 1 + len(word)
+		out, column = out+" "+word, column+1+len(word)
 	}
-	return strings.TrimPrefix(b.String(), "\n") + "\n"
+	return out + "\n"
 }
 
-func hash(unsaid bool) string {
-	if unsaid {
-		return "# "
-	}
-	return ""
-}
+func hash(unsaid bool) string { return lo.Ternary(unsaid, "# ", "") }

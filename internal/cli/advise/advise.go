@@ -1,7 +1,8 @@
-// Package advise has the verbs of choosing: advise, which writes a selection report, and verify-report, which works one out again.
+// Package advise has the verbs of choosing: advise writes a selection report, and verify-report works one out again.
 package advise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
 	"github.com/spf13/cobra"
 
 	"lockbench/internal/choose/advisor"
@@ -89,7 +91,7 @@ type advising struct {
 	stdout, stderr io.Writer
 }
 
-// prepare finds out what is needed, and what is wrong with that before anything starts.
+// prepare reads the needs, and refuses wrong flags and evidence before anything starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	if err := console.Refuse("see lockbench advise --help",
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
@@ -122,22 +124,19 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	return a, os.WriteFile(filepath.Join(a.dir, "needs.yaml"), requirements.Write(n), 0o644)
 }
 
-func (f *flags) learn(cmd *cobra.Command) (selection.Needs, error) {
+func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
+	hint := "docs/needs.md has all that may stand there"
 	if f.needs == "" {
-		n, err := requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
-		if err != nil {
-			return n, console.Usage(err, "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one")
-		}
-		return n, nil
+		n, err = requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
+		hint = "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one"
+	} else if text, missing := os.ReadFile(f.needs); missing != nil {
+		err, hint = missing, "examples/inventory.yaml is a file of needs"
+	} else {
+		n, err = requirements.Parse(f.needs, text, known)
 	}
-	text, err := os.ReadFile(f.needs)
 	if err != nil {
-		return selection.Needs{}, console.Usage(err, "examples/inventory.yaml is a file of needs")
-	}
-	n, err := requirements.Parse(f.needs, text, known)
-	if err != nil {
-		return n, console.Usage(err, "docs/needs.md has all that may stand there")
+		return n, console.Usage(err, hint)
 	}
 	return n, nil
 }
@@ -146,7 +145,7 @@ func without(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
-// run gathers evidence, decides, and reports. What was interrupted is reported as far as it got.
+// run gathers evidence, decides and reports. What was interrupted is reported as far as it got.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
 		fmt.Fprintf(a.stderr, "pauses: measuring for %s how processes of this machine stand still\n", a.pauses)
@@ -166,7 +165,11 @@ func (a *advising) run(ctx context.Context) error {
 	}
 	r, err := a.decide()
 	if err == nil {
-		err = a.write(r)
+		var forms map[string][]byte
+		forms, err = selection.Forms(r)
+		for name, text := range forms {
+			err = cmp.Or(err, os.WriteFile(filepath.Join(a.dir, name), text, 0o644))
+		}
 	}
 	if err != nil {
 		return console.Environment(errors.Join(failed, err), "what was tried is kept in "+a.dir+": lockbench advise --evidence "+a.dir)
@@ -189,19 +192,6 @@ func (a *advising) decide() (*selection.Report, error) {
 	return decision.Decide(a.needs, a.options, decision.Trim(a.needs, a.options, e)), nil
 }
 
-func (a *advising) write(r *selection.Report) error {
-	forms, err := selection.Forms(r)
-	if err != nil {
-		return err
-	}
-	for name, text := range forms {
-		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (a *advising) print(r *selection.Report) error {
 	if a.asJSON {
 		return console.JSON(a.stdout, r)
@@ -215,7 +205,7 @@ func (a *advising) print(r *selection.Report) error {
 	return err
 }
 
-// gather tries and measures what matters for the needs: stage by stage, each of what is not out by then.
+// gather tries and measures what matters for the needs, stage by stage, of the locks that are not out by then.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -240,34 +230,29 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "processes that stand still, to confirm what leases of three lengths come to", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left are the locks that are not out for good: by what was seen of them, or by what they are. What is only known of one from
-// its table is tried all the same.
+// left returns the locks that are not out for good. A lock is tried even if its own table speaks against it.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(a.options), func(o selection.Option) bool {
+	return lo.Reject(a.options, func(o selection.Option, _ int) bool {
 		return o.Kind != selection.ALock || slices.ContainsFunc(r.Cells, func(c selection.Cell) bool { return c.Option == o.Name && final(r, c) })
 	}), nil
 }
 
-// final tells whether a cell rules its option out whatever else may be seen.
+// final reports whether a cell eliminates its option whatever else is observed.
 func final(r *selection.Report, c selection.Cell) bool {
-	if c.Answer != selection.No {
-		return false
-	}
-	return c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried })
+	untried := func(q selection.Requirement) bool { return q.Name == c.Of && !q.Tried }
+	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
 }
 
-// try drives cells as a run does, and reports the run as far as it has got.
+// try runs cells, and reports the run as far as it got.
 func (a *advising) try(ctx context.Context, doc string, trials int, cells []trial.Cell) error {
 	fits, notes := trial.Fitting(cells, a.servers.How, a.servers.Remote)
-	for _, n := range notes {
-		if !slices.Contains(a.told, n) {
-			a.told = append(a.told, n)
-			fmt.Fprintln(a.stderr, "note:", n)
-		}
+	for _, n := range lo.Without(lo.Uniq(notes), a.told...) {
+		a.told = append(a.told, n)
+		fmt.Fprintln(a.stderr, "note:", n)
 	}
 	if len(fits) == 0 {
 		return nil
@@ -281,12 +266,9 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 		}
 		a.from = append(a.from, dir)
 	}
-	var scenarios []run.Scenario
-	for _, c := range fits {
-		if c.Scenario != "" {
-			scenarios = append(scenarios, run.Scenario{Name: c.Scenario, Warning: advisor.Warning(c.Scenario)})
-		}
-	}
+	scenarios := lo.FilterMap(fits, func(c trial.Cell, _ int) (run.Scenario, bool) {
+		return run.Scenario{Name: c.Scenario, Warning: advisor.Warning(c.Scenario)}, c.Scenario != ""
+	})
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
 		fmt.Fprintln(a.stderr, "note: a trial was given up, so that something stays unknown:", format.Scrub(failed.Error()))
@@ -301,11 +283,11 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches what is left, at the point of the needs.
+// measure benches what is left, at the point of the needs; not on an emulator, whose figures mean nothing.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
-		return err // an emulator's figures compare with nothing
+		return err
 	}
 	fmt.Fprintln(a.stderr, "measuring: what is not out, side by side")
 	dir := filepath.Join(a.dir, "bench")

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
 	"github.com/spf13/cobra"
 
 	"lockbench/internal/choose/advisor"
@@ -65,29 +67,28 @@ type verifying struct {
 }
 
 func readReport(file string) (*verifying, error) {
-	v := &verifying{file: file, found: console.Codes{}}
-	var err error
-	if v.text, err = os.ReadFile(file); err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil {
 		return nil, err
 	}
-	if strings.EqualFold(filepath.Ext(file), ".html") {
-		v.report, err = selection.ReadPage(v.text)
+	v := &verifying{file: file, text: text, found: console.Codes{}}
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".html":
+		v.report, err = selection.ReadPage(text)
 		return v, err
-	}
-	data := v.text
-	if strings.EqualFold(filepath.Ext(file), ".md") {
-		if data, err = os.ReadFile(filepath.Join(filepath.Dir(file), selection.DataName)); err != nil {
+	case ".md":
+		if text, err = os.ReadFile(filepath.Join(filepath.Dir(file), selection.DataName)); err != nil {
 			return nil, fmt.Errorf("a record has no data in it, and %w", err)
 		}
 	}
-	v.report, err = selection.ReadData(data)
+	v.report, err = selection.ReadData(text)
 	return v, err
 }
 
 func (v *verifying) all(dataOnly bool) error {
 	r := v.report
 	again := decision.Decide(r.Needs, r.Options, r.Evidence)
-	v.say("the decision and its sentences", differing("", generic(v.report), generic(again)))
+	v.say("the decision and its sentences", differing("", v.report, again))
 	if err := v.drawn(again); err != nil {
 		return err
 	}
@@ -124,70 +125,45 @@ func (v *verifying) say(what string, differs []string) {
 	}
 }
 
-func generic(value any) (out any) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return out
-}
-
-// differing walks two values of JSON, and names the places where they part.
+// differing names the places at which two values differ as JSON, and shows both.
 func differing(at string, a, b any) (list []string) {
-	switch x := a.(type) {
-	case map[string]any:
-		if y, ok := b.(map[string]any); ok {
-			all := maps.Clone(x)
-			maps.Copy(all, y)
-			for _, key := range slices.Sorted(maps.Keys(all)) {
-				list = append(list, differing(at+"/"+key, x[key], y[key])...)
-			}
-			return list
-		}
-	case []any:
-		if y, ok := b.([]any); ok && len(x) == len(y) {
-			for i := range x {
-				list = append(list, differing(fmt.Sprintf("%s/%d", at, i), x[i], y[i])...)
-			}
-			return list
-		}
-	default:
-		if a == b {
-			return nil
-		}
+	one, err1 := json.Marshal(a)
+	other, err2 := json.Marshal(b)
+	var x, y any
+	if err := cmp.Or(err1, err2, json.Unmarshal(one, &x), json.Unmarshal(other, &y)); err != nil {
+		return []string{err.Error()}
 	}
-	x, y := parted(a, b)
-	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, x, y)}
+	return parting(at, x, y)
 }
 
-// parted writes two values of JSON around the place where they part.
-func parted(a, b any) (string, string) {
-	const before, after = 40, 80
+func parting(at string, a, b any) (list []string) {
+	x, isMap := a.(map[string]any)
+	y, both := b.(map[string]any)
+	if isMap && both {
+		for _, key := range slices.Sorted(maps.Keys(lo.Assign(x, y))) {
+			list = append(list, parting(at+"/"+key, x[key], y[key])...)
+		}
+		return list
+	}
+	these, isList := a.([]any)
+	those, both := b.([]any)
+	if isList && both && len(these) == len(those) {
+		return lo.FlatMap(these, func(one any, i int) []string { return parting(fmt.Sprintf("%s/%d", at, i), one, those[i]) })
+	}
 	one, _ := json.Marshal(a) // they came from JSON
 	other, _ := json.Marshal(b)
-	x, y := []rune(string(one)), []rune(string(other))
-	at := 0
-	for at < min(len(x), len(y)) && x[at] == y[at] {
-		at++
+	if bytes.Equal(one, other) {
+		return nil
 	}
-	cut := func(text []rune) string {
-		from, to := max(0, at-before), min(len(text), at+after)
-		s := string(text[from:to])
-		if from > 0 {
-			s = "..." + s
-		}
-		if to < len(text) {
-			s += "..."
-		}
-		return s
+	same := common(one, other)
+	around := func(text []byte) string {
+		begin, end := max(0, same-40), min(len(text), same+80)
+		return lo.Ternary(begin > 0, "...", "") + strings.ToValidUTF8(string(text[begin:end]), "") + lo.Ternary(end < len(text), "...", "")
 	}
-	return cut(x), cut(y)
+	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, around(one), around(other))}
 }
 
-// drawn makes the forms of the report again, and holds the files to them that are there.
+// drawn makes the files of the report again, and compares the ones that are there.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -201,22 +177,21 @@ func (v *verifying) drawn(again *selection.Report) error {
 			}
 		}
 		var differs []string
-		if !bytes.Equal(text, forms[form]) {
-			differs = []string{fmt.Sprintf("it is not what the report makes: line %d is the first that differs", firstLine(text, forms[form]))}
+		if made := forms[form]; !bytes.Equal(text, made) {
+			line := bytes.Count(text[:common(text, made)], []byte("\n")) + 1
+			differs = []string{fmt.Sprintf("it is not what the report makes: line %d is the first that differs", line)}
 		}
 		v.say(form+", made again", differs)
 	}
 	return nil
 }
 
-// firstLine returns the number of the first line in which two texts differ.
-func firstLine(a, b []byte) int {
-	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
-	n := 0
-	for n < min(len(x), len(y)) && bytes.Equal(x[n], y[n]) {
+// common returns the length of the common beginning of two texts.
+func common(a, b []byte) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return n + 1
+	return n
 }
 
 func (v *verifying) evidence() {
@@ -240,34 +215,19 @@ func (v *verifying) evidence() {
 		return
 	}
 	again := decision.Decide(v.report.Needs, v.report.Options, decision.Trim(v.report.Needs, v.report.Options, e))
-	v.say("what was read from the folders", differing("", generic(v.report.Evidence), generic(again.Evidence)))
+	v.say("what was read from the folders", differing("", v.report.Evidence, again.Evidence))
 }
 
 func (v *verifying) histories() {
-	observed := len(v.report.Findings) + len(v.report.Figures) + len(v.report.Stood) + len(v.report.Times)
-	if observed == 0 {
-		return
-	}
-	files := map[string]bool{}
-	var differs []string
-	absent, same := 0, 0
-	for _, c := range advisor.Verify(filepath.Dir(v.file), v.report) {
-		for _, f := range c.Files {
-			files[f] = true
-		}
-		for _, d := range c.Differs {
-			differs = append(differs, c.ID+": "+d)
-		}
-		switch {
-		case c.Absent:
-			absent++
-		case len(c.Differs) == 0:
-			same++
-		}
-	}
-	if absent > 0 {
+	all := advisor.Verify(filepath.Dir(v.file), v.report)
+	files := lo.Uniq(lo.FlatMap(all, func(c advisor.Checked, _ int) []string { return c.Files }))
+	differs := lo.FlatMap(all, func(c advisor.Checked, _ int) []string {
+		return lo.Map(c.Differs, func(d string, _ int) string { return c.ID + ": " + d })
+	})
+	same := lo.CountBy(all, func(c advisor.Checked) bool { return !c.Absent && len(c.Differs) == 0 })
+	if absent := lo.CountBy(all, func(c advisor.Checked) bool { return c.Absent }); absent > 0 {
 		v.found[console.ExitUndecided] = true
-		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, observed)
+		fmt.Fprintf(v.w, "  ? %d of %d findings and figures: their histories are not here\n", absent, len(all))
 	}
 	if same+len(differs) > 0 {
 		v.say(fmt.Sprintf("%s, judged and measured again for %d findings and figures", format.Plural(len(files), "history file"), same), differs)
@@ -289,38 +249,25 @@ func (v *verifying) trace(ids []string) error {
 // describe prints what an id stands for, and reports whether there is one.
 func (v *verifying) describe(id string) bool {
 	r := v.report
-	for _, f := range r.Findings {
-		if f.ID == id {
-			return v.print(id, f.Source, f.Dir, "%s of %s in %s under %s: %s in %s, %d violations, %d operations", f.Property, f.Lock, f.Workload, f.Fault, f.Observed,
-				format.Plural(f.Trials, "trial"), f.Violations, f.Operations)
-		}
+	if f, ok := lo.Find(r.Findings, func(f selection.Finding) bool { return f.ID == id }); ok {
+		return v.print(id, f.Source, f.Dir, "%s of %s in %s under %s: %s in %s, %d violations, %d operations", f.Property, f.Lock, f.Workload, f.Fault, f.Observed,
+			format.Plural(f.Trials, "trial"), f.Violations, f.Operations)
 	}
-	for _, f := range r.Figures {
-		if f.ID == id {
-			return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
-		}
+	if f, ok := lo.Find(r.Figures, func(f selection.Figure) bool { return f.ID == id }); ok {
+		return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
 	}
-	for _, s := range r.Stood {
-		if s.ID == id {
-			return v.print(id, s.Source, s.Dir, "processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled",
-				s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
-		}
+	if s, ok := lo.Find(r.Stood, func(s selection.StoodStill) bool { return s.ID == id }); ok {
+		return v.print(id, s.Source, s.Dir, "processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled",
+			s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
 	}
-	for _, t := range r.Times {
-		if t.ID == id {
-			return v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
-		}
-	}
-	return false
+	t, ok := lo.Find(r.Times, func(t selection.RecordedTime) bool { return t.ID == id })
+	return ok && v.print(id, t.Source, "", "%s of %s: %d recorded, %s", t.What, t.Lock, t.N, t.Where)
 }
 
-// print prints what was observed, and in which folder.
 func (v *verifying) print(id, source, dir, what string, about ...any) bool {
 	fmt.Fprintf(v.w, id+"  "+what+"\n", about...)
-	for _, s := range v.report.Sources {
-		if s.ID == source {
-			fmt.Fprintf(v.w, "  from the %s in %s, %s, of %s; made by: %s\n", s.Kind, s.Dir, dir, s.Started, s.Command)
-		}
+	if s, known := lo.Find(v.report.Sources, func(s selection.Source) bool { return s.ID == source }); known {
+		fmt.Fprintf(v.w, "  from the %s in %s, %s, of %s; made by: %s\n", s.Kind, s.Dir, dir, s.Started, s.Command)
 	}
 	return true
 }

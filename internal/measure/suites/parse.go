@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
 )
 
-// Parse reads a suite. The error has a line for each mistake, with the place where it stands.
+// Parse reads a suite. The error lists each mistake with its place.
 func Parse(file string, whole []byte, known Known) (*Suite, error) {
 	var s Suite
 	var limits []limit
@@ -24,27 +26,22 @@ func Parse(file string, whole []byte, known Known) (*Suite, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	s.Thresholds = thresholds(limits)
+	if len(limits) > 0 {
+		s.Thresholds = thresholds(limits)
+	}
 	return &s, nil
 }
 
 // Write returns a file from which Parse reads the suite.
 func Write(s Suite) []byte {
-	var limits []limit
-	for _, t := range s.Thresholds {
-		l := limit{Lock: t.Subject, Section: t.Section, Metric: t.Metric, Min: t.Min, Max: t.Max, ToBaseline: t.ToBaseline}
-		if t.Clients > 0 {
-			l.Clients = []int{t.Clients}
-		}
-		if t.To != "" {
-			l.To = []string{t.To}
-		}
-		limits = append(limits, l)
-	}
+	limits := lo.Map(s.Thresholds, func(t bench.Threshold, _ int) limit {
+		return limit{Lock: t.Subject, Section: t.Section, Metric: t.Metric, Min: t.Min, Max: t.Max, ToBaseline: t.ToBaseline,
+			Clients: lo.Compact([]int{t.Clients}), To: lo.Compact([]string{t.To})}
+	})
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold as it stands in a file: several at once, where it is of several numbers of clients or subjects.
+// limit is a threshold as it stands in a file, which may be for several numbers of clients and subjects.
 type limit struct {
 	Lock       string
 	Section    string
@@ -56,25 +53,16 @@ type limit struct {
 }
 
 func thresholds(limits []limit) []bench.Threshold {
-	var all []bench.Threshold
-	for _, l := range limits {
-		for _, clients := range orZero(l.Clients) {
-			for _, to := range orZero(l.To) {
-				all = append(all, bench.Threshold{Subject: l.Lock, Section: l.Section, Clients: clients, Metric: l.Metric,
-					Min: l.Min, Max: l.Max, To: to, ToBaseline: l.ToBaseline})
-			}
-		}
-	}
-	return all
+	return lo.FlatMap(limits, func(l limit, _ int) []bench.Threshold {
+		return lo.CrossJoinBy2(orZero(l.Clients), orZero(l.To), func(clients int, to string) bench.Threshold {
+			return bench.Threshold{Subject: l.Lock, Section: l.Section, Clients: clients, Metric: l.Metric,
+				Min: l.Min, Max: l.Max, To: to, ToBaseline: l.ToBaseline}
+		})
+	})
 }
 
-// orZero is the list, or where it is empty one zero, which is read as any.
-func orZero[T any](list []T) []T {
-	if len(list) == 0 {
-		return make([]T, 1)
-	}
-	return list
-}
+// orZero returns the list, or a list of one zero, which stands for any, if it is empty.
+func orZero[T any](list []T) []T { return lo.Ternary(len(list) == 0, make([]T, 1), list) }
 
 // UnmarshalText reads name or name@deployment.
 func (l *Lock) UnmarshalText(text []byte) error {
@@ -85,8 +73,7 @@ func (l *Lock) UnmarshalText(text []byte) error {
 // MarshalText writes name or name@deployment.
 func (l *Lock) MarshalText() ([]byte, error) { return []byte(l.place()), nil }
 
-// each is the word for a key for each client.
-const each = "clients"
+const each = "clients" // the word for a key for each client
 
 // UnmarshalText reads a number, or the word for one each.
 func (k *Keys) UnmarshalText(text []byte) error {
@@ -106,11 +93,10 @@ func (k *Keys) MarshalText() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(*k), 10), nil
 }
 
-// Known are the names that the caller knows, so that one which is misspelt is found where it stands. What is nil is not
-// looked at.
+// Known holds the names that the caller knows; nil is not checked.
 type Known struct {
 	Locks, Workloads, Faults []string
-	// Lock refuses what a lock of a known name cannot do: a deployment, a parameter.
+	// Lock refuses what a known lock cannot do: a deployment, a parameter.
 	Lock func(Lock) error
 }
 
@@ -121,7 +107,7 @@ func (k Known) lock(into any) error {
 	return k.Lock(*into.(*Lock))
 }
 
-// Table returns the table of a suite's keys, for its documentation and schema.
+// Table returns the keys of a suite, for its documentation and schema.
 func Table() []yamlfile.Key { return suiteKeys(new(Suite), new([]limit), Known{}) }
 
 func suiteKeys(s *Suite, limits *[]limit, k Known) []yamlfile.Key {
@@ -184,56 +170,21 @@ func arrivals() []string {
 }
 
 func metrics() []string {
-	var names []string
-	for _, m := range bench.Metrics() {
-		names = append(names, m.Name)
-	}
-	return names
+	return lo.Map(bench.Metrics(), func(m bench.Metric, _ int) string { return m.Name })
 }
 
-// maxPoints of a suite: more of them take days, and are a slip of the pen.
-const maxPoints = 1000
+const maxPoints = 1000 // the most points of a suite: more take days, and are a mistake
 
-// handOver is what a hold costs beyond itself, about, when a round's time is reckoned.
-const handOver = 300 * time.Microsecond
+const handOver = 300 * time.Microsecond // about how much a round takes beyond the hold
 
-// Points are the conditions of all sections, in the order of the file.
-func (s *Suite) Points() []bench.Point {
-	var all []bench.Point
-	for i := range s.Sections {
-		all = append(all, s.Sections[i].Points()...)
-	}
-	return all
-}
-
-// Points is every combination of clients, keys, holds and rates.
+// Points returns the combinations of clients, keys, holds and rates.
 func (s *Section) Points() []bench.Point {
-	rates := s.Rate
-	if len(rates) == 0 {
-		rates = []float64{0}
-	}
-	var all []bench.Point
-	for _, clients := range s.Clients {
-		for _, keys := range s.Keys {
-			for _, hold := range s.Hold {
-				for _, rate := range rates {
-					all = append(all, s.point(clients, keys, hold, rate))
-				}
-			}
-		}
-	}
-	return all
+	return lo.CrossJoinBy4(s.Clients, s.Keys, s.Hold, orZero(s.Rate), s.point)
 }
 
 func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64) bench.Point {
-	keys := int(each)
-	if each == OneEach {
-		keys = clients
-	}
-	id := fmt.Sprintf("%s-%dc-%dk-%s", s.Name, clients, keys, short(hold))
-	if rate > 0 {
-		id += "-" + strconv.FormatFloat(rate, 'f', -1, 64) + "rps"
-	}
+	keys := lo.Ternary(each == OneEach, clients, int(each))
+	id := fmt.Sprintf("%s-%dc-%dk-%s", s.Name, clients, keys, short(hold)) + lo.Ternary(rate > 0, "-"+yamlfile.Plainly(rate)+"rps", "")
 	return bench.Point{
 		ID: id, Section: s.Name, Workload: s.Workload, Clients: clients, Processes: min(s.Processes, clients), Keys: keys,
 		HoldNS: int64(hold), WaitNS: int64(s.Wait), TTLNS: int64(s.TTL), Arrivals: s.Arrivals, Rate: rate, Fault: s.Fault,
@@ -241,17 +192,13 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	}
 }
 
-// window is how long a trial measures: at least the duration, and the rounds. In a round each client of a key has its turn.
+// window returns how long a trial measures: at least the duration and the rounds, in each of which each client has a turn.
 func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))
 }
 
-func (s *Section) combinations() int {
-	return len(s.Clients) * len(s.Keys) * len(s.Hold) * max(1, len(s.Rate))
-}
-
-// short writes a duration in whole units and plain letters, since it becomes part of a folder's name.
+// short writes a duration in whole units and plain letters, for the name of a folder.
 func short(d time.Duration) string {
 	switch {
 	case d%time.Millisecond == 0:

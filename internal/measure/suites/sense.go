@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/samber/lo"
+
 	"lockbench/internal/suggest"
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
@@ -13,15 +15,12 @@ import (
 
 type reader struct{ *yamlfile.File }
 
-// sense checks what a key cannot tell by itself, once each is right.
+// sense checks values against each other, once each is valid.
 func (r reader) sense(s *Suite, limits []limit) {
 	if s.MaxTrials < s.Trials {
 		r.Wrong("max_trials", "max_trials: %d is less than trials, %d", s.MaxTrials, s.Trials)
 	}
-	points := 0
-	for i := range s.Sections {
-		points += s.Sections[i].combinations()
-	}
+	points := lo.SumBy(s.Sections, func(c Section) int { return len(c.Clients) * len(c.Keys) * len(c.Hold) * max(1, len(c.Rate)) })
 	if points > maxPoints {
 		r.Wrong("sections", "sections: they make %d points (want at most %d)", points, maxPoints)
 		return
@@ -54,7 +53,7 @@ func (r reader) sections(s *Suite) {
 	}
 }
 
-// rate holds that there is one where iterations do not wait for each other, and there alone.
+// rate checks that there is one unless arrivals are closed.
 func (r reader) rate(n string, c Section) {
 	switch closed := c.Arrivals == bench.Closed; {
 	case closed && len(c.Rate) > 0:
@@ -64,7 +63,7 @@ func (r reader) rate(n string, c Section) {
 	}
 }
 
-// subjects holds that a name means one thing in all of the suite.
+// subjects checks that a name means the same in all of the suite.
 func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	if len(c.Locks)+len(c.Floors) == 0 {
 		r.Wrong(n, "the section %s has neither locks nor floors: there is nothing to measure", c.Name)
@@ -89,20 +88,18 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 	}
 }
 
-// limit holds that a threshold can apply: one that never does would pass for ever.
+// limit checks that a threshold can apply: one that never does would always pass.
 func (r reader) limit(n string, s *Suite, l limit) {
 	r.bounds(n, l)
-	within := those(s.Sections, func(c Section) bool { return l.Section == "" || c.Name == l.Section })
+	within := lo.Filter(s.Sections, func(c Section, _ int) bool { return l.Section == "" || c.Name == l.Section })
 	if len(within) == 0 {
-		r.Wrong(n+".section", "section: the suite has no %s%s", l.Section, suggest.Meant(l.Section, s.sectionNames()))
+		sections := lo.Map(s.Sections, func(c Section, _ int) string { return c.Name })
+		r.Wrong(n+".section", "section: the suite has no %s%s", l.Section, suggest.Meant(l.Section, sections))
 		return
 	}
-	where := "the suite"
-	if l.Section != "" {
-		where = "the section " + l.Section
-	}
+	where := lo.Ternary(l.Section == "", "the suite", "the section "+l.Section)
 	all, _ := measured(within)
-	with := those(within, func(c Section) bool { return slices.Contains(c.names(), l.Lock) })
+	with := lo.Filter(within, func(c Section, _ int) bool { return slices.Contains(c.names(), l.Lock) })
 	if len(with) == 0 {
 		r.Wrong(n+".lock", "lock: %s is not measured in %s%s", l.Lock, where, suggest.Meant(l.Lock, all))
 		return
@@ -115,26 +112,20 @@ func (r reader) limit(n string, s *Suite, l limit) {
 	}
 	for i, c := range l.Clients {
 		if !slices.Contains(clients, c) {
-			r.Wrong(place(n+".clients", i), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, listed(clients))
+			want := strings.Join(lo.Map(clients, func(n, _ int) string { return strconv.Itoa(n) }), ", ")
+			r.Wrong(place(n+".clients", i), "clients: %s is not measured at %d in %s (want %s)", l.Lock, c, where, want)
 		}
 	}
 }
 
-func those(in []Section, are func(Section) bool) []Section {
-	return slices.DeleteFunc(slices.Clone(in), func(c Section) bool { return !are(c) })
-}
-
-// measured are the subjects and the numbers of clients of sections.
 func measured(in []Section) (names []string, clients []int) {
-	for _, c := range in {
-		names = append(names, c.names()...)
-		clients = append(clients, c.Clients...)
-	}
+	names = lo.FlatMap(in, func(c Section, _ int) []string { return c.names() })
+	clients = lo.Uniq(lo.FlatMap(in, func(c Section, _ int) []int { return c.Clients }))
 	slices.Sort(clients)
-	return names, slices.Compact(clients)
+	return names, clients
 }
 
-// bounds holds that a threshold says something, and one thing.
+// bounds checks that a threshold sets one limit.
 func (r reader) bounds(n string, l limit) {
 	switch {
 	case l.Min == nil && l.Max == nil:
@@ -151,25 +142,5 @@ func (r reader) bounds(n string, l limit) {
 }
 
 func (s *Section) names() []string {
-	names := slices.Clone(s.Floors)
-	for _, l := range s.Locks {
-		names = append(names, l.Subject())
-	}
-	return names
-}
-
-func (s *Suite) sectionNames() []string {
-	var names []string
-	for _, c := range s.Sections {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func listed(numbers []int) string {
-	var words []string
-	for _, n := range numbers {
-		words = append(words, strconv.Itoa(n))
-	}
-	return strings.Join(words, ", ")
+	return append(slices.Clone(s.Floors), lo.Map(s.Locks, func(l Lock, _ int) string { return l.Subject() })...)
 }

@@ -1,30 +1,32 @@
-// Package suites reads what a bench measures, and the limits that it is held to, from YAML. What is wrong in a file is
-// told with line and column, all of it at once.
+// Package suites reads what a bench measures: YAML goes in, and a Suite or all mistakes with their places come out.
 package suites
 
 import (
+	"cmp"
 	"embed"
-	"fmt"
+	"strings"
 	"time"
+
+	"github.com/samber/lo"
 
 	"lockbench/reports/bench"
 )
 
-// Suite is what a bench measures.
+// Suite lists what a bench measures.
 type Suite struct {
 	Name      string
 	Doc       string
 	Trials    int           // of each subject at each point
 	MaxTrials int           // of those that are still too wide; Trials: no more
 	Budget    time.Duration // for all of it; 0: as long as it takes
-	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which no more trials are needed.
+	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which trials end.
 	Narrow     float64
 	Seed       uint64 // of all randomness; 0: drawn when it is run
 	Sections   []Section
 	Thresholds []bench.Threshold // see limit
 }
 
-// Section is what is measured under like conditions: every subject at every point.
+// Section lists what is measured under the same conditions: every subject at every point.
 type Section struct {
 	Name      string
 	Locks     []Lock
@@ -40,10 +42,10 @@ type Section struct {
 	Rate      []float64 // per second, of all clients together; none where arrivals are closed
 	Fault     string
 	Duration  time.Duration // of the measured window, at least
-	Rounds    int           // so many turns of everybody are to fit into the window
+	Rounds    int           // turns of every client that the window must have room for
 }
 
-// Lock is a lock of the table and how it is set up.
+// Lock is a lock of the table and its parameters.
 type Lock struct {
 	Name       string            // in the table
 	Deployment string            // "": its usual one
@@ -51,32 +53,21 @@ type Lock struct {
 	Params     map[string]string // the lock's own
 }
 
-// Subject is the name that figures and limits call it by.
-func (l Lock) Subject() string {
-	if l.As != "" {
-		return l.As
-	}
-	return l.place()
-}
+// Subject returns the name in figures and thresholds.
+func (l Lock) Subject() string { return cmp.Or(l.As, l.place()) }
 
-func (l Lock) place() string {
-	if l.Deployment == "" {
-		return l.Name
-	}
-	return l.Name + "@" + l.Deployment
-}
+func (l Lock) place() string { return strings.TrimSuffix(l.Name+"@"+l.Deployment, "@") }
 
 // Keys is how many keys clients ask for.
 type Keys int
 
-// OneEach is a key for each client, so that nobody waits.
+// OneEach is a key for each client, so that no client waits.
 const OneEach Keys = 0
 
-// Floors are what a section can measure beside locks: what the harness, a lock within one process, a loop without a
-// lock's care, and a round trip cost at the least.
+// Floors returns baselines: the harness, a lock within one process, a loop without a lock's care, and a round trip.
 func Floors() []string { return []string{"none", "local-mutex", "bare", "ping"} }
 
-// Filled has the default in each place where nothing was said.
+// Filled returns the suite with its defaults.
 func (s Suite) Filled() Suite {
 	fill(&s.Trials, 10)
 	fill(&s.MaxTrials, s.Trials)
@@ -102,7 +93,7 @@ func (s *Section) fill() {
 	}
 }
 
-// fill sets what is zero. No key has a zero that means anything else than its default.
+// fill sets a zero to its default. No key has another zero.
 func fill[T comparable](at *T, to T) {
 	if *at == *new(T) {
 		*at = to
@@ -112,24 +103,18 @@ func fill[T comparable](at *T, to T) {
 //go:embed shipped/*.yaml
 var files embed.FS
 
-// shippedNames are the suites that come with lockbench, from the shortest to the longest.
+// shippedNames lists the suites of lockbench, from the shortest to the longest.
 func shippedNames() []string { return []string{"quick", "stores", "contention", "standard"} }
 
-// Shipped are the suites that come with lockbench.
+// Shipped returns the suites of lockbench.
 func Shipped() []Suite {
-	var all []Suite
-	for _, name := range shippedNames() {
+	return lo.Map(shippedNames(), func(name string, _ int) Suite {
 		whole, _ := Source(name)
-		s, err := Parse(name+".yaml", whole, Known{})
-		if err != nil {
-			panic(fmt.Sprintf("a suite of ours does not read, which no test can have passed: %v", err))
-		}
-		all = append(all, *s)
-	}
-	return all
+		return *lo.Must(Parse(name+".yaml", whole, Known{})) // a test reads each
+	})
 }
 
-// Source is the file of a shipped suite, to read it against what is known, or to begin one's own from.
+// Source returns the file of a shipped suite.
 func Source(name string) ([]byte, bool) {
 	whole, err := files.ReadFile("shipped/" + name + ".yaml")
 	return whole, err == nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/samber/lo"
 
 	"lockbench/internal/yamlfile"
 	"lockbench/reports/bench"
@@ -217,4 +218,9 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d points", n)
 		}
 	})
+}
+
+// Points returns the conditions of all sections.
+func (s *Suite) Points() []bench.Point {
+	return lo.FlatMap(s.Sections, func(c Section, _ int) []bench.Point { return c.Points() })
 }
