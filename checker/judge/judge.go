@@ -101,9 +101,7 @@ func (j *judge) fault(ev histories.Event) {
 		return
 	}
 	for _, x := range j.judgements {
-		if x, ok := x.(properties.Faulted); ok {
-			x.Fault(ev)
-		}
+		x.Fault(ev)
 	}
 	if !ev.Return {
 		j.projection.Gone(ev.Op)

@@ -20,19 +20,18 @@ import (
 // search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
 type exclusion struct {
 	projection.View
-	*Facts
+	monitor
 	grants, empty, unstated int // holds seen; their interval empty; their end unknown
 	open                    projection.PerKey[[]*overlap]
-	tell                    func(first, second *projection.Hold, both time.Duration) string // what the witness shows
-	found
-	shown    [2]*projection.Hold
-	freed    *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
-	at       string           // the key of the first violation
-	violated map[string]bool
+	story                   func(first, second *projection.Hold, both time.Duration) string // what the witness shows
+	shown                   [2]*projection.Hold
+	freed                   *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
+	at                      string           // the key of the first violation
+	violated                map[string]bool
 }
 
-func newExclusion(c *Facts, v projection.View, tell func(first, second *projection.Hold, both time.Duration) string) *exclusion {
-	return &exclusion{View: v, Facts: c, tell: tell, violated: map[string]bool{}}
+func newExclusion(c *Facts, v projection.View, story func(first, second *projection.Hold, both time.Duration) string) *exclusion {
+	return &exclusion{View: v, monitor: monitor{Facts: c}, story: story, violated: map[string]bool{}}
 }
 
 // Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.
@@ -50,8 +49,6 @@ type overlap struct {
 
 // maxOpen is how many overlaps of a key may wait for a hold that does not end.
 const maxOpen = 1024
-
-func (x *exclusion) Event(*projection.Key, histories.Event) {}
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	switch c {
@@ -120,7 +117,7 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled tells whether two of an overlap's holds have ended, so that nothing can undo it.
+// settled reports whether two of an overlap's holds have ended, so that nothing can undo it.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
@@ -154,9 +151,9 @@ func (x *exclusion) finish() {
 func (x *exclusion) Finding() checker.Finding {
 	x.finish()
 	if x.violations > 0 {
-		x.witness = x.show()
+		x.tellFirst()
 	}
-	return x.found.finding(fmt.Sprintf("%s, %s", checker.Count(x.grants, "grant"), checker.Count(x.Counts.HandOffs, "contended hand-off")),
+	return x.finding(fmt.Sprintf("%s, %s", checker.Count(x.grants, "grant"), checker.Count(x.Counts.HandOffs, "contended hand-off")),
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
@@ -164,14 +161,14 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)})
 }
 
-// show returns the two acquires and their releases: as a rule four operations.
-func (x *exclusion) show() *checker.Witness {
+// tellFirst shows the two acquires and their releases: as a rule four operations.
+func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)
 	endA, _ := x.End(a)
 	endB, _ := x.End(b)
 	to := min(endA, endB, max(x.Until, from))
-	story := x.tell(a, b, to-from)
+	story := x.story(a, b, to-from)
 	ops := []histories.Op{a.Acquire, b.Acquire}
 	for _, h := range []*projection.Hold{a, b} {
 		switch {
@@ -183,7 +180,7 @@ func (x *exclusion) show() *checker.Witness {
 	}
 	if f := x.freed; f != nil && f.Release.Outcome == histories.OK {
 		ops = append(ops, f.Acquire, f.Release)
-		story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), checker.Milliseconds(f.Granted), checker.Milliseconds(f.Release.Call))
+		story += x.tell(" Between the two %s, which had been granted it at %s, released it, at %s.", f, f.Granted, f.Release.Call)
 	}
-	return witnessOf(x.at, from, to, story, ops...)
+	x.show(x.at, from, to, ops, "%s", story)
 }

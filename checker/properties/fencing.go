@@ -17,13 +17,12 @@ const maxGrants = 1 << 13
 
 // tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
 type tokens struct {
-	*Facts
+	monitor
 	keys    projection.PerKey[minted]
 	open    map[int32]time.Duration // by client: the call of its acquire
 	fenced  int
 	bare    int // grants without a token
 	ordered int // grants whose order to one before is known
-	found
 }
 
 // minted is what is known of one key's tokens: the grants, in the order in which they were received, that
@@ -115,17 +114,15 @@ func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
 		return
 	}
 	a, b := &first.Acquire, &second.Acquire
-	story := fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
-		x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(b.Call+b.SentAfter), checker.Milliseconds(second.Granted), b.Fence)
+	story := x.tell("; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
 	if a.Fence == b.Fence {
-		story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
-			x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(second.Granted))
+		story = x.tell(", and %s was granted it with the same token at %s.", b, b.Return)
 	}
-	x.witness = witnessOf(k.Name, first.Granted, second.Granted, story, *a, *b)
+	x.show(k.Name, a.Return, b.Return, []histories.Op{*a, *b}, "%s was granted %s with token %d at %s%s", a, k.Name, a.Fence, a.Return, story)
 }
 
 func (x *tokens) Finding() checker.Finding {
-	return x.found.finding(
+	return x.finding(
 		fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", checker.Count(x.fenced, "token"), x.ordered),
 		reason{x.fenced == 0, checker.NotApplicable, "no grant carries a token"},
 		reason{x.bare > 0, checker.Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)})

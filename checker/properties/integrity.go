@@ -14,14 +14,13 @@ const recentWrites = 4096
 
 // integrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
 type integrity struct {
-	*Facts
+	monitor
 	keys    projection.PerKey[guarded]
 	stock   inventory
 	acked   int
 	unknown int
 	finals  int // keys whose final value was read
 	tokens  int // operations that bore one
-	found
 }
 
 type guarded struct {
@@ -51,8 +50,6 @@ func (u update) stale(second update) (from, to time.Duration) {
 	}
 	return u.write.Call, second.write.Return
 }
-
-func (x *integrity) Change(*projection.Key, *projection.Hold, projection.Change) {}
 
 func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
@@ -106,13 +103,10 @@ func (x *integrity) accepted(k *projection.Key, g *guarded, op *histories.Op) {
 	if ok {
 		x.tokens++
 	}
-	if before == nil {
-		return
-	}
-	if x.first() {
-		x.witness = witnessOf(k.Name, op.Call, op.Return,
-			fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
-				k.Name, before.Kind, x.client(before), before.Fence, checker.Milliseconds(before.Return), op.Kind, x.client(op), checker.Milliseconds(op.Call), op.Fence), *before, *op)
+	if before != nil && x.first() {
+		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
+			"what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
 	}
 }
 
@@ -141,7 +135,9 @@ func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 		hold = int64(x.acked)
 	}
 	if before := g.written.at(base); *before != 0 {
-		x.lost(k, g, base, update{read, *write})
+		if x.first() {
+			x.lost(k, g, base, update{read, *write})
+		}
 	} else {
 		*before = hold
 	}
@@ -163,22 +159,18 @@ func (x *integrity) remember(g *guarded, base int64, u update) {
 }
 
 func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second update) {
-	if !x.first() {
-		return
-	}
+	w := &second.write
 	first, ok := g.recent[base]
 	if !ok {
-		x.witness = witnessOf(k.Name, second.write.Call, second.write.Return,
-			fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
-				x.client(&second.write), second.write.Value, k.Name, checker.Milliseconds(second.write.Return), base, *g.written.at(base)), second.read, second.write)
+		x.show(k.Name, w.Call, w.Return, []histories.Op{second.read, *w},
+			"%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+			w, w.Value, k.Name, w.Return, base, *g.written.at(base))
 		return
 	}
 	from, to := first.stale(second)
-	x.witness = witnessOf(k.Name, from, to,
-		fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
-			x.client(&first.write), base, k.Name, checker.Milliseconds(first.read.Return), first.write.Value, checker.Milliseconds(first.write.Return),
-			x.client(&second.write), base, checker.Milliseconds(second.read.Return), second.write.Value, checker.Milliseconds(second.write.Return)),
-		first.read, first.write, second.read, second.write)
+	x.show(k.Name, from, to, []histories.Op{first.read, first.write, second.read, *w},
+		"%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
+		&first.write, base, k.Name, first.read.Return, first.write.Value, first.write.Return, w, base, second.read.Return, w.Value, w.Return)
 }
 
 func (x *integrity) Finding() checker.Finding {
@@ -200,7 +192,7 @@ func (x *integrity) Finding() checker.Finding {
 	if n := x.Counts.Stale; n > 0 {
 		evidence += fmt.Sprintf("; %s refused by the register", checker.Count(n, "stale operation"))
 	}
-	return x.found.finding(evidence,
+	return x.finding(evidence,
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
@@ -218,9 +210,9 @@ func (x *integrity) atEnd(g *guarded) {
 		return
 	}
 	if x.first() {
-		x.witness = witnessOf(g.last.Key, g.last.Call, x.Until,
-			fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
-				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown), g.last)
+		x.show(g.last.Key, g.last.Call, x.Until, []histories.Op{g.last},
+			"%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
+			g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // no lease survives breaks it as well as a wrong algorithm does.
 func newMutualExclusion(c *Facts) Judgement {
 	return newExclusion(c, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
-		return fmt.Sprintf("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
-			c.who(a), a.Acquire.Key, checker.Milliseconds(a.Granted), c.who(b), checker.Milliseconds(b.Granted), checker.Milliseconds(both), until(a, b))
+		return c.tell("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
+			a, a.Acquire.Key, a.Granted, b, b.Granted, both, until(a, b))
 	})
 }
 

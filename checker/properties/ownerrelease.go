@@ -25,11 +25,10 @@ var wrongNames = [wrongs]string{"second release", "late one", "one of another's 
 
 // releases judges that only the owner gives a lock up. It takes a client that tries otherwise to show anything.
 type releases struct {
-	*Facts
+	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
 	refused int // of those tried
-	found
 }
 
 // attempt is a release that is not its owner's and has not returned.
@@ -70,7 +69,7 @@ func (x *releases) renewed(op *histories.Op) {
 	}
 }
 
-// judge tells whether a release that is called is by one who does not hold, for certain.
+// judge reports whether a release that is called is certainly not by the holder.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
@@ -114,40 +113,41 @@ func other(k *projection.Key, client int32) *projection.Hold {
 	return nil
 }
 
-func (x *releases) Change(*projection.Key, *projection.Hold, projection.Change) {}
-
 func (x *releases) answered(k *projection.Key, a attempt, op *histories.Op) {
 	switch op.Outcome {
 	case histories.Refused:
 		x.refused++
 	case histories.OK:
 		if x.first() {
-			x.witness = x.tell(k, a, op)
+			x.violation(k, a, op)
 		}
 	}
 }
 
-func (x *releases) tell(k *projection.Key, a attempt, op *histories.Op) *checker.Witness {
+func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {
 	ops, story := []histories.Op{*a.acquire, *op}, ""
-	who := x.client(op)
 	switch a.why {
 	case again:
 		ops = append(ops, *a.before)
-		story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.Name, checker.Milliseconds(a.before.Call), checker.Milliseconds(op.Call))
+		story = x.tell("%s released %s at %s and released the same hold once more at %s: the second release was answered ok",
+			op, k.Name, a.before.Call, op.Call)
 	case late:
-		story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.Name, checker.Milliseconds(a.acquire.Return), checker.Milliseconds(op.Call))
+		story = x.tell("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok",
+			op, k.Name, a.acquire.Return, op.Call)
 	case others:
-		story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.Name, checker.Milliseconds(op.Call), x.client(a.acquire), checker.Milliseconds(a.acquire.Return))
+		story = x.tell("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok",
+			op, k.Name, op.Call, a.acquire, a.acquire.Return)
 	case never:
-		story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, checker.Milliseconds(a.acquire.Call), checker.Milliseconds(op.Call))
+		story = x.tell("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same",
+			op, a.acquire.Key, a.acquire.Call, op.Call)
 	}
 	if h := a.holder; h != nil {
-		story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.Name, checker.Milliseconds(h.Granted))
+		story += x.tell(", while %s held %s since %s", h, k.Name, h.Granted)
 		if h.Number() != a.acquire.Hold {
 			ops = append(ops, h.Acquire)
 		}
 	}
-	return witnessOf(k.Name, op.Call, op.Return, story+".", ops...)
+	x.show(k.Name, op.Call, op.Return, ops, "%s.", story)
 }
 
 func (x *releases) Finding() checker.Finding {
@@ -155,7 +155,7 @@ func (x *releases) Finding() checker.Finding {
 	for _, n := range x.tried {
 		tried += n
 	}
-	return x.found.finding(x.evidence(),
+	return x.finding(x.evidence(),
 		reason{tried == 0, checker.NotApplicable, "nobody released what it did not hold"},
 		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
 }

@@ -19,12 +19,11 @@ const retryGap = 100 * time.Millisecond
 // waiting judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
 // explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
 type waiting struct {
-	*Facts
+	monitor
 	keys      projection.PerKey[awaited]
 	asked     int
 	longest   time.Duration // unexplained
 	unbounded bool          // the lock's grants do not end by themselves
-	found
 }
 
 type awaited struct {
@@ -161,9 +160,9 @@ func (x *waiting) violation(w *awaited, from, now time.Duration) {
 	if w.last.Kind != 0 {
 		ops = append(ops, w.last)
 	}
-	x.witness = witnessOf(w.key.Name, from, now,
-		fmt.Sprintf("%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
-			w.key.Name, checker.Milliseconds(w.since), checker.Milliseconds(now), checker.Milliseconds(from), checker.Milliseconds(x.Bound)), append(ops, w.open[0].op(w.key))...)
+	x.show(w.key.Name, from, now, append(ops, w.open[0].op(w.key)),
+		"%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
+		w.key.Name, w.since, now, from, x.Bound)
 }
 
 func (x *waiting) Finding() checker.Finding {
@@ -174,5 +173,5 @@ func (x *waiting) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
-	return x.found.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
+	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
 }

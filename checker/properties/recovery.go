@@ -15,11 +15,10 @@ const maxRecoveries = 1 << 16
 
 // recoveries judges how soon a key can be had again when the client that had it is gone, without having given it up.
 type recoveries struct {
-	*Facts
+	monitor
 	keys      projection.PerKey[bereft]
 	passed    int // kills of one who waited behind a holder, after which the key was granted on
 	uncovered int // nobody kept asking for long enough
-	found
 }
 
 type bereft struct {
@@ -180,19 +179,16 @@ func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op)
 		return
 	}
 	v := b.victim
-	ops, what := []histories.Op{v.acquire, v.fault}, "was asking for"
+	ops, what, end := []histories.Op{v.acquire, v.fault}, "was asking for", "it was not granted until the end"
 	if v.held {
 		what = "held"
 	}
-	story := fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), checker.Milliseconds(v.fault.Call), v.fault.Fault, what, b.key.Name)
-	if next == nil {
-		story += fmt.Sprintf("and it was not granted until the end, %s later", checker.Milliseconds(now-v.since))
-	} else {
-		story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), checker.Milliseconds(now), checker.Milliseconds(now-v.since))
-		ops = append(ops, *next)
+	if next != nil {
+		ops, end = append(ops, *next), x.tell("%s was the next to be granted it, at %s", next, now)
 	}
-	story += fmt.Sprintf("; the bound is %s.", checker.Milliseconds(x.Bound))
-	x.witness = witnessOf(b.key.Name, v.fault.Call, now, story, ops...)
+	x.show(b.key.Name, v.fault.Call, now, ops,
+		"%s was gone from %s on (%s) while it %s %s; others kept asking for it, and %s, %s later; the bound is %s.",
+		&v.fault, v.fault.Call, v.fault.Fault, what, b.key.Name, end, now-v.since, x.Bound)
 }
 
 func (x *recoveries) Finding() checker.Finding {
@@ -202,7 +198,7 @@ func (x *recoveries) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Why: unstatedBound}
 	}
-	return x.found.finding(x.evidence(),
+	return x.finding(x.evidence(),
 		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
 		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
 }
