@@ -30,8 +30,8 @@ type exclusion struct {
 	violated                map[string]bool
 }
 
-func newExclusion(c *Facts, v projection.View, story func(first, second *projection.Hold, both time.Duration) string) *exclusion {
-	return &exclusion{View: v, monitor: monitor{Facts: c}, story: story, violated: map[string]bool{}}
+func newExclusion(m monitor, v projection.View, story func(first, second *projection.Hold, both time.Duration) string) *exclusion {
+	return &exclusion{View: v, monitor: m, story: story, violated: map[string]bool{}}
 }
 
 // Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.

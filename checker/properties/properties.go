@@ -17,10 +17,13 @@ import (
 type Property struct {
 	Name string
 	Doc  string // what violates it, in one sentence
-	Open func(*Facts) Judgement
+	open func(monitor) Judgement
 	// NeedsGrant reports whether it takes a grant to violate the property: a history without one after the fault shows nothing.
 	NeedsGrant bool
 }
+
+// Open returns what judges a history by this property.
+func (p Property) Open(f *Facts) Judgement { return p.open(monitor{Facts: f}) }
 
 // All returns every property that a history is judged by, in the order of a verdict.
 func All() []Property {
@@ -31,35 +34,31 @@ func All() []Property {
 			"lived: two clients held one key at once, each from its grant to its release", newMutualExclusion, true},
 		{"resource-integrity",
 			"effect: two acknowledged writes were based on the same read, the final value is not what was acknowledged, or stock was sold twice or left unsold",
-			func(f *Facts) Judgement {
-				return &integrity{monitor: monitor{Facts: f}, stock: inventory{monitor: monitor{Facts: f}}}
-			}, true},
+			func(m monitor) Judgement { return &integrity{monitor: m, stock: inventory{monitor: m}} }, true},
 		{"owner-release",
 			"a release succeeds for a client that no longer held the key, or never did",
-			func(f *Facts) Judgement { return &releases{monitor: monitor{Facts: f}, open: map[int32]attempt{}} }, false},
+			func(m monitor) Judgement { return &releases{monitor: m, open: map[int32]attempt{}} }, false},
 		{"fencing",
 			"a grant that was asked for after another had been received bears a token that is no higher, or two grants share one",
-			func(f *Facts) Judgement { return &tokens{monitor: monitor{Facts: f}, open: map[int32]time.Duration{}} }, true},
+			func(m monitor) Judgement { return &tokens{monitor: m, open: map[int32]time.Duration{}} }, true},
 		{"reentrancy",
 			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
-			func(f *Facts) Judgement { return &reentrant{monitor: monitor{Facts: f}} }, false},
+			func(m monitor) Judgement { return &reentrant{monitor: m} }, false},
 		{"renewal",
 			"a renewal is confirmed after another was granted the key or after the release, or comes with less than a quarter left of what was promised",
-			func(f *Facts) Judgement {
-				return &renewals{monitor: monitor{Facts: f}, held: map[*projection.Hold]*lease{}}
-			}, false},
+			func(m monitor) Judgement { return &renewals{monitor: m, held: map[*projection.Hold]*lease{}} }, false},
 		{"no-orphan",
 			"after the run a fresh client, waiting as long as the lock may need, is refused a key that nobody holds",
-			func(f *Facts) Judgement { return &orphans{monitor: monitor{Facts: f}} }, false},
+			func(m monitor) Judgement { return &orphans{monitor: m} }, false},
 		{"progress",
 			"somebody keeps asking for a key that nothing explains to be taken, and it is not granted within the bound",
-			func(f *Facts) Judgement { return &waiting{monitor: monitor{Facts: f}} }, false},
+			func(m monitor) Judgement { return &waiting{monitor: m} }, false},
 		{"recovery",
 			"a client is gone that held a key or was asking for it, others keep asking, and it is not granted within the bound",
-			func(f *Facts) Judgement { return &recoveries{monitor: monitor{Facts: f}} }, false},
+			func(m monitor) Judgement { return &recoveries{monitor: m} }, false},
 		{"exact-try",
 			"busy was answered although the key was free from the call to the answer (only for locks that claim exactness)",
-			func(f *Facts) Judgement { return &tries{monitor: monitor{Facts: f}, open: map[int32]time.Duration{}} }, false},
+			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
 	}
 }
 
