@@ -245,12 +245,11 @@ const instants = 1009 * time.Nanosecond
 
 // Sleep spends time: inside the critical section it is the work.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	select {
-	case <-c.afterTime(d):
-	case <-ctx.Done():
+	if d > 0 {
+		select {
+		case <-c.afterTime(d):
+		case <-ctx.Done():
+		}
 	}
 }
 

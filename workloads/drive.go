@@ -171,12 +171,18 @@ func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
 	}
+	d.eachSegment(d.Processes[0].Lock, func(harness *Client, h Held, i, of int) {
+		harness.Write(context.Background(), h, int64(d.Params.Initial*(i+1)/of-d.Params.Initial*i/of))
+	})
+}
+
+// eachSegment has the harness do something with what is guarded by each segment of each key.
+func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		segments := SegmentsOf(d.Processes[0].Lock, key)
+		segments := SegmentsOf(lock, key)
 		for i, segment := range segments {
-			part := d.Params.Initial*(i+1)/len(segments) - d.Params.Initial*i/len(segments)
-			harness.Write(context.Background(), Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
+			do(harness, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, i, len(segments))
 		}
 	}
 }
@@ -186,12 +192,7 @@ func (d *Drive) WriteInitial() {
 // that is not granted then is an orphan. It ends after three times that bound in any case.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
-		harness := d.client(histories.Harness, d.Fresh)
-		for _, key := range d.Params.KeyNames() {
-			for _, segment := range SegmentsOf(d.Fresh.Lock, key) {
-				harness.Read(ctx, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
-			}
-		}
+		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()

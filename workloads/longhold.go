@@ -20,6 +20,6 @@ func longHold() Workload {
 			p.Duration = max(p.Duration, 2*p.Hold) // for it takes three holds to show what a late release does
 			p.Wait = 2 * p.TTL                     // waiters give up, so that the end does not take a lease for each
 		},
-		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Params.wait()) },
+		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },
 	}
 }

@@ -30,24 +30,18 @@ func misuse() Workload {
 }
 
 func (c *Client) releaseTwice(ctx context.Context, key string) {
-	if h, ok := c.Acquire(ctx, key, c.Params.wait()); ok {
-		c.Release(ctx, h)
-		c.Release(ctx, h)
-	}
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) })
 }
 
 // releaseNeverAcquired has the partner release what it asked for and did not get.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	other, granted := c.partner.Acquire(ctx, key, 0)
-	if !granted {
-		other.Grant = impls.Grant{Key: h.Key, Owner: c.partner.owner(), Token: "never"}
-	}
-	c.partner.Release(ctx, other)
-	c.Release(ctx, h)
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		other, granted := c.partner.Acquire(ctx, key, 0)
+		if !granted {
+			other.Grant = impls.Grant{Key: h.Key, Owner: c.partner.owner(), Token: "never"}
+		}
+		c.partner.Release(ctx, other)
+	})
 }
 
 // releaseAnothers has the partner, who held the key before, release it while this client holds it.
@@ -57,13 +51,10 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 		return
 	}
 	c.partner.Release(ctx, before)
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	before.number = h.number // what it tries to free
-	c.partner.Release(ctx, before)
-	c.Release(ctx, h)
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		before.number = h.number // what it tries to free
+		c.partner.Release(ctx, before)
+	})
 }
 
 // releaseExpired releases a hold whose lease has run out, and that its client knows to be over; with a
@@ -72,22 +63,18 @@ func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return
 	}
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	if h.Validity <= 0 { // no lease: it does not expire
-		c.Release(ctx, h)
-		return
-	}
-	c.Lost(&h)
-	c.Sleep(ctx, h.Validity+h.Validity/10)
-	if !taken {
-		c.Release(ctx, h)
-		return
-	}
-	other, ok := c.partner.Acquire(ctx, key, c.Params.TTL)
-	c.Release(ctx, h)
+	var other Held
+	var ok bool
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		if h.Validity <= 0 {
+			return // it has no lease, and does not expire
+		}
+		c.Lost(h)
+		c.Sleep(ctx, h.Validity+h.Validity/10)
+		if taken {
+			other, ok = c.partner.Acquire(ctx, key, c.Params.TTL)
+		}
+	})
 	if ok {
 		c.partner.Release(ctx, other)
 	}
