@@ -13,7 +13,7 @@ import (
 	"lockbench/histories/edn"
 )
 
-// Options say how a history is judged.
+// Options select how a history is judged.
 type Options struct {
 	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
 	FullOracle bool
@@ -36,8 +36,8 @@ func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	return v, r.Header, nil
 }
 
-// History reads a history once and judges it by every property. The header's TTL, bound and slack are used,
-// its claims are not: what was expected decides nothing about what is observed.
+// History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, and not its
+// claims.
 func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
 	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)

@@ -1,5 +1,5 @@
-// Package projection folds the events of a history into holds: who had which key from when to when. All that is
-// judged, counted and searched sees the same holds.
+// Package projection folds the events of a history into holds: who had which key from when to when. Monitors, counts and the
+// oracle all see the same holds.
 package projection
 
 import (
@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// Hold is one stretch of time in which one client held one key: from the return of the outermost acquire
-// to the call of its release. Nested acquires by the same client are folded into it.
+// Hold is the time in which one client held one key: from the return of the outermost acquire to the call of its release.
+// Nested acquires by the same client are part of it.
 type Hold struct {
 	Acquire histories.Op
 	Release histories.Op  // valid once ended
@@ -65,8 +65,7 @@ const (
 	Closed                      // its release returned, or never will: its client is gone, or the history over
 )
 
-// Projection folds the events of a history into holds: both views, the oracle and the counts see the
-// same ones.
+// Projection folds the events of a history into holds.
 type Projection struct {
 	slack time.Duration
 	keys  map[string]*Key
@@ -176,8 +175,8 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	}
 }
 
-// overBy is when what a grant or renewal promised has ended for certain: the lease began no later than its
-// answer was read. One without a definite answer may yet take effect, nobody knows when.
+// overBy returns when what a grant or renewal promised has certainly ended: the lease began no later than its answer was
+// read. One without a definite answer may still take effect at any time.
 func overBy(op *histories.Op, slack time.Duration) time.Duration {
 	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
@@ -283,8 +282,8 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// Numbered is the hold that an operation names. A release names the outermost acquire even where a nested
-// one was indeterminate and began another life.
+// Numbered returns the hold that an operation names. A release names the outermost acquire even if an indeterminate nested
+// one began another life.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil

@@ -9,13 +9,12 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
+// maxDoubts bounds the busy answers of a key that wait to be judged; further ones are not judged.
 const maxDoubts = 1024
 
-// tries judges locks that claim to answer "busy" only while somebody holds, by the busy answers that no past hold
-// explains. The next grant explains one if it was asked for before that answer; later grants cannot, since the next
-// one lies between. An acquire without a definite answer explains all that were answered after its call: it may have
-// been granted, and have ended.
+// tries judges locks that claim to answer "busy" only while a client holds, by the busy answers that no past hold explains.
+// The next grant explains one if it was asked for before that answer; later grants cannot. An acquire without a definite
+// answer explains all busy answers after its call: it may have been granted, and have ended.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]

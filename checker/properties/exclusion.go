@@ -10,14 +10,12 @@ import (
 	"lockbench/histories"
 )
 
-// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold at its
-// beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
-// the heir that the lapsed hold remembers. What it sees is an overlap once the ends are known as well: a loss may
-// be told of as late as after the next grant, and have taken place before it. O(live holds) per grant, memory
-// O(live holds).
+// exclusion is the monitor of one view: on one key, no two holds overlap. At each grant it looks at the holds that are live;
+// a renewal after a takeover is seen through the heir of the lapsed hold. An overlap counts once its ends are known: a loss
+// may be reported after the next grant and have happened before it. Time and memory are O(live holds) per grant.
 //
-// That disjoint intervals [acquire.return, end] are all there is to a mutex, so that there is nothing to
-// search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
+// That disjoint intervals [acquire.return, end] are all there is to a mutex is proved in docs/design.md; oracle.go has
+// Porcupine search all the same.
 type exclusion struct {
 	projection.View
 	monitor
@@ -47,7 +45,7 @@ type overlap struct {
 	last   *projection.Hold // the one that had ended last
 }
 
-// maxOpen is how many overlaps of a key may wait for a hold that does not end.
+// maxOpen bounds the overlaps of a key that wait for a hold to end.
 const maxOpen = 1024
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -89,7 +87,7 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
+// overlaps keeps an overlap until two of its holds have ended, or there are too many.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {

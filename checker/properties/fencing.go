@@ -11,8 +11,8 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
-// forgotten, which may hide a violation and invents none.
+// maxGrants bounds the grants of a key that are kept while an acquire stays open. Forgetting the oldest may hide a violation
+// and invents none.
 const maxGrants = 1 << 13
 
 // tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
@@ -25,8 +25,8 @@ type tokens struct {
 	ordered int // grants whose order to one before is known
 }
 
-// minted is what is known of one key's tokens: the grants, in the order in which they were received, that
-// an acquire still open may have to be compared with.
+// minted holds the tokens of one key: the grants, in the order in which they were received, that an open acquire may have to
+// be compared with.
 type minted struct {
 	grants []*projection.Hold
 	top    []*projection.Hold         // top[i] bears the highest token of grants up to i, and of all forgotten ones

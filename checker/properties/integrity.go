@@ -9,10 +9,10 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
+// recentWrites bounds the writes per key that are kept whole, so that a lost update can be shown with both.
 const recentWrites = 4096
 
-// integrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
+// integrity judges the effect on the resource: an acknowledged update that is lost.
 type integrity struct {
 	monitor
 	keys    projection.PerKey[guarded]
@@ -41,8 +41,7 @@ type guarded struct {
 
 type update struct{ read, write histories.Op }
 
-// stale is when two updates on the same value were under way at once: both had read, neither had written.
-// Where they never were, it is from the first write to the second.
+// stale returns when two updates of the same value were both under way, or else the time from the first write to the second.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -97,7 +96,7 @@ func (x *integrity) called(g *guarded, op *histories.Op) {
 	}
 }
 
-// accepted holds what the register accepted to the tokens that it had seen before that was called.
+// accepted compares the token that the register accepted with the highest that it had seen before the call.
 func (x *integrity) accepted(k *projection.Key, g *guarded, op *histories.Op) {
 	before, ok := g.register.returned(op, x.Header.Params["register"])
 	if ok {
@@ -196,8 +195,7 @@ func (x *integrity) Finding() checker.Finding {
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
-// atEnd holds a counter's final value to what was acknowledged. A write that never returned, since its client
-// was killed, may have taken effect.
+// atEnd compares a counter's final value with what was acknowledged. A write that never returned may have taken effect.
 func (x *integrity) atEnd(g *guarded) {
 	g.unknown += int64(len(g.writing))
 	x.unknown += len(g.writing)
@@ -216,7 +214,7 @@ func (x *integrity) atEnd(g *guarded) {
 	}
 }
 
-// pages is a sparse array of holds: dense where a counter counts, and small for a wild value.
+// pages is a sparse array of holds: dense for a counter, small for a wild value.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

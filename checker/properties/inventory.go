@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory is the effect on a stock that is sold: its orders against what there was. A product may be
-// spread over several keys, its segments: what stands before '#' is the product.
+// inventory judges the orders of a stock against what there was. A product may be spread over several keys, its segments: the
+// product is named before the '#'.
 type inventory struct {
 	monitor
 	products map[string]*product
@@ -71,7 +71,7 @@ func (x *inventory) order(op *histories.Op) {
 	}
 }
 
-// atEnd holds every product's orders to its stock.
+// atEnd compares every product's orders with its stock.
 func (x *inventory) atEnd() {
 	for _, p := range x.products {
 		if !p.inventory || p.segments == 0 {

@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// newLeaseExclusion judges what the lock promised: each hold is cut where its promise ends, so that only a wrong
-// algorithm, and no pause of a client, breaks it.
+// newLeaseExclusion judges the lock's promise: each hold ends with its promise, so that only a wrong algorithm violates it,
+// and no pause of a client.
 func newLeaseExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Promised(), func(a, b *projection.Hold, both time.Duration) string {
 		until := "its release"

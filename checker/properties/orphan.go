@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is
-// still refused after the lock's bound belongs to nobody and is locked.
+// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is still refused after
+// the lock's bound is locked without a holder.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]

@@ -23,7 +23,7 @@ const (
 
 var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
 
-// releases judges that only the owner gives a lock up. It takes a client that tries otherwise to show anything.
+// releases judges that only the holder can release. It needs clients that try to release what they do not hold.
 type releases struct {
 	monitor
 	open    map[int32]attempt // by client
@@ -61,7 +61,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// renewed takes a late release back: a renewal of that hold had no answer yet when it was called.
+// renewed withdraws a late release: a renewal of that hold was still unanswered at its call.
 func (x *releases) renewed(op *histories.Op) {
 	if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
 		x.tried[late]--

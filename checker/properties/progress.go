@@ -13,11 +13,11 @@ import (
 // unstatedBound is why neither progress nor recovery applies.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
+// retryGap is the longest time between two tries of a waiting client, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
-// waiting judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
-// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
+// waiting judges bounded liveness: a key that is asked for, and that no hold or unknown acquire explains to be taken, is
+// granted within the bound.
 type waiting struct {
 	monitor
 	keys      projection.PerKey[awaited]
@@ -76,7 +76,7 @@ func (x *waiting) asks(w *awaited, op *histories.Op) {
 	w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
 }
 
-// unknownUntil adds to facts.unknownUntil that a lock whose grants do not end may refuse for ever.
+// unknownUntil is Facts.unknownUntil, unless the lock's grants never end: then an unknown acquire explains every refusal.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
 	if x.unbounded {
 		return histories.Forever
@@ -119,7 +119,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains is until when a hold that lasts explains that others are refused.
+// explains returns until when a hold explains that others are refused.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever {
 		return histories.Forever
@@ -127,8 +127,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure looks at how long the key has been asked for without a grant, up to now, when the hold granted
-// (or none) ends the wait.
+// measure checks how long the key has been asked for without a grant until now; granted is the hold that ends the wait, if
+// any.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return

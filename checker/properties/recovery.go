@@ -10,10 +10,10 @@ import (
 	"lockbench/histories"
 )
 
-// maxRecoveries is how many are kept for the verdict; what is judged is all of them.
+// maxRecoveries bounds the recoveries kept for the verdict; all of them are judged.
 const maxRecoveries = 1 << 16
 
-// recoveries judges how soon a key can be had again when the client that had it is gone, without having given it up.
+// recoveries judges how soon a key is granted again after its holder is gone without a release.
 type recoveries struct {
 	monitor
 	keys      projection.PerKey[bereft]
@@ -28,7 +28,7 @@ type bereft struct {
 	victim *victim       // nil: the key was granted since
 }
 
-// victim is the client who is gone, and since when the key can have been anybody's who is not.
+// victim is a client that is gone, and since when the key can have been granted to another.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
@@ -63,14 +63,13 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// moveTo lets the time start anew: another may have taken the key until then, and be gone, too.
+// moveTo restarts the time: another client may have taken the key until then, and be gone as well.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest looks whether nobody asked for too long until now, when somebody does. It does not matter any more when
-// others kept asking for the whole bound before that.
+// rest restarts the wait if nobody asked for too long before now, unless others had kept asking for the whole bound.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {

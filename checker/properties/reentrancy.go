@@ -10,7 +10,7 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant judges what a lock owes an owner that takes it again.
+// reentrant judges what an owner that takes the lock again can rely on.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]
@@ -110,7 +110,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 	}
 }
 
-// grantedToAnother is another's grant, asked for after an inner release, while the outer hold lasts.
+// grantedToAnother judges another's grant, asked for after an inner release, while the outer hold lasts.
 func (x *reentrant) grantedToAnother(k *projection.Key, o, h *projection.Hold) {
 	switch {
 	case o.Inner.Outcome != histories.OK:

@@ -9,7 +9,7 @@ import (
 	"lockbench/histories"
 )
 
-// renewals judges that a lease is moved on only while it is held, and in time.
+// renewals judges that a lease is renewed in time, and only while it is held.
 type renewals struct {
 	monitor
 	held     map[*projection.Hold]*lease
@@ -41,7 +41,7 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards judges the renewal of a hold whose release was called before it was answered, or was sent.
+// afterwards judges a renewal that was answered after the release of its hold was called.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
@@ -64,8 +64,7 @@ func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
 	}
 }
 
-// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
-// slack that the promise was cut by is given back.
+// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the slack is added back.
 func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	l := x.held[h]
 	given := min(x.Header.TTL.D(), l.given)

@@ -26,7 +26,7 @@ func BlindRenewal() impls.Impl {
 				"lease-exclusion", "mutual-exclusion", "renewal"))),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			s, err := openSingle(env)
-			return &blindRenewalLock{s, newRenewals()}, err
+			return &blindRenewalLock{s, newRenewals(env, true)}, err
 		},
 	}
 }
@@ -40,20 +40,15 @@ func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impl
 	start := time.Now()
 	hold, err := l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.setToken(ctx, req) })
 	if err == nil {
-		l.renewals.start(hold.Token, req.TTL/3, func() bool { return l.extend(hold.Grant, start) })
+		l.renewals.start(hold.Token, hold.Grant, start, func(ctx context.Context) error {
+			there, err := l.pexpire(ctx, hold.Key, hold.Validity)
+			if err == nil && !there {
+				err = impls.ErrNotHeld
+			}
+			return err
+		})
 	}
 	return hold, err
-}
-
-// extend goes on whatever the server says.
-func (l *blindRenewalLock) extend(g impls.Grant, start time.Time) bool {
-	sent := time.Since(start)
-	there, err := l.pexpire(context.Background(), g.Key, g.Validity)
-	if err == nil && !there {
-		err = impls.ErrNotHeld
-	}
-	l.env.ReportRenewal(g, sent, err)
-	return true
 }
 
 // Release stops the renewal before the key is let go, so that it does not extend what is another's.

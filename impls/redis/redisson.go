@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,16 +61,7 @@ type redissonLock struct {
 	release  *redis.Script
 	news     *subscriptions
 	watchdog bool
-	renewals *renewals // by hold
-
-	mu   sync.Mutex
-	held map[string]*watchedHold // what the watchdogs are for
-}
-
-// watchedHold is an outermost hold of the process and those within it.
-type watchedHold struct {
-	depth int
-	lost  chan struct{}
+	renewals *renewals // the watchdogs, by hold
 }
 
 var _ impls.Prober = (*redissonLock)(nil)
@@ -84,7 +74,7 @@ func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env)
 			return nil, err
 		}
 		return &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), acquire: acquire, release: release,
-			news: newSubscriptions(n.UniversalClient), watchdog: watchdog, renewals: newRenewals(), held: map[string]*watchedHold{}}, nil
+			news: newSubscriptions(n.UniversalClient), watchdog: watchdog, renewals: newRenewals(env, false)}, nil
 	}
 }
 
@@ -155,71 +145,25 @@ func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
 	if !l.watchdog {
 		return nil
 	}
-	name := holdName(g)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h, within := l.held[name]
-	if within && g.Depth > 1 {
-		h.depth = g.Depth
-		return h.lost
-	}
-	if within {
-		close(h.lost) // the store began to count anew, so what stood there had gone
-	}
-	h = &watchedHold{g.Depth, make(chan struct{})}
-	l.held[name] = h
-	l.renewals.start(name, g.Validity/3, func() bool { return l.extend(g, h, start) })
-	return h.lost
+	return l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
+		return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
+	})
 }
 
 // holdName tells the holds of a process apart: those of one owner on one key are one.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// extend renews once, and reports false if the hold is lost. An error that is not definite may be a passing one.
-func (l *redissonLock) extend(g impls.Grant, h *watchedHold, start time.Time) bool {
-	sent := time.Since(start)
-	err := impls.Affected(redissonExtend.Run(context.Background(), l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
-	l.env.ReportRenewal(g, sent, err)
-	if !errors.Is(err, impls.ErrNotHeld) {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[holdName(g)] == h {
-		delete(l.held, holdName(g))
-		close(h.lost)
-	}
-	return false
-}
-
 // Release stops the watchdog before the last release is sent: after it there is nothing to renew, and
 // where its answer is lost the key is left to expire.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
-	if l.leftLast(g) {
-		if err := l.renewals.stop(ctx, holdName(g)); err != nil {
-			return err
-		}
+	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
+		return err
 	}
 	err := l.release.Run(ctx, l.UniversalClient, []string{l.Key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
 	if errors.Is(err, redis.Nil) {
 		return impls.ErrNotHeld
 	}
 	return err
-}
-
-// leftLast counts a release, and reports whether its watchdog has nothing left to watch.
-func (l *redissonLock) leftLast(g impls.Grant) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.held[holdName(g)]
-	if h == nil {
-		return false
-	}
-	h.depth--
-	if h.depth <= 0 {
-		delete(l.held, holdName(g))
-	}
-	return h.depth <= 0
 }
 
 // Probe asks the server for the field of a hash and the key's remaining time.

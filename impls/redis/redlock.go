@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
-	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, v.unknown, v.err)
+	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
 // perNode is how long one server may take: short against the lease, but a busy machine must not look like a dead server.
@@ -75,50 +76,42 @@ func perNode(ttl time.Duration) time.Duration {
 
 // votes are what the servers said: yes, no, or nothing that could be relied on.
 type votes struct {
-	yes, no, unknown int
-	left             []Node // those that did not say no
-	err              error  // of the first in their row that did not answer
-	first            int    // that one's place in the row
+	yes, no int
+	left    []Node  // the servers that did not say no
+	missed  []error // of the servers that did not answer, by their places in the row
 }
 
-// missed keeps the error of a server that did not answer: the first in the row, whichever is heard first.
-func (v *votes) missed(a answer) {
-	if v.err == nil || a.at < v.first {
-		v.err, v.first = a.err, a.at
-	}
-}
-
-// answer is what one server said.
-type answer struct {
-	from Node
-	at   int // in the row of those that were asked
-	err  error
-}
+// err is of the first in the row that did not answer, whichever was heard first.
+func (v votes) err() error { return cmp.Or(v.missed...) }
 
 // ask has servers do something at once, each within a bound, and returns when enough says so or all have answered. A server
 // that is not there is a definite no.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
+	type answer struct {
+		at  int
+		err error
+	}
 	answers := make(chan answer, len(of))
 	for i, n := range of {
 		l.rest.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
-			answers <- answer{n, i, do(ctx, n)}
+			answers <- answer{i, do(ctx, n)}
 		})
 	}
-	var v votes
+	v := votes{missed: make([]error, len(of))}
 	for range of {
 		switch a := <-answers; {
 		case a.err == nil:
-			v.yes, v.left = v.yes+1, append(v.left, a.from)
+			v.yes, v.left = v.yes+1, append(v.left, of[a.at])
 		case errors.Is(a.err, impls.ErrBusy), errors.Is(a.err, impls.ErrNotHeld):
 			v.no++
 		case errors.Is(a.err, syscall.ECONNREFUSED):
 			v.no++
-			v.missed(a)
+			v.missed[a.at] = a.err
 		default:
-			v.unknown, v.left = v.unknown+1, append(v.left, a.from)
-			v.missed(a)
+			v.left = append(v.left, of[a.at])
+			v.missed[a.at] = a.err
 		}
 		if enough(v) {
 			break
@@ -148,12 +141,13 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 	}
 	// A server that said no does not have the token, and never will; the others are told to forget it.
 	cleaned := l.release(ctx, v.left, perNode(req.TTL), req.Key, mine, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
+	unknown := len(v.left) - v.yes
 	switch {
-	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
+	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
 		// What is still on its way may yet be set on a majority, for a lease.
-		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, errors.Join(v.err, cleaned.err))
-	case v.err != nil:
-		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err)
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), unknown, errors.Join(v.err(), cleaned.err()))
+	case v.err() != nil:
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err())
 	}
 	return impls.Grant{}, impls.ErrBusy
 }
