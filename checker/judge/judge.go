@@ -139,7 +139,14 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 		v.Oracle = j.oracle.Judge()
 	}
 	v.Recoveries, v.Faults = j.Recovered, j.tally.bands
-	v.Warnings = j.warnings(cover)
+	if cover.LeftOut > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out",
+			checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
+	}
+	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void",
+			cover.MaxStall.Round(time.Millisecond), ttl))
+	}
 	return v
 }
 
@@ -153,15 +160,4 @@ func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	case j.granted < j.tally.first && needsGrant:
 		f.Observed, f.Why = checker.Undecided, "nothing was granted after the fault "+fault+" began"
 	}
-}
-
-func (j *judge) warnings(cover histories.Coverage) []string {
-	var w []string
-	if cover.LeftOut > 0 {
-		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
-	}
-	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
-		w = append(w, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void", cover.MaxStall.Round(time.Millisecond), ttl))
-	}
-	return w
 }

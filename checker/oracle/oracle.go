@@ -140,8 +140,15 @@ func (o *Oracle) search(s *searched, w *window) porcupine.CheckResult {
 	if o.full {
 		budget = fullBudget
 	}
+	if s.took >= budget {
+		return porcupine.Unknown
+	}
+	ops := make([]porcupine.Operation, len(w.acts))
+	for i, a := range w.acts {
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
+	}
 	start := time.Now()
-	r := w.check(budget - s.took)
+	r := porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget-s.took)
 	s.took += time.Since(start)
 	return r
 }
@@ -190,17 +197,6 @@ func (o *Oracle) finish(s *searched) {
 		w.end(i, p, p.endReturn)
 	}
 	s.result = o.search(s, w)
-}
-
-func (w *window) check(budget time.Duration) porcupine.CheckResult {
-	if budget <= 0 {
-		return porcupine.Unknown
-	}
-	ops := make([]porcupine.Operation, len(w.acts))
-	for i, a := range w.acts {
-		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
-	}
-	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
 }
 
 type step struct {

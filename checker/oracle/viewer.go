@@ -17,10 +17,12 @@ import (
 // got stuck. It searches the witness alone: a page of a whole history would be gigabytes. ok is false if the property is not
 // one of exclusion, or the witness's operations do not show the overlap.
 func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
-	v, known := exclusionView(property)
-	if !known {
+	views := []projection.View{projection.Lived(), projection.Promised()}
+	i := slices.IndexFunc(views, func(v projection.View) bool { return v.Property == property })
+	if i < 0 {
 		return nil, false, nil
 	}
+	v := views[i]
 	holds, err := holdsOf(w, slack)
 	if err != nil {
 		return nil, false, nil
@@ -43,15 +45,6 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 	var out bytes.Buffer
 	err = porcupine.Visualize(model, info, &out)
 	return out.Bytes(), err == nil, err
-}
-
-func exclusionView(property string) (projection.View, bool) {
-	for _, v := range []projection.View{projection.Lived(), projection.Promised()} {
-		if v.Property == property {
-			return v, true
-		}
-	}
-	return projection.View{}, false
 }
 
 // holdsOf folds the operations of a witness as the judge does.

@@ -68,12 +68,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 	if s.over {
 		return
 	}
-	e, ok := s.early[h]
-	if !ok {
-		e = &early{known: known{s.n, p}}
-		s.n++
-		s.at(p.acquireReturn, granted, e.known)
-	}
+	e := s.of(h, p)
 	delete(s.early, h)
 	if e.leaving && e.endCall != p.endCall {
 		s.doubtful = true // a promise that had run out was renewed after all
@@ -135,11 +130,7 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 		if !ok {
 			continue
 		}
-		e, known := s.early[h]
-		if !known {
-			e = s.first(h, p)
-		}
-		if p.endCall < now && !e.leaving {
+		if e := s.of(h, p); p.endCall < now && !e.leaving {
 			e.leaving, e.pair = true, p
 			s.at(p.endCall, leaving, e.known)
 			if p.endReturn < now {
@@ -149,11 +140,15 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 	}
 }
 
-func (s *stream) first(h *projection.Hold, p pair) *early {
-	e := &early{known: known{s.n, p}}
-	s.n++
-	s.early[h] = e
-	s.at(p.acquireReturn, granted, e.known)
+// of returns a hold that was taken in early, or takes it in.
+func (s *stream) of(h *projection.Hold, p pair) *early {
+	e, ok := s.early[h]
+	if !ok {
+		e = &early{known: known{s.n, p}}
+		s.n++
+		s.early[h] = e
+		s.at(p.acquireReturn, granted, e.known)
+	}
 	return e
 }
 

@@ -225,7 +225,13 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	case h == nil:
 	case inner:
 		*h.Inner = *op
-		p.innerReturned(h, op)
+		switch { // the lock may set the lease anew when it counts down
+		case op.Outcome == histories.Refused:
+		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
+			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
+		default:
+			h.Over = histories.Forever
+		}
 	default:
 		h.Release, h.Closed = *op, op.Return
 		k.Releasing = without(k.Releasing, h)
@@ -250,17 +256,6 @@ func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 
 func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
-}
-
-// innerReturned allows for a lock that sets the lease anew when it counts down.
-func (p *Projection) innerReturned(h *Hold, op *histories.Op) {
-	switch {
-	case op.Outcome == histories.Refused:
-	case op.Outcome == histories.OK && h.Acquire.Validity > 0:
-		h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
-	default:
-		h.Over = histories.Forever
-	}
 }
 
 // Finish closes what is still open: it never ended.

@@ -136,18 +136,12 @@ func (x *exclusion) violation(o *overlap) {
 	x.violated[name] = true
 }
 
-// finish counts what nothing has undone.
-func (x *exclusion) finish() {
+func (x *exclusion) Finding() checker.Finding {
 	for i := range x.open {
-		for _, o := range x.open[i] {
+		for _, o := range x.open[i] { // nothing has undone it
 			x.violation(o)
 		}
-		x.open[i] = nil
 	}
-}
-
-func (x *exclusion) Finding() checker.Finding {
-	x.finish()
 	if x.violations > 0 {
 		x.tellFirst()
 	}

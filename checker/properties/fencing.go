@@ -73,16 +73,12 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	m.add(h)
 	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		m.forget(x.oldest(h.Granted))
+		oldest := h.Granted // the earliest time at which an acquire that may still be granted can have been sent
+		for _, call := range x.open {
+			oldest = min(oldest, call)
+		}
+		m.forget(oldest)
 	}
-}
-
-// oldest is the earliest time at which an acquire that may still be granted can have been sent.
-func (x *tokens) oldest(now time.Duration) time.Duration {
-	for _, call := range x.open {
-		now = min(now, call)
-	}
-	return now
 }
 
 func (m *minted) add(h *projection.Hold) {

@@ -140,10 +140,6 @@ func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	} else {
 		*before = hold
 	}
-	x.remember(g, base, update{read, *write})
-}
-
-func (x *integrity) remember(g *guarded, base int64, u update) {
 	if g.recent == nil {
 		g.recent = map[int64]update{}
 	}
@@ -154,7 +150,7 @@ func (x *integrity) remember(g *guarded, base int64, u update) {
 		}
 		g.bases = append(g.bases, base)
 	}
-	g.recent[base] = u
+	g.recent[base] = update{read, *write}
 }
 
 func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second update) {

@@ -1,6 +1,7 @@
 package properties
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,24 +152,14 @@ func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {
 }
 
 func (x *releases) Finding() checker.Finding {
-	tried := 0
-	for _, n := range x.tried {
-		tried += n
-	}
-	return x.finding(x.evidence(),
-		reason{tried == 0, checker.NotApplicable, "nobody released what it did not hold"},
-		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
-}
-
-func (x *releases) evidence() string {
 	var kinds []string
 	for why, n := range x.tried {
 		if n > 0 {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, wrongNames[why]))
 		}
 	}
-	if kinds == nil {
-		kinds = []string{"none"}
-	}
-	return fmt.Sprintf("releases by one who did not hold: %s; %d refused", strings.Join(kinds, ", "), x.refused)
+	tried := cmp.Or(strings.Join(kinds, ", "), "none")
+	return x.finding(fmt.Sprintf("releases by one who did not hold: %s; %d refused", tried, x.refused),
+		reason{kinds == nil, checker.NotApplicable, "nobody released what it did not hold"},
+		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
 }

@@ -207,19 +207,16 @@ func (x *recoveries) evidence() string {
 	took := slices.Sorted(slices.Values(x.Recovered))
 	text := "no recovery"
 	if n := len(took); n > 0 {
-		text = fmt.Sprintf("%s, median %s, longest %s", recoveriesOf(n), x.leases(took[(n-1)/2]), x.leases(took[n-1]))
+		noun := "recoveries"
+		if n == 1 {
+			noun = "recovery"
+		}
+		text = fmt.Sprintf("%d %s, median %s, longest %s", n, noun, x.leases(took[(n-1)/2]), x.leases(took[n-1]))
 	}
 	if x.passed > 0 {
 		text += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
 	}
 	return text
-}
-
-func recoveriesOf(n int) string {
-	if n == 1 {
-		return "1 recovery"
-	}
-	return fmt.Sprintf("%d recoveries", n)
 }
 
 // leases is a time in multiples of the TTL.

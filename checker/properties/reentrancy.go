@@ -158,20 +158,15 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by 
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 {
-		x.complete()
+	if x.violations > 0 { // the last release came after what the witness shows
+		last, w := x.shown.Release, x.witness
+		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
+			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Story)
+		}
 	}
 	return x.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),
 		reason{x.entries == 0, checker.NotApplicable, "nobody took a lock again that it held"},
 		reason{x.unclear > 0, checker.Undecided, checker.Count(x.unclear, "answer") + " came as if the key had been free, and what was done to the servers may be why"})
-}
-
-// complete adds the last release to the witness, which came after what it shows.
-func (x *reentrant) complete() {
-	last, w := x.shown.Release, x.witness
-	if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
-		x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Story)
-	}
 }
 
 func ordinal(n int) string {
