@@ -60,7 +60,12 @@ func openETCD(env impls.Env) (impls.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.DialOptions = patientDial(env)
+	config.DialOptions = []grpc.DialOption{
+		Dial(env),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // else the client library repeats a request that fails at once without a pause
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short: it connects again soon
+			Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
+	}
 	return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
 		return openETCDSession(ctx, config, ttl)
 	})}, nil
@@ -124,22 +129,17 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 {
-			return p.stillThere(ctx)
+		if len(answer.Kvs) == 0 { // it is the first, if it is still there
+			answer, err = p.s.get(ctx, p.key())
+			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
+				err = lease.ErrOutOfQueue
+			}
+			return err
 		}
 		if err := p.awaitGone(ctx, patient, string(answer.Kvs[0].Key), answer.Header.Revision+1); err != nil {
 			return err
 		}
 	}
-}
-
-// stillThere checks that the key is the one that was created.
-func (p *place) stillThere(ctx context.Context) error {
-	answer, err := p.s.get(ctx, p.key())
-	if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
-		err = lease.ErrOutOfQueue
-	}
-	return err
 }
 
 // awaitGone returns when a key is gone that was there before the revision, or when the watch has ended.
@@ -239,17 +239,6 @@ func Seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / t
 func Dial(env impls.Env) grpc.DialOption {
 	dial := env.Network()
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
-}
-
-// patientDial connects again soon, because a lease may be short. A request waits for a connection: the client library would
-// repeat one that fails at once without a pause.
-func patientDial(env impls.Env) []grpc.DialOption {
-	return []grpc.DialOption{
-		Dial(env),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
-			Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
-	}
 }
 
 // Alive asks once if the lease was idle.

@@ -133,7 +133,13 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 // taken it, and the hold may last longer there.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
-	for h.pauseUntil(next) {
+	for {
+		if time.Now().Before(next) { // a timer of no time at all would fire in any order with others in virtual time
+			waiting.Pause(h.ctx, time.Until(next))
+		}
+		if h.ctx.Err() != nil {
+			break
+		}
 		sent, err := h.renew(renew)
 		g := h.Grant
 		g.Validity = h.TTL
@@ -149,14 +155,6 @@ func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Cont
 		}
 	}
 	h.cancel()
-}
-
-// pauseUntil reports false if the hold is over before.
-func (h *Lease) pauseUntil(t time.Time) bool {
-	if time.Now().Before(t) { // a timer of no time at all would fire in any order with others in virtual time
-		waiting.Pause(h.ctx, time.Until(t))
-	}
-	return h.ctx.Err() == nil
 }
 
 // renew asks once, and not beyond the end of the lease.

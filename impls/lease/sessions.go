@@ -183,8 +183,14 @@ type Pool[S Session] struct {
 // Take returns a session that is alive: an idle one, or a new one.
 func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	for {
-		s, ok := p.pop(ttl)
-		if !ok {
+		var s S
+		p.mu.Lock()
+		n := len(p.idle[ttl])
+		if n > 0 {
+			s, p.idle[ttl] = p.idle[ttl][n-1], p.idle[ttl][:n-1]
+		}
+		p.mu.Unlock()
+		if n == 0 {
 			var err error
 			if s, err = p.Open(ctx, ttl); err != nil {
 				return s, err
@@ -198,17 +204,6 @@ func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 			return s, err
 		}
 	}
-}
-
-func (p *Pool[S]) pop(ttl time.Duration) (s S, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	of := p.idle[ttl]
-	if len(of) == 0 {
-		return s, false
-	}
-	p.idle[ttl] = of[:len(of)-1]
-	return of[len(of)-1], true
 }
 
 // Put takes back a session that is known to hold nothing.
@@ -271,32 +266,29 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 		l.Drop(s)
 		return impls.Hold{}, fmt.Errorf("enter the queue: %w", err)
 	}
-	if err = place.Await(ctx, patient); errors.Is(err, impls.ErrBusy) {
-		return impls.Hold{}, l.withdraw(ctx, s, place.Leave)
-	}
-	var g impls.Grant
-	var r Renewal
-	if err == nil {
-		g, r, err = place.Grant(ctx)
-	}
-	if err == nil {
-		var hold impls.Hold
-		r.Start = start
-		if hold, err = l.Keep(s, g, r); err == nil {
-			return hold, nil
+	hold, err := l.await(ctx, patient, s, place, start)
+	switch {
+	case errors.Is(err, impls.ErrBusy): // withdraw, even if the caller's context is over
+		ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
+		defer cancel()
+		if left := l.settle(s, place.Leave(ctx)); left != nil && !errors.Is(left, impls.ErrNotHeld) {
+			err = fmt.Errorf("gave up waiting, and may be in the queue: %w", left)
 		}
+	case err != nil:
+		l.Drop(s)
 	}
-	l.Drop(s)
-	return impls.Hold{}, err
+	return hold, err
 }
 
-// withdraw takes back what was asked for in a session, even if the caller's context is over. It returns ErrBusy if nothing
-// is left of it.
-func (l *Sessions[S]) withdraw(ctx context.Context, s S, undo func(context.Context) error) error {
-	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
-	defer cancel()
-	if err := l.settle(s, undo(ctx)); err != nil && !errors.Is(err, impls.ErrNotHeld) {
-		return fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
+// await returns when the place is granted the key, and keeps that.
+func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
+	if err := p.Await(ctx, patient); err != nil {
+		return impls.Hold{}, err
 	}
-	return impls.ErrBusy
+	g, r, err := p.Grant(ctx)
+	if err != nil {
+		return impls.Hold{}, err
+	}
+	r.Start = start
+	return l.Keep(s, g, r)
 }

@@ -102,26 +102,18 @@ func (d *directory) askAll(ctx context.Context) {
 			if err != nil {
 				return
 			}
-			if itself := nameOf(ctx, careful(opts)); itself != "" {
-				d.given.Store(itself, opts.Addr)
+			n := redis.NewClient(careful(opts))
+			defer n.Close()
+			for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
+				words := strings.Fields(line)
+				if len(words) > 2 && strings.Contains(words[2], "myself") {
+					itself, _, _ := strings.Cut(words[1], "@")
+					d.given.Store(itself, opts.Addr)
+				}
 			}
 		})
 	}
 	all.Wait()
-}
-
-// nameOf returns what a server calls itself; "": it does not say.
-func nameOf(ctx context.Context, opts *redis.Options) string {
-	n := redis.NewClient(opts)
-	defer n.Close()
-	for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
-		words := strings.Fields(line)
-		if len(words) > 2 && strings.Contains(words[2], "myself") {
-			itself, _, _ := strings.Cut(words[1], "@")
-			return itself
-		}
-	}
-	return ""
 }
 
 // once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again says "busy" to its own

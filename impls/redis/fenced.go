@@ -230,29 +230,21 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 		h.Confirm(sent, g.Validity)
 		l.held[g.Token], l.last[ownedKey{g.Key, g.Owner}] = h, h
 		next := sent.Add(g.Validity / 3)
-		h.Wake(next, func() { l.lookAfter(h, next) })
+		h.Wake(next, func() {
+			l.running.Do(func() {
+				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.drop(h) // if it was not released, its release finds out from the store
+			})
+		})
 	}
 	h.Depth++
 	return impls.Hold{Grant: g, Lost: h.Lost}
 }
 
-// lookAfter renews a hold from its first renewal on; most are over before.
-func (l *fencedLock) lookAfter(h *lease.Lease, next time.Time) {
-	l.running.Do(func() {
-		h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
-		l.forget(h)
-	})
-}
-
 func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
-}
-
-// forget drops a hold that is over and was not released: its release finds out from the store.
-func (l *fencedLock) forget(h *lease.Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drop(h)
 }
 
 // drop needs the mutex.
@@ -314,12 +306,10 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 func (l *fencedLock) letGo(token string) *lease.Lease {
 	l.mu.Lock()
 	h := l.held[token]
-	if h == nil {
-		l.mu.Unlock()
-		return nil
+	if h != nil {
+		h.Depth--
 	}
-	h.Depth--
-	last := h.Depth == 0
+	last := h != nil && h.Depth == 0
 	if last {
 		l.drop(h)
 	}

@@ -124,19 +124,16 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	case len(reply) != 2:
 		return impls.Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
 	case reply[0] == 0:
-		return impls.Hold{}, leaseLeft(reply[1]), impls.ErrBusy
+		// What PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no time
+		// left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
+		left := time.Duration(reply[1]) * time.Millisecond
+		if reply[1] == -2 {
+			left = 0
+		}
+		return impls.Hold{}, left, impls.ErrBusy
 	}
 	g.Depth = int(reply[0])
 	return impls.Hold{Grant: g, Lost: l.watch(g, start)}, 0, nil
-}
-
-// leaseLeft reads what PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no
-// time left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
-func leaseLeft(ms int64) time.Duration {
-	if ms == -2 {
-		return 0
-	}
-	return time.Duration(ms) * time.Millisecond
 }
 
 // watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns

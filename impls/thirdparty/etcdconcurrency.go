@@ -135,20 +135,15 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case errors.Is(err, concurrency.ErrLocked):
 		l.Put(s)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil:
-		return impls.Hold{}, l.withdraw(ctx, s, err)
+	case err != nil: // the session goes, and with it what was asked for: if the server confirms that, nothing is left
+		if closed := s.Close(); closed == nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", impls.ErrBusy, err)
+		}
+		return impls.Hold{}, err
 	}
 	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand), Validity: impls.Unbounded, Fence: h.Header().Revision}
 	l.holds.keep(g.Token, h)
 	return impls.Hold{Grant: g, Lost: s.Done()}, nil
-}
-
-// withdraw ends a session, and with it what was asked for. If the server confirms that, nothing is left.
-func (l *etcdMutexes) withdraw(ctx context.Context, s *etcdSession, err error) error {
-	if closed := s.Close(); closed != nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", impls.ErrBusy, err)
 }
 
 func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {

@@ -93,7 +93,12 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 	start := time.Now()
 	l.env.Tally.Attempt()
-	pools, heard := overheard(l.pools)
+	var pools []redsyncredis.Pool
+	var heard []*answered
+	for _, p := range l.pools {
+		a := &answered{Pool: p}
+		pools, heard = append(pools, a), append(heard, a)
+	}
 	mine := impls.Token(l.env.Rand)
 	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.tries),
 		redsync.WithRetryDelayFunc(l.again), redsync.WithGenValueFunc(func() (string, error) { return mine, nil }))
@@ -111,8 +116,10 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	switch err := lock(ctx); {
 	case err != nil && l.life.Err() != nil:
 		return impls.Hold{}, impls.ErrClosed
-	case err != nil:
-		return impls.Hold{}, refused(err, heard)
+	case err != nil && slices.ContainsFunc(heard, func(a *answered) bool { return a.unread.Load() || a.granted.Load() }):
+		return impls.Hold{}, err
+	case err != nil: // every server that was asked refused, or took back what it had granted
+		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	}
 	// It says until when, which is the time of the attempt that won and the lease less the drift.
 	validity := req.TTL - time.Duration(float64(req.TTL)*driftFactor)
@@ -124,16 +131,6 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 func (l *redSyncLock) again(int) time.Duration {
 	l.env.Tally.Attempt()
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
-}
-
-// refused is a definite no if every server that was asked said so, or took back what it had granted.
-func refused(err error, heard []*answered) error {
-	for _, a := range heard {
-		if a.unread.Load() || a.granted.Load() {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", impls.ErrBusy, err)
 }
 
 // Release needs no more than the value of the lock.
@@ -160,15 +157,6 @@ type answered struct {
 	redsyncredis.Pool
 	unread  atomic.Bool // something was asked, and the answer was not read
 	granted atomic.Bool // it said yes, and was not told to forget it
-}
-
-// overheard are pools for one acquire, and what their servers say to it.
-func overheard(pools []redsyncredis.Pool) (same []redsyncredis.Pool, heard []*answered) {
-	for _, p := range pools {
-		a := &answered{Pool: p}
-		same, heard = append(same, a), append(heard, a)
-	}
-	return same, heard
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

@@ -46,7 +46,9 @@ func Addresses(env impls.Env) ([]string, error) {
 func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl time.Duration) (*zkSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
-	s := &zkSession{opened: ttl, servers: newZKServers(addresses, env), up: make(chan struct{}), over: make(chan struct{})}
+	s := &zkSession{opened: ttl, up: make(chan struct{}), over: make(chan struct{}),
+		servers: &zkServers{addresses: addresses, turn: env.Rand.IntN(len(addresses))}}
+	s.servers.life, s.servers.close = context.WithCancel(context.Background())
 	var err error
 	s.conn, s.events, err = zk.Connect(addresses, ttl, zk.WithHostProvider(s.servers), zk.WithDialer(s.dial(env.Network())),
 		zk.WithLogger(Silent{}), zk.WithLogInfo(false))
@@ -120,7 +122,10 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 		if err != nil {
 			return nil, err
 		}
-		w := &zkWire{Conn: conn, given: s.given, within: s.greeting()}
+		w := &zkWire{Conn: conn, given: s.given, within: longestGreeting}
+		if s.number.Load() != 0 { // there is to be time to try another before the session is over
+			w.within = min(longestGreeting, s.lasts()/3)
+		}
 		s.wire.Store(w)
 		if s.servers.life.Err() != nil { // End may not have seen it
 			_ = w.Close()
@@ -131,14 +136,6 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 
 // longestGreeting bounds the wait for a server's first answer.
 const longestGreeting = time.Second
-
-// greeting bounds the first answer to a connection, so that there is time to try another before the session is over.
-func (s *zkSession) greeting() time.Duration {
-	if s.number.Load() == 0 {
-		return longestGreeting
-	}
-	return min(longestGreeting, s.lasts()/3)
-}
 
 // zkWire is a connection whose first answer is looked at: the library does not tell the timeout that was granted. After
 // its own length, the answer has the protocol's version and the timeout in 4 bytes each, and the session's number in 8.
@@ -184,12 +181,6 @@ type zkServers struct {
 }
 
 var _ zk.HostProvider = (*zkServers)(nil)
-
-func newZKServers(addresses []string, env impls.Env) *zkServers {
-	p := &zkServers{addresses: addresses, turn: env.Rand.IntN(len(addresses))}
-	p.life, p.close = context.WithCancel(context.Background())
-	return p
-}
 
 func (p *zkServers) Init([]string) error { return nil }
 

@@ -95,7 +95,10 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 			p.name = path[len(p.queue)+1:]
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
-			err = createQueue(ctx, p.s, p.queue)
+			_, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (string, error) { return c.Create(p.queue, nil, 0, zk.WorldACL(zk.PermAll)) })
+			if errors.Is(err, zk.ErrNodeExists) { // by now
+				err = nil
+			}
 		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:
 			var names []string
 			if err = syncZK(ctx, p.s, p.queue); err == nil {
@@ -110,17 +113,6 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 			return err
 		}
 	}
-}
-
-// createQueue creates the node of a key, unless there is one by now.
-func createQueue(ctx context.Context, s *zkSession, queue string) error {
-	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) {
-		return c.Create(queue, nil, 0, zk.WorldACL(zk.PermAll))
-	})
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	return err
 }
 
 // children returns the names in a queue in the order of the numbers at their ends, which have ten digits, and, if it is
