@@ -194,15 +194,3 @@ func (l *Log) Tell(ops ...Op) {
 	l.begun = 0
 	l.mu.Unlock()
 }
-
-// told is how far the logs have been told everything: to a time, or to the earliest that has begun.
-func (r *Recorder) told(to time.Duration) time.Duration {
-	for _, l := range r.logs {
-		l.mu.Lock()
-		if l.begun > 0 {
-			to = min(to, l.begun)
-		}
-		l.mu.Unlock()
-	}
-	return to
-}

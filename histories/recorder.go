@@ -96,7 +96,13 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	now = r.told(now)
+	for _, l := range r.logs { // no later than what has begun and was not told
+		l.mu.Lock()
+		if l.begun > 0 {
+			now = min(now, l.begun)
+		}
+		l.mu.Unlock()
+	}
 	open := make([]Op, 0, len(r.logs))
 	for _, l := range r.logs {
 		open = r.drain(l, open)

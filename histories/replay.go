@@ -117,7 +117,13 @@ func (p *replay) add(op *Op) error {
 	i := int32(len(p.ops)) * 2
 	switch {
 	case op.Kind == Inject:
-		p.inject(op, i)
+		id := injection{op.Client, op.Fault, op.Call}
+		if !p.faults[id] { // its call comes late if it was noted when it was over, and was called before the mark above
+			p.queue = append(p.queue, queued{op.Call, i})
+		}
+		if p.faults[id] = true; !op.Open() {
+			delete(p.faults, id)
+		}
 	case !op.Kind.SelfStarted():
 		if err := p.call(op, i); err != nil {
 			return err
@@ -158,18 +164,6 @@ func (p *replay) call(op *Op, i int32) error {
 		c.last = op.Return
 	}
 	return nil
-}
-
-// inject queues the call of a fault unless that was done when it was listed as open. One that was noted when
-// it was over may have been called before the mark above: its call comes late then.
-func (p *replay) inject(op *Op, i int32) {
-	id := injection{op.Client, op.Fault, op.Call}
-	if !p.faults[id] {
-		p.queue = append(p.queue, queued{op.Call, i})
-	}
-	if p.faults[id] = true; !op.Open() {
-		delete(p.faults, id)
-	}
 }
 
 func (p *replay) mark(line Line) error {

@@ -99,7 +99,11 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
 	case op.Kind == histories.Lost:
-		p.lost(k, op)
+		if h := k.Numbered(op); h != nil {
+			p.end(k, h, op.Call)
+			h.Closed = h.End
+			p.tell(k, h, Closed)
+		}
 	case op.Kind == histories.Release && !ev.Return:
 		p.releaseCalled(k, op)
 	case op.Kind == histories.Release:
@@ -182,14 +186,6 @@ func overBy(op *histories.Op, slack time.Duration) time.Duration {
 		return histories.Forever
 	}
 	return op.Return + op.Validity + slack
-}
-
-func (p *Projection) lost(k *Key, op *histories.Op) {
-	if h := k.Numbered(op); h != nil {
-		p.end(k, h, op.Call)
-		h.Closed = h.End
-		p.tell(k, h, Closed)
-	}
 }
 
 func (p *Projection) releaseCalled(k *Key, op *histories.Op) {

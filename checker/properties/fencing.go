@@ -71,17 +71,6 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	case same != nil:
 		x.violation(k, same, h)
 	}
-	m.add(h)
-	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		oldest := h.Granted // the earliest time at which an acquire that may still be granted can have been sent
-		for _, call := range x.open {
-			oldest = min(oldest, call)
-		}
-		m.forget(oldest)
-	}
-}
-
-func (m *minted) add(h *projection.Hold) {
 	if m.by == nil {
 		m.by = map[int64]*projection.Hold{}
 	}
@@ -90,6 +79,13 @@ func (m *minted) add(h *projection.Hold) {
 		top = m.top[n-1]
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
+	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
+		oldest := h.Granted // the earliest time at which an acquire that may still be granted can have been sent
+		for _, call := range x.open {
+			oldest = min(oldest, call)
+		}
+		m.forget(oldest)
+	}
 }
 
 // forget drops the grants received before a time, but for the last of them: its top speaks for all.

@@ -61,7 +61,16 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	x.accepted(k, g, op)
+	// What the register accepts is compared with the highest token that it had seen before the call.
+	before, counts := g.register.returned(op, x.Header.Params["register"])
+	if counts {
+		x.tokens++
+	}
+	if before != nil && x.first() {
+		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
+			"what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
+	}
 	switch {
 	case op.Client == histories.Harness:
 		x.byHarness(g, op)
@@ -93,19 +102,6 @@ func (x *integrity) called(g *guarded, op *histories.Op) {
 	}
 	if x.Header.Params["register"] != "" {
 		g.register.called(op)
-	}
-}
-
-// accepted compares the token that the register accepted with the highest that it had seen before the call.
-func (x *integrity) accepted(k *projection.Key, g *guarded, op *histories.Op) {
-	before, ok := g.register.returned(op, x.Header.Params["register"])
-	if ok {
-		x.tokens++
-	}
-	if before != nil && x.first() {
-		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
-			"what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
-			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
 	}
 }
 

@@ -34,13 +34,7 @@ func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	u.reached, u.epilogue = true, op.Outcome
-	if op.Outcome == histories.Refused {
-		x.orphan(k, u, op)
-	}
-}
-
-func (x *orphans) orphan(k *projection.Key, u *used, op *histories.Op) {
-	if !x.first() {
+	if op.Outcome != histories.Refused || !x.first() {
 		return
 	}
 	ops, before := []histories.Op{*op}, ""

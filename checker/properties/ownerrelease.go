@@ -44,29 +44,24 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
-		x.renewed(op)
-		return
-	case op.Kind != histories.Release:
-		return
-	}
-	if !ev.Return {
+		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
+			x.tried[late]-- // this renewal was still unanswered when that was called
+			delete(x.open, op.Client)
+		}
+	case op.Kind == histories.Release && !ev.Return:
 		if a, ok := x.judge(k, op); ok {
 			x.tried[a.why]++
 			x.open[op.Client] = a
 		}
-		return
-	}
-	if a, ok := x.open[op.Client]; ok {
+	case op.Kind == histories.Release:
+		a, ok := x.open[op.Client]
 		delete(x.open, op.Client)
-		x.answered(k, a, op)
-	}
-}
-
-// renewed withdraws a late release: a renewal of that hold was still unanswered at its call.
-func (x *releases) renewed(op *histories.Op) {
-	if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-		x.tried[late]--
-		delete(x.open, op.Client)
+		if ok && op.Outcome == histories.Refused {
+			x.refused++
+		}
+		if ok && op.Outcome == histories.OK && x.first() {
+			x.violation(k, a, op)
+		}
 	}
 }
 
@@ -112,17 +107,6 @@ func other(k *projection.Key, client int32) *projection.Hold {
 		}
 	}
 	return nil
-}
-
-func (x *releases) answered(k *projection.Key, a attempt, op *histories.Op) {
-	switch op.Outcome {
-	case histories.Refused:
-		x.refused++
-	case histories.OK:
-		if x.first() {
-			x.violation(k, a, op)
-		}
-	}
 }
 
 func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {

@@ -56,7 +56,11 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	x.measure(w, ev.Time(), nil)
 	switch {
 	case op.Kind == histories.Acquire && !ev.Return:
-		x.asks(w, op)
+		x.asked++
+		if len(w.open) == 0 && (w.since == 0 || op.Call-w.idle > x.Header.BackOff.D()+retryGap) {
+			w.since, w.told = op.Call, false
+		}
+		w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
 	case op.Kind == histories.Acquire:
 		w.open = slices.DeleteFunc(w.open, func(a asked) bool { return a.client == op.Client })
 		w.idle = op.Return
@@ -66,14 +70,6 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	case ev.Return:
 		w.last = *op
 	}
-}
-
-func (x *waiting) asks(w *awaited, op *histories.Op) {
-	x.asked++
-	if len(w.open) == 0 && (w.since == 0 || op.Call-w.idle > x.Header.BackOff.D()+retryGap) {
-		w.since, w.told = op.Call, false
-	}
-	w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
 }
 
 // unknownUntil is Facts.unknownUntil, unless the lock's grants never end: then an unknown acquire explains every refusal.

@@ -197,26 +197,20 @@ func (x *recoveries) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Why: unstatedBound}
 	}
-	return x.finding(x.evidence(),
-		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
-		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
-}
-
-// evidence says how long it took, in multiples of the lease.
-func (x *recoveries) evidence() string {
-	took := slices.Sorted(slices.Values(x.Recovered))
-	text := "no recovery"
+	evidence, took := "no recovery", slices.Sorted(slices.Values(x.Recovered))
 	if n := len(took); n > 0 {
 		noun := "recoveries"
 		if n == 1 {
 			noun = "recovery"
 		}
-		text = fmt.Sprintf("%d %s, median %s, longest %s", n, noun, x.leases(took[(n-1)/2]), x.leases(took[n-1]))
+		evidence = fmt.Sprintf("%d %s, median %s, longest %s", n, noun, x.leases(took[(n-1)/2]), x.leases(took[n-1]))
 	}
 	if x.passed > 0 {
-		text += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
+		evidence += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
 	}
-	return text
+	return x.finding(evidence,
+		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
+		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
 }
 
 // leases is a time in multiples of the TTL.

@@ -92,8 +92,15 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			if o != h && o.Inners > 0 && o.Heir == nil && h.Acquire.Call >= o.Inner.Call && x.lasts(o, h.Granted) {
-				x.grantedToAnother(k, o, h)
+			switch { // another's grant, asked for after an inner release, while the outer hold lasts
+			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
+			case o.Inner.Outcome != histories.OK:
+			case x.Shaken:
+				x.unclear++
+			default:
+				x.violation(k, x.entryOf(k, o), h.Granted, &h.Acquire,
+					"%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
+					o, k.Name, o.Granted, o.Inner.Call, h, h.Granted)
 			}
 		}
 	case projection.Closed:
@@ -107,19 +114,6 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 				h, k.Name, h.Granted, h.Release.Call)
 		}
 		delete(*x.keys.Of(k), h.Acquire.Client)
-	}
-}
-
-// grantedToAnother judges another's grant, asked for after an inner release, while the outer hold lasts.
-func (x *reentrant) grantedToAnother(k *projection.Key, o, h *projection.Hold) {
-	switch {
-	case o.Inner.Outcome != histories.OK:
-	case x.Shaken:
-		x.unclear++
-	default:
-		x.violation(k, x.entryOf(k, o), h.Granted, &h.Acquire,
-			"%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
-			o, k.Name, o.Granted, o.Inner.Call, h, h.Granted)
 	}
 }
 

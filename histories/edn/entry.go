@@ -122,7 +122,15 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 	case ":f":
 		e.f, err = v.name()
 	case ":process":
-		err = e.setProcess(v)
+		switch e.process, _ = v.name(); {
+		case v.kind == whole && e.has(":client"): // which says whose it is
+		case v.kind == whole:
+			var n int64
+			n, err = v.number(0, math.MaxInt32)
+			op.Client = int32(n)
+		case e.process != nemesis && e.process != selfStarted:
+			err = fmt.Errorf("want a whole number or :nemesis, got %.40s", v.String())
+		}
 	case ":value":
 		e.value = v
 	case ":key":
@@ -194,22 +202,6 @@ func (e *entry) setNumber(name string, v *form) (known bool, err error) {
 func (e *entry) has(name string) bool {
 	_, ok := e.numbers[name]
 	return ok
-}
-
-func (e *entry) setProcess(v *form) error {
-	if v.kind == whole {
-		if e.has(":client") {
-			return nil // :client says whose it is
-		}
-		n, err := v.number(0, math.MaxInt32)
-		e.op.Client = int32(n)
-		return err
-	}
-	e.process, _ = v.name()
-	if e.process != nemesis && e.process != selfStarted {
-		return fmt.Errorf("want a whole number or :nemesis, got %.40s", v.String())
-	}
-	return nil
 }
 
 // setValue reads :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.

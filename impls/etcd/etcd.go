@@ -47,29 +47,27 @@ func Queue() impls.Impl {
 				expect.Holds(expect.Checked, "resource-integrity"),
 				expect.Holds("revisions rise", "fencing")),
 			expect.LeasedSession()),
-		Open: openETCD,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			config, err := Config(env)
+			if err != nil {
+				return nil, err
+			}
+			config.DialOptions = []grpc.DialOption{
+				Dial(env),
+				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // else what fails at once is repeated without a pause
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short: it connects again soon
+					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
+			}
+			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
+				return openETCDSession(ctx, config, ttl)
+			})}, nil
+		},
 	}
 }
 
 type etcdLock struct{ *lease.Sessions[*etcdSession] }
 
 var _ impls.Prober = (*etcdLock)(nil)
-
-func openETCD(env impls.Env) (impls.Lock, error) {
-	config, err := Config(env)
-	if err != nil {
-		return nil, err
-	}
-	config.DialOptions = []grpc.DialOption{
-		Dial(env),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // else the client library repeats a request that fails at once without a pause
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short: it connects again soon
-			Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
-	}
-	return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
-		return openETCDSession(ctx, config, ttl)
-	})}, nil
-}
 
 // queue returns the prefix of the keys that hold a key or wait for it, and of no other keys.
 func (l *etcdLock) queue(key string) string { return url.PathEscape(l.Env.Prefix+key) + "/" }
@@ -181,7 +179,14 @@ func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 // Probe asks for the first of the queue, and for what its lease has left.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
-		token, left, err = s.first(ctx, l.queue(key))
+		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
+		if err != nil || len(first.Kvs) == 0 {
+			return err
+		}
+		lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
+		if err == nil && lease.TTL >= 0 { // else it went between the two questions
+			token, left = strings.TrimPrefix(string(first.Kvs[0].Key), l.queue(key)), time.Duration(lease.TTL)*time.Second
+		}
 		return err
 	})
 	return token, left, err
@@ -291,17 +296,4 @@ func (s *etcdSession) remove(ctx context.Context, key string, revision int64) er
 		return impls.ErrNotHeld
 	}
 	return err
-}
-
-// first returns the first of a queue, and what its lease has left.
-func (s *etcdSession) first(ctx context.Context, queue string) (string, time.Duration, error) {
-	first, err := s.Get(ctx, queue, clientv3.WithFirstCreate()...)
-	if err != nil || len(first.Kvs) == 0 {
-		return "", 0, err
-	}
-	lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
-	if err != nil || lease.TTL < 0 { // it went between the two questions
-		return "", 0, err
-	}
-	return strings.TrimPrefix(string(first.Kvs[0].Key), queue), time.Duration(lease.TTL) * time.Second, nil
 }

@@ -66,22 +66,22 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 // expire is called by the timer, which a confirmation may have overtaken.
 func (h *Lease) expire() {
 	h.mu.Lock()
-	overtaken := time.Now().Before(h.until)
-	h.mu.Unlock()
-	if !overtaken {
-		h.lose()
+	defer h.mu.Unlock()
+	if !time.Now().Before(h.until) {
+		h.loseLocked()
 	}
 }
 
 func (h *Lease) lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.over {
-		h.loseLocked()
-	}
+	h.loseLocked()
 }
 
 func (h *Lease) loseLocked() {
+	if h.over {
+		return
+	}
 	h.over = true
 	h.stopLocked()
 	h.cancel()
@@ -111,14 +111,6 @@ func (h *Lease) End() bool {
 		<-h.done
 	}
 	return held
-}
-
-// abandoned reports, when nobody looks after the hold any more, whether that is not because of its End.
-func (h *Lease) abandoned() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left = !h.over
-	return h.left || waiting.Over(h.Lost)
 }
 
 // ExpiredBy reports whether what was last confirmed is over at a time.
@@ -186,12 +178,6 @@ type heartbeat struct {
 	released chan struct{}
 	done     chan struct{} // closed when run has returned
 	intact   bool          // it returned because of the release
-}
-
-func newHeartbeat(life context.Context, period time.Duration, ping func(context.Context) error) *heartbeat {
-	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
-	h.life, h.cut = context.WithCancel(life)
-	return h
 }
 
 // run pings three times in each period. If a ping fails, or has no answer within the rest of the period, the hold is lost. Its

@@ -111,7 +111,10 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	h.Confirm(r.Sent, r.Lasts)
 	run := func() bool {
 		h.LookAfter(l.Env, r.Sent.Add(r.Lasts/3), r.Renew)
-		return h.abandoned()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.left = !h.over
+		return h.left || waiting.Over(h.Lost) // else it was ended
 	}
 	watch := func() {
 		select {
@@ -126,7 +129,8 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 // KeepOpen makes a grant a hold that lasts as long as its session, which is pinged three times in each period.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
-	h := newHeartbeat(l.Life, period, ping)
+	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
+	h.life, h.cut = context.WithCancel(l.Life)
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 

@@ -106,8 +106,9 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 		return impls.Hold{}, fmt.Errorf("%w: nothing was asked: %w", impls.ErrBusy, err)
 	}
 	r.place = l.id + " " + tenDigits(r.handover)
-	r.waiter = l.register(r.token)
-	defer l.unregister(r.token)
+	var leave func()
+	r.waiter, leave = l.join(r.token)
+	defer leave()
 	return l.wait(ctx, r)
 }
 
@@ -290,22 +291,8 @@ func (l *fencedLock) unexpected(key, token string) {
 // Release ends the renewal before it asks the store. If the connection broke it asks once more: if the hold is gone by then,
 // and its lease was not over, the first question did it. An inner release is not repeated: it might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
-	h := l.letGo(g.Token)
-	err := l.release(ctx, g.Key, g.Token, "")
-	if h == nil || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
-		return err
-	}
-	again := l.release(ctx, g.Key, g.Token, "")
-	if errors.Is(again, impls.ErrNotHeld) && !h.ExpiredBy(time.Now()) {
-		return nil
-	}
-	return again
-}
-
-// letGo takes one level off a hold. With the last it ends the renewal, and returns the lease.
-func (l *fencedLock) letGo(token string) *lease.Lease {
 	l.mu.Lock()
-	h := l.held[token]
+	h := l.held[g.Token]
 	if h != nil {
 		h.Depth--
 	}
@@ -314,11 +301,18 @@ func (l *fencedLock) letGo(token string) *lease.Lease {
 		l.drop(h)
 	}
 	l.mu.Unlock()
-	if !last {
+	if last {
+		h.End()
+	}
+	err := l.release(ctx, g.Key, g.Token, "")
+	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
+		return err
+	}
+	again := l.release(ctx, g.Key, g.Token, "")
+	if errors.Is(again, impls.ErrNotHeld) && !h.ExpiredBy(time.Now()) {
 		return nil
 	}
-	h.End()
-	return h
+	return again
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {

@@ -150,18 +150,17 @@ func (l *listener) lookAll() {
 	}
 }
 
-func (l *listener) register(token string) *waiter {
-	w := &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
+// join has grants of a token handed to the waiter, until it leaves.
+func (l *listener) join(token string) (w *waiter, leave func()) {
+	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[token] = w
-	return w
-}
-
-func (l *listener) unregister(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waiters, token)
+	return w, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.waiters, token)
+	}
 }
 
 // close ends the receiving and waits for it.

@@ -79,9 +79,9 @@ func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 	return impls.ErrBusy
 }
 
-// deleteIfMine compares and deletes in one script.
-func (n Node) deleteIfMine(ctx context.Context, key, token string) error {
-	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(key)}, token).Int64())
+// compareAndDelete releases by a script that compares the token and deletes.
+func (n Node) compareAndDelete(ctx context.Context, g impls.Grant) error {
+	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(g.Key)}, g.Token).Int64())
 }
 
 // value returns the value of a string key; "" if there is no such key.
@@ -179,11 +179,6 @@ func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 		return impls.ErrNotHeld
 	}
 	return s.deleteKey(ctx, g)
-}
-
-// compareAndDelete releases by a script that compares the token and deletes.
-func (s single) compareAndDelete(ctx context.Context, g impls.Grant) error {
-	return s.deleteIfMine(ctx, g.Key, g.Token)
 }
 
 // pexpire sets the lease of a key in a command of its own.

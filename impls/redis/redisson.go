@@ -133,18 +133,13 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 		return impls.Hold{}, left, impls.ErrBusy
 	}
 	g.Depth = int(reply[0])
-	return impls.Hold{Grant: g, Lost: l.watch(g, start)}, 0, nil
-}
-
-// watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns
-// how they learn of their loss, nil without a watchdog.
-func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
-	if !l.watchdog {
-		return nil
+	hold := impls.Hold{Grant: g}
+	if l.watchdog { // one for an outermost hold and those within it
+		hold.Lost = l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
+			return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
+		})
 	}
-	return l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
-		return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
-	})
+	return hold, 0, nil
 }
 
 // holdName tells the holds of a process apart: those of one owner on one key are one.

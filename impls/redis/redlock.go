@@ -34,7 +34,18 @@ func RedLock() impls.Impl {
 			expect.Under("clock-forward", expect.Violated("a server that granted takes the lease for over, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
 			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a server that may have forgotten stays away until every lease is over"))),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openRedLock,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			if n := len(env.Nodes); n < 3 || n%2 == 0 {
+				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
+			}
+			p := waiting.NewPolling(env)
+			p.Spin = false // two that come in step would split the vote again and again
+			nodes, err := Connect(env)
+			if err != nil {
+				return nil, err
+			}
+			return &redLockLock{Nodes: nodes, Polling: p, env: env}, nil
+		},
 	}
 }
 
@@ -46,19 +57,6 @@ type redLockLock struct {
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)
-
-func openRedLock(env impls.Env) (impls.Lock, error) {
-	if n := len(env.Nodes); n < 3 || n%2 == 0 {
-		return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
-	}
-	p := waiting.NewPolling(env)
-	p.Spin = false // two that come in step would split the vote again and again
-	nodes, err := Connect(env)
-	if err != nil {
-		return nil, err
-	}
-	return &redLockLock{Nodes: nodes, Polling: p, env: env}, nil
-}
 
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
@@ -140,7 +138,7 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 		return impls.Grant{Token: mine, Validity: validity}, nil
 	}
 	// A server that said no does not have the token, and never will; the others are told to forget it.
-	cleaned := l.release(ctx, v.left, perNode(req.TTL), req.Key, mine, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
+	cleaned := l.release(ctx, v.left, perNode(req.TTL), impls.Grant{Key: req.Key, Token: mine}, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
 	unknown := len(v.left) - v.yes
 	switch {
 	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
@@ -153,15 +151,13 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 }
 
 // release deletes the token from servers, whatever became of the caller, and returns when enough says so.
-func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, key, token string, enough func(votes) bool) votes {
-	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error {
-		return n.deleteIfMine(ctx, key, token)
-	}, enough)
+func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
+	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
 
 // Release deletes the token everywhere, and returns when a majority has answered.
 func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
-	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
+	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
 	switch {
 	case v.yes >= l.majority():
 		return nil

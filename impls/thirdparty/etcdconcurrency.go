@@ -46,7 +46,22 @@ func EtcdConcurrency() impls.Impl {
 			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
 			expect.Survives("slow-network server-pause", "what is not known to be granted goes with its session"),
 			expect.Survives("server-restart", "keys and leases are on disk before they are acknowledged")),
-		Open: openETCDConcurrency,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			config, err := etcd.Config(env)
+			if err != nil {
+				return nil, err
+			}
+			if env.Dial != nil {
+				config.DialOptions = []grpc.DialOption{etcd.Dial(env)}
+			}
+			c, err := clientv3.New(config)
+			if err != nil {
+				return nil, err
+			}
+			l := &etcdMutexes{env: env, client: c, holds: newObjects[etcdMutex]()}
+			l.Pool.Open, l.Pool.Drop = l.session, (*etcdSession).End
+			return l, nil
+		},
 	}
 }
 
@@ -78,23 +93,6 @@ func (s *etcdSession) End() {
 	if !waiting.Over(s.Done()) {
 		_ = s.Close()
 	}
-}
-
-func openETCDConcurrency(env impls.Env) (impls.Lock, error) {
-	config, err := etcd.Config(env)
-	if err != nil {
-		return nil, err
-	}
-	if env.Dial != nil {
-		config.DialOptions = []grpc.DialOption{etcd.Dial(env)}
-	}
-	c, err := clientv3.New(config)
-	if err != nil {
-		return nil, err
-	}
-	l := &etcdMutexes{env: env, client: c, holds: newObjects[etcdMutex]()}
-	l.Pool.Open, l.Pool.Drop = l.session, (*etcdSession).End
-	return l, nil
 }
 
 // session opens one. The context bounds that alone.

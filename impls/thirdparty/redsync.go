@@ -41,7 +41,18 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 		Expect: slices.Concat(expect.Excludes(because),
 			expect.Holds("its scripts delete nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
 			leased(expect.Violated), expect.PromiseOutlived()),
-		Open: func(env impls.Env) (impls.Lock, error) { return openRedSync(env, tries, least, most) },
+		Open: func(env impls.Env) (impls.Lock, error) {
+			if len(env.Nodes) == 0 {
+				return nil, errors.New("want at least 1 server, got 0")
+			}
+			nodes, err := redis.ConnectDefault(env)
+			l := &redSyncLock{Nodes: nodes, env: env, tries: tries, least: least, most: most}
+			l.life, l.end = context.WithCancel(context.Background())
+			for _, n := range nodes {
+				l.pools = append(l.pools, goredis.NewPool(n.UniversalClient))
+			}
+			return l, err
+		},
 	}
 }
 
@@ -69,19 +80,6 @@ type redSyncLock struct {
 	most  time.Duration
 	life  context.Context
 	end   context.CancelFunc
-}
-
-func openRedSync(env impls.Env, tries int, least, most time.Duration) (impls.Lock, error) {
-	if len(env.Nodes) == 0 {
-		return nil, errors.New("want at least 1 server, got 0")
-	}
-	nodes, err := redis.ConnectDefault(env)
-	l := &redSyncLock{Nodes: nodes, env: env, tries: tries, least: least, most: most}
-	l.life, l.end = context.WithCancel(context.Background())
-	for _, n := range nodes {
-		l.pools = append(l.pools, goredis.NewPool(n.UniversalClient))
-	}
-	return l, err
 }
 
 // driftFactor is how much of a lease redsync takes off for the drift of clocks, by default.

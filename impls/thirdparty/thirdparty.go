@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,12 +58,6 @@ func notHeld(err error, said ...error) error {
 		return fmt.Errorf("%w: %w", impls.ErrNotHeld, err)
 	}
 	return err
-}
-
-func (o *objects[T]) all() []T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Collect(maps.Values(o.held))
 }
 
 // attempt is the context of an acquire: it ends with the caller's context, and after its wait, but only until the lock is

@@ -177,23 +177,19 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	case i == 0 || herd || p.req.Wait == 0:
 		return i == 0, changed, nil
 	default:
-		changed, err = p.watch(ctx, names[i-1])
+		// The node is read, and not asked whether it exists: the watch for one that is gone already would stay at the
+		// server for as long as the session.
+		changed, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
+			_, _, gone, err := c.GetW(p.queue + "/" + names[i-1])
+			if errors.Is(err, zk.ErrNoNode) {
+				at := make(chan zk.Event)
+				close(at)
+				return at, nil
+			}
+			return gone, err
+		})
 		return false, changed, err
 	}
-}
-
-// watch returns what is ready when a node is gone. The node is read, and not asked whether it exists: the watch for one
-// that is gone already would stay at the server for as long as the session.
-func (p *place) watch(ctx context.Context, name string) (<-chan zk.Event, error) {
-	return askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
-		_, _, gone, err := c.GetW(p.queue + "/" + name)
-		if errors.Is(err, zk.ErrNoNode) {
-			at := make(chan zk.Event)
-			close(at)
-			return at, nil
-		}
-		return gone, err
-	})
 }
 
 // Grant asks for the node once more, which tells its fence, and when the session lasts from.
