@@ -20,17 +20,13 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.releaseTwice(ctx, key)
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // and once more
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
 			c.releaseExpired(ctx, key, true)
 		},
 	}
-}
-
-func (c *Client) releaseTwice(ctx context.Context, key string) {
-	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) })
 }
 
 // releaseNeverAcquired has the partner release what it asked for and did not get.

@@ -23,14 +23,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is the lock of etcd's own recipes. A key's name has random bits in it, so that no other key has it.
+// Queue is the lock of etcd's own recipes. A key's name has random bits, so that it is unique.
 //
-// What is promised is the lease's time as etcd granted it, in whole seconds, counted from the sending of the last request that
-// kept it alive. The fence is the revision that created the key: it rises with the queue, for as long as the store keeps its
-// data.
+// The promise is the lease as etcd granted it, in whole seconds, counted from the sending of the last request that kept it
+// alive. The fence is the revision that created the key: it rises for as long as the store keeps its data.
 //
-// What is left: a process that is paused for longer than its lease does not know that it holds nothing any more. The fence
-// stops it, if what is guarded checks it.
+// A process that is paused beyond its lease does not know that it lost the lock. Only the fence stops it, if it is checked.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -92,8 +90,8 @@ type place struct {
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key, once however often it is sent: the client library sends again if a server, or a proxy, reports a
-// timeout. The answer has its fence, and whether it is the first.
+// enter creates a key once, even if the client library sends it again after a timeout. The answer has its fence, and whether
+// it is the first.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()

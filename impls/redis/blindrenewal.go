@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// BlindRenewal is an article's renewal in the background, until the release. Its defect: it does not look whose key it is.
-// A holder that lost its key unnoticed keeps its successor's alive, even after that one has died.
+// BlindRenewal is an article's renewal in the background. Its defect: it renews without comparing the token. A holder that
+// lost its key unnoticed keeps its successor's alive, even after that one has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,

@@ -14,9 +14,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redisson is the lock of the Java client of that name. It starts its watchdog when no lease is asked for; here the TTL of
-// the request is that default lease. What is left: one server, whose replica may not know of a hold, and a process that is
-// frozen for longer than the lease.
+// Redisson is the lock of the Java client of that name. Its watchdog starts when no lease is asked for; here the TTL of the
+// request is that default lease. It relies on one server, whose replica may not know of a hold, and on processes that are not
+// paused beyond the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -145,8 +145,7 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 // holdName tells the holds of a process apart: those of one owner on one key are one.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// Release stops the watchdog before the last release is sent: after it there is nothing to renew, and
-// where its answer is lost the key is left to expire.
+// Release stops the watchdog before the last release is sent; if its answer is lost the key is left to expire.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
 	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
 		return err

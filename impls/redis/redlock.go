@@ -15,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm of the Redis documentation for several independent servers: who sets the same key on a majority of
-// them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
+// RedLock is the algorithm of the Redis documentation for independent servers: a client that sets the same key on a majority
+// of them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
 // clocks jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
@@ -82,8 +82,8 @@ type votes struct {
 // err is of the first in the row that did not answer, whichever was heard first.
 func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// ask has servers do something at once, each within a bound, and returns when enough says so or all have answered. A server
-// that is not there is a definite no.
+// ask has servers do something at once, each within a bound, and returns when there are enough answers. A refused connection
+// counts as a definite no.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
 	type answer struct {
 		at  int

@@ -18,11 +18,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session, so that
-// two who share a session share the lock: here each hold has a session.
+// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Clients that share a session share the
+// lock: here each hold has a session.
 //
-// It promises the session, which the client keeps alive without telling when: the promise is unbounded until the session is
-// known to be over. The fence is the revision of the answer with which it was granted.
+// The client keeps the session alive without saying when: the promise is unbounded until the session is known to be over. The
+// fence is the revision of the answer with which it was granted.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,

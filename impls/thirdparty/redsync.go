@@ -19,8 +19,8 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, with 50
-// to 250 ms between, and then gives up, however long its caller would wait.
+// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, 50
+// to 250 ms apart, and then gives up, however long its caller would wait.
 //
 // Its error does not tell a refusal from an answer that was not read, so its connections are watched here.
 func Redsync() impls.Impl {
@@ -56,8 +56,8 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 	}
 }
 
-// leased expects of a lease on one Redis, which its library neither renews nor watches, and whose client reads an answer even if
-// its caller has given up.
+// leased expects of a lease on one Redis that its library neither renews nor watches. Its client reads an answer even if its
+// caller has given up.
 func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expectation {
 	return slices.Concat(
 		expect.Under("cancelled-acquire",

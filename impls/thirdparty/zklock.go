@@ -17,10 +17,10 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and only the end of its
-// connection ends a wait. So each hold has a connection, which is closed if its waiter gives up.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It has no try, and only the end of its connection ends a wait. So each
+// hold has a connection, which is closed if its waiter gives up.
 //
-// It promises neither a time nor word of a loss. Its connection tells of the end of its session, when it is next connected.
+// It promises neither a time nor a loss signal. Its connection reports the end of its session when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,

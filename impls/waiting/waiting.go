@@ -81,19 +81,16 @@ func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(conte
 			grant.Key, grant.Owner, grant.SentAfter = req.Key, req.Owner, sent
 			return impls.Hold{Grant: grant}, nil
 		}
-		if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 || !p.pause(patient, n) {
+		if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 {
+			return impls.Hold{}, err
+		}
+		if d := BackOff(n); !p.Spin {
+			Pause(patient, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
+		}
+		if patient.Err() != nil {
 			return impls.Hold{}, err
 		}
 	}
-}
-
-// pause waits before the attempt after the nth refusal. It reports false if the context is over.
-func (p Polling) pause(ctx context.Context, n int) bool {
-	if p.Spin {
-		return ctx.Err() == nil
-	}
-	d := BackOff(n)
-	return Pause(ctx, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
 }
 
 // BackOff returns the longest pause after the nth refusal: it doubles from FirstPause to LongestPause.

@@ -16,15 +16,14 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits in it: if the answer to its creation is lost, it
-// is looked for on the next connection.
+// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits: if the answer to its creation is lost, it is
+// looked for on the next connection.
 //
-// What is promised is the session's timeout as the server granted it, which may be longer than what was asked for, counted
-// from the sending of the last request that was answered. The fence is the number of the transaction that created the node:
-// it rises with the queue, for as long as the servers keep their data.
+// The promise is the session's timeout as the server granted it, counted from the sending of the last request that was
+// answered. The fence is the number of the transaction that created the node: it rises for as long as the servers keep their
+// data.
 //
-// What is left: a process that is paused for longer than its timeout does not know that it holds nothing any more. The fence
-// stops it, if what is guarded checks it.
+// A process that is paused beyond its timeout does not know that it lost the lock. Only the fence stops it, if it is checked.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -83,7 +82,7 @@ type place struct {
 }
 
 // enter creates a node at the end of the queue. If the answer was lost the node is looked for: what was sent on a closed
-// connection does not come about once the session's next one is open. That one's server may lag, and is synced first: a node
+// connection does not take effect once the session's next one is open. That one's server may lag, and is synced first: a node
 // that is overlooked would stay in the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
@@ -115,8 +114,8 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 	}
 }
 
-// children returns the names in a queue in the order of the numbers at their ends, which have ten digits, and, if it is
-// watched, what is ready when they change.
+// children returns the names in a queue, ordered by the ten digits at their ends, and, if watched, a channel that is ready
+// when they change.
 func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]string, <-chan zk.Event, error) {
 	type listing struct {
 		names   []string
