@@ -241,15 +241,14 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory is a history that is kept in memory: what a file would hold, for those who record and judge so many that
-// encoding and decoding would be most of the work. It is read when its recorder was closed.
+// Memory is a history kept in memory, for searches in which encoding and decoding would be most of the work. It is read after
+// its recorder was closed.
 type Memory struct {
 	Header Header
 	Lines  []Line // as they would stand in a file
 }
 
-// memoryCapacity is how many returned operations a client's log holds at first: it grows, since nobody writes a file
-// meanwhile that it would have to wait for.
+// memoryCapacity is how many returned operations a client's log holds at first; it grows.
 const memoryCapacity = 16
 
 // NewMemory returns a recorder, and what it records into. There is one log per client, and one for the harness.

@@ -32,8 +32,8 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
 
-// schedule is when iterations are meant to begin, whoever is free then. Where nobody is, the next that is begins late, and
-// its latency is counted from when it was meant to: a slow lock does not slow down those who come to it.
+// schedule decides when iterations are meant to begin. If no client is free, the next begins late, and its latency counts
+// from when it was meant to: a slow lock does not slow down the arrivals.
 type schedule struct {
 	arrivals Arrivals
 	interval time.Duration // the mean one

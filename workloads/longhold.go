@@ -8,8 +8,8 @@ import (
 // shortLease is the lease of the workloads that let it run out.
 const shortLease = 300 * time.Millisecond
 
-// longHold works for half as long again as its lease lasts, with the process alive: a lock that renews keeps
-// what it holds, and any other loses it under its client's hands.
+// longHold works for half as long again as its lease, the process alive: a lock that renews keeps its hold, and any other
+// loses it.
 func longHold() Workload {
 	return Workload{
 		Name: "long-hold", Special: true, Waits: true,

@@ -6,9 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases what it should not: a hold twice, one that has expired, another owner's, and one that was
-// never acquired. Each must be refused. Clients go in pairs, each pair on a key of its own, the odd one
-// played by the even one.
+// misuse releases what it must not: a hold twice, one that has expired, another owner's, and one that was never acquired.
+// Each must be refused. Clients go in pairs with a key each; the even one plays the odd one.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true,
@@ -53,8 +52,7 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 	})
 }
 
-// releaseExpired releases a hold whose lease has run out, and that its client knows to be over; with a
-// taker, while the partner has the key.
+// releaseExpired releases a hold whose lease has run out, as its client knows; if taken, while the partner has the key.
 func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return

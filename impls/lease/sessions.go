@@ -11,8 +11,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Sessions are the holds of a lock, each of which is bound to a session of its own. A hold is looked after until it is
-// released or lost, and a session whose hold is lost is dropped.
+// Sessions are the holds of a lock, each bound to a session. A hold is kept until it is released or lost; the session of a
+// lost hold is dropped.
 type Sessions[S Session] struct {
 	Pool[S]
 	Env  impls.Env
@@ -48,8 +48,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo ends the look after a hold and returns its session. It reports whether this process has had such a hold, and
-// whether that was not lost: the session of a lost one is dropped.
+// LetGo stops keeping a hold and returns its session. It reports whether this process had that hold, and whether it was still
+// intact: the session of a lost one is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -61,8 +61,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by a command in its session, or in another if this process has no such hold any more. The
-// command returns ErrNotHeld if nothing of the hold is left.
+// ReleaseBy releases a hold by a command in its session, or in another if this process no longer has that hold. The command
+// returns ErrNotHeld if nothing of the hold is left.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -163,7 +163,7 @@ func (l *Sessions[S]) Close() error {
 	return nil
 }
 
-// Session is what a server binds a lock to, and frees it with.
+// Session binds a lock at a server, which frees the lock when the session ends.
 type Session interface {
 	// Alive reports whether a session that was just opened, or was idle, can be used.
 	Alive(context.Context) bool
@@ -174,7 +174,7 @@ type Session interface {
 }
 
 // Pool keeps the idle sessions of a lock by the lease that they were opened for. A session serves one hold at a time, and is
-// dropped if anything of it is uncertain: what it may hold goes with it.
+// dropped if anything about it is uncertain, so that the server frees what it may hold.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session
@@ -226,7 +226,7 @@ func (p *Pool[S]) Put(s S) {
 	}
 }
 
-// Close drops the idle sessions. Those that were taken are for their takers to drop or to put back.
+// Close drops the idle sessions. Sessions in use are put back or dropped by their users.
 func (p *Pool[S]) Close() {
 	p.mu.Lock()
 	idle := p.idle
