@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,25 +75,20 @@ func NewReader(in io.Reader, others ...Format) (*Reader, error) {
 		r.closer = append(r.closer, z.Close)
 		r.in = bufio.NewReaderSize(z, 1<<16)
 	}
-	if err := r.open(others); err != nil {
+	var err error
+	if i := slices.IndexFunc(others, func(f Format) bool { return f.Detect(r.in) }); i >= 0 {
+		r.read, err = others[i].Read(r, r.in)
+	} else {
+		var text []byte
+		if text, err = r.next(); err == nil || err == io.EOF {
+			err = r.SetHeader(text)
+		}
+	}
+	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
-}
-
-func (r *Reader) open(others []Format) (err error) {
-	for _, f := range others {
-		if f.Detect(r.in) {
-			r.read, err = f.Read(r, r.in)
-			return err
-		}
-	}
-	text, err := r.next()
-	if err != nil && err != io.EOF {
-		return err
-	}
-	return r.SetHeader(text)
 }
 
 // SetHeader reads the header's JSON.
@@ -104,8 +100,13 @@ func (r *Reader) SetHeader(text []byte) error {
 	if err := json.Unmarshal(text, &v); err != nil {
 		return fmt.Errorf(`line 1 is not a history's header, such as {"lockbench":%d}: %w`, Version, err)
 	}
-	if err := (&Header{Version: v.Version}).check(); err != nil {
-		return err
+	switch {
+	case v.Version == 0:
+		return fmt.Errorf(`the first line is not a history's header: it needs "lockbench":%d`, Version)
+	case v.Version > Version:
+		return fmt.Errorf("the history has format version %d, this lockbench reads up to version %d: use a newer lockbench", v.Version, Version)
+	case v.Version < 0:
+		return fmt.Errorf("the history has format version %d, which never existed", v.Version)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -161,10 +162,17 @@ func (r *Reader) next() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	r.line++
 	if err == bufio.ErrBufferFull {
-		text, err = r.longLine(bytes.Clone(text))
+		text = bytes.Clone(text)
+	}
+	for err == bufio.ErrBufferFull && len(text) <= maxLine {
+		var more []byte
+		more, err = r.in.ReadSlice('\n')
+		text = append(text, more...)
 	}
 	r.offset += int64(len(text))
 	switch {
+	case err == bufio.ErrBufferFull:
+		return nil, fmt.Errorf("line %d (byte %d of the text): longer than %d bytes", r.line, r.offset-int64(len(text)), maxLine)
 	case err == nil:
 		return text[:len(text)-1], nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // zstd: the writer was killed within a block
@@ -176,19 +184,6 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, fmt.Errorf("line %d (byte %d of the text): %w", r.line, r.offset, err)
 	}
 	return text, err
-}
-
-func (r *Reader) longLine(text []byte) ([]byte, error) {
-	for {
-		more, err := r.in.ReadSlice('\n')
-		text = append(text, more...)
-		if err != bufio.ErrBufferFull {
-			return text, err
-		}
-		if len(text) > maxLine {
-			return nil, fmt.Errorf("longer than %d bytes", maxLine)
-		}
-	}
 }
 
 func (r *Reader) parse(text []byte) (Line, error) {

@@ -105,18 +105,6 @@ func (h *Header) Claim(property string) Claim {
 	return Claim{Property: property}
 }
 
-func (h *Header) check() error {
-	switch {
-	case h.Version == 0:
-		return fmt.Errorf(`the first line is not a history's header: it needs "lockbench":%d`, Version)
-	case h.Version > Version:
-		return fmt.Errorf("the history has format version %d, this lockbench reads up to version %d: use a newer lockbench", h.Version, Version)
-	case h.Version < 0:
-		return fmt.Errorf("the history has format version %d, which never existed", h.Version)
-	}
-	return nil
-}
-
 // scanObject walks a flat JSON object: strings and whole numbers, no nesting. It calls visit with each
 // name (without quotes) and the text of its value. Lines of histories are nothing else, and a general
 // decoder takes ten times as long.

@@ -43,9 +43,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return Parse(k, kindNames[:], text, "kind")
 }
 
-// SelfStarted kinds are begun by the lock or by the harness, not by the client whose number they bear.
-// They may run beside that client's own operation, and only their return is an event of the history, but
-// for an inject: what it does to its client it may do from its call on.
+// SelfStarted reports whether the lock or the harness begins such an operation, rather than the client whose number it bears.
+// It may run beside that client's own operation, and only its return is an event of the history, except for an inject, which
+// may affect its client from its call on.
 func (k Kind) SelfStarted() bool { return k == Renew || k == Lost || k == Inject || k == Heal }
 
 // Outcome is how an operation ended. The zero Outcome is the cautious one.
@@ -118,8 +118,8 @@ func (o *Op) Stale() bool {
 	return (o.Kind == Read || o.Kind == Write || o.Kind == Append) && o.Outcome == Refused && o.Error == "stale"
 }
 
-// Until is the end of what a granted acquire or a confirmed renewal promised, taken cautiously: slack is
-// the clock error allowed for. It is Forever for an unbounded promise; ok is false where none was stated.
+// Until returns the end of what a granted acquire or a confirmed renewal promised, less slack, the clock error allowed for.
+// It is Forever for an unbounded promise; ok is false if none was stated.
 func (o *Op) Until(slack time.Duration) (until time.Duration, ok bool) {
 	switch {
 	case o.Validity == Unbounded:
@@ -162,9 +162,9 @@ func Parse[T ~uint8](into *T, names []string, text []byte, what string) error {
 	return fmt.Errorf("unknown %s %q (one of %s)", what, text, strings.Join(named, ", "))
 }
 
-// Begin notes that a client begins something of which its log is told when it is over, and gives the time: an order of
-// a shop, say, whose operations are known when its answer was read. No mark is later than what has begun and was not
-// told, so that a reader finds every operation above the marks that follow its return.
+// Begin notes that a client begins something that is recorded only when it is over, such as an order of a shop, and returns
+// the time. No mark is later than what has begun and was not told, so that a reader finds every operation above the marks
+// that follow its return.
 func (l *Log) Begin() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,9 +172,8 @@ func (l *Log) Begin() time.Duration {
 	return l.begun
 }
 
-// Tell records what became of that: whole operations, one after the other, none called before its Begin. Client and Life are
-// the log's to fill in, and so is Due where it is zero. An acquire or release that is indeterminate ends this life of the
-// client.
+// Tell records whole operations, none called before its Begin. Client and Life are filled in, and Due if it is zero. An
+// indeterminate acquire or release ends this life of the client.
 func (l *Log) Tell(ops ...Op) {
 	for i := range ops {
 		l.lockWithRoom()
@@ -193,16 +192,4 @@ func (l *Log) Tell(ops ...Op) {
 	l.mu.Lock()
 	l.begun = 0
 	l.mu.Unlock()
-}
-
-// told is how far the logs have been told everything: to a time, or to the earliest that has begun.
-func (r *Recorder) told(to time.Duration) time.Duration {
-	for _, l := range r.logs {
-		l.mu.Lock()
-		if l.begun > 0 {
-			to = min(to, l.begun)
-		}
-		l.mu.Unlock()
-	}
-	return to
 }

@@ -11,9 +11,8 @@ import (
 // them are 120 kB, so 256 clients stay under 32 MB.
 const logCapacity = 1024
 
-// Recorder records a history while it happens. Each client owns a Log and records there without
-// allocating; somebody calls Mark at least every second, and Drain when Full says so. The recorder
-// starts no goroutine of its own, so it also works in virtual time.
+// Recorder records a history while it happens. Each client records in a Log of its own, without allocating; the caller marks
+// at least every second, and drains when Full says so. The recorder starts no goroutine, so it also works in virtual time.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
@@ -86,9 +85,9 @@ func (r *Recorder) Drain() error {
 	return r.err
 }
 
-// Mark writes all that returned, then the operations still open, then a mark with the present time, and
-// flushes: a run that is killed can be judged up to its last mark. stall is the longest time for which
-// the harness itself was seen not to run since the mark before.
+// Mark writes all that returned, then the operations still open, then a mark with the present time, and flushes: a run that
+// is killed can be judged up to its last mark. stall is the longest time for which the harness did not run since the last
+// mark.
 func (r *Recorder) Mark(stall time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +95,13 @@ func (r *Recorder) Mark(stall time.Duration) error {
 }
 
 func (r *Recorder) mark(now, stall time.Duration) error {
-	now = r.told(now)
+	for _, l := range r.logs { // no later than what has begun and was not told
+		l.mu.Lock()
+		if l.begun > 0 {
+			now = min(now, l.begun)
+		}
+		l.mu.Unlock()
+	}
 	open := make([]Op, 0, len(r.logs))
 	for _, l := range r.logs {
 		open = r.drain(l, open)
@@ -128,8 +133,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// drain takes a log's returned operations by swapping buffers, so that its client waits for a swap and
-// not for the encoding; where open is given, the operation still open is added to it.
+// drain takes a log's returned operations by swapping buffers, so that its client waits for a swap and not for the encoding.
+// Unless open is nil, the operations still open are added to it.
 func (r *Recorder) drain(l *Log, open []Op) []Op {
 	l.mu.Lock()
 	done := l.done
@@ -188,8 +193,8 @@ func (l *Log) Call(op Op) time.Duration {
 	return op.Call
 }
 
-// Return records how the open operation ended, and gives the time of its return. An acquire or release
-// that is indeterminate ends this life of the client: nobody knows any more what it holds.
+// Return records how the open operation ended, and returns the time. An indeterminate acquire or release ends this life of
+// the client: what it holds is unknown.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open
@@ -263,8 +268,8 @@ func (l *Log) Life() int32 {
 	return l.life
 }
 
-// lockWithRoom locks a log with room for one more operation. Where nobody drained in time the client
-// does, so that nothing is lost and nothing grows; the time is stamped afterwards.
+// lockWithRoom locks a log with room for one more operation. If it was not drained in time the client drains it, so that
+// nothing is lost or grows; the time is stamped afterwards.
 func (l *Log) lockWithRoom() {
 	l.mu.Lock()
 	for len(l.done) == cap(l.done) && !l.r.grows {

@@ -117,7 +117,13 @@ func (p *replay) add(op *Op) error {
 	i := int32(len(p.ops)) * 2
 	switch {
 	case op.Kind == Inject:
-		p.inject(op, i)
+		id := injection{op.Client, op.Fault, op.Call}
+		if !p.faults[id] { // its call comes late if it was noted when it was over, and was called before the mark above
+			p.queue = append(p.queue, queued{op.Call, i})
+		}
+		if p.faults[id] = true; !op.Open() {
+			delete(p.faults, id)
+		}
 	case !op.Kind.SelfStarted():
 		if err := p.call(op, i); err != nil {
 			return err
@@ -158,18 +164,6 @@ func (p *replay) call(op *Op, i int32) error {
 		c.last = op.Return
 	}
 	return nil
-}
-
-// inject queues the call of a fault unless that was done when it was listed as open. One that was noted when
-// it was over may have been called before the mark above: its call comes late then.
-func (p *replay) inject(op *Op, i int32) {
-	id := injection{op.Client, op.Fault, op.Call}
-	if !p.faults[id] {
-		p.queue = append(p.queue, queued{op.Call, i})
-	}
-	if p.faults[id] = true; !op.Open() {
-		delete(p.faults, id)
-	}
 }
 
 func (p *replay) mark(line Line) error {
@@ -247,15 +241,14 @@ func (p *replay) keep(rest []queued) {
 	p.queue = append(p.queue[:0], rest...)
 }
 
-// Memory is a history that is kept in memory: what a file would hold, for those who record and judge so many that
-// encoding and decoding would be most of the work. It is read when its recorder was closed.
+// Memory is a history kept in memory, for searches in which encoding and decoding would be most of the work. It is read after
+// its recorder was closed.
 type Memory struct {
 	Header Header
 	Lines  []Line // as they would stand in a file
 }
 
-// memoryCapacity is how many returned operations a client's log holds at first: it grows, since nobody writes a file
-// meanwhile that it would have to wait for.
+// memoryCapacity is how many returned operations a client's log holds at first; it grows.
 const memoryCapacity = 16
 
 // NewMemory returns a recorder, and what it records into. There is one log per client, and one for the harness.

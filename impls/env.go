@@ -17,7 +17,7 @@ import (
 // Dialer opens a connection, as net.Dialer.DialContext does.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Env is all that a lock knows of the world.
+// Env is everything that a lock knows of the world.
 type Env struct {
 	Nodes   []string // URLs of the servers; errors do not quote them, because they may contain passwords
 	CAFile  string   // certificates to trust with TLS (rediss://); "": the system's
@@ -127,10 +127,10 @@ func (s *lockedSource) Uint64() uint64 {
 // Token returns 128 random bits in hexadecimal.
 func Token(r *rand.Rand) string { return fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64()) }
 
-// Tally counts what a lock does by itself. Nil counts nothing.
+// Tally counts what a lock does by itself. A nil Tally counts nothing.
 type Tally struct{ attempts, wasted atomic.Int64 }
 
-// Attempt is called whenever the lock asks its store for the lock, or to be put in line for it.
+// Attempt is called whenever the lock asks its store for the lock, or to be queued for it.
 func (t *Tally) Attempt() {
 	if t != nil {
 		t.attempts.Add(1)
@@ -144,8 +144,7 @@ func (t *Tally) Wasted() {
 	}
 }
 
-// Counts returns how often the lock asked, which is 0 after grants if it does not tell, and how often a waiter was told to ask
-// again in vain.
+// Counts returns how often the lock asked (0 if it does not count) and how often a waiter was told to ask again in vain.
 func (t *Tally) Counts() (attempts, wasted int64) {
 	if t == nil {
 		return 0, 0

@@ -1,10 +1,9 @@
-// Package impls defines what a lock is: the interface Lock, the Request and the Grant, the Env that a lock is opened in,
-// and Impl, which describes a lock and what it is expected to do. The locks themselves are in packages by store; package
-// catalog has the table of all of them. Some are defective on purpose, exactly as they are found in articles and in the
-// wild; their comments and expectations say so.
+// Package impls defines a lock: the interface Lock, the Request and the Grant, the Env that a lock is opened in, and Impl,
+// which describes a lock and what it is expected to do. The locks are in packages by store; package catalog has the table.
+// Some are defective on purpose, as they are found in articles; their comments and expectations say so.
 //
-// The same code runs on a real server and in virtual time. It therefore uses time, context and its Env, and nothing else
-// of the world: no global randomness, no goroutine that outlives its lock, and no mutex that is held across a sleep or a
+// The same code runs on a real server and in virtual time. It therefore uses time, context and its Env, and nothing else of
+// the world: no global randomness, no goroutine that outlives its lock, and no mutex that is held across a sleep or a
 // command.
 package impls
 
@@ -90,8 +89,8 @@ type Renewer interface {
 	Renew(context.Context, Grant) (Grant, error)
 }
 
-// Segmenter splits a key into several: whoever holds one of them holds that one only. Its Acquire names the
-// segment that was asked for in the Hold also where it returns an error. A process takes the segments in turn.
+// Segmenter splits a key into several: a hold of one of them is of that one only. Its Acquire names the segment that was
+// asked for in the Hold, also if it returns an error. A process takes the segments in turn.
 type Segmenter interface {
 	// Segments are the keys that a grant of key may name.
 	Segments(key string) []string
@@ -129,7 +128,7 @@ type Impl struct {
 	Worker         []string                // the program and its arguments
 }
 
-// Situation is where a lock is looked at.
+// Situation is what a lock is tried in.
 type Situation struct {
 	Workload   string
 	Special    bool // the workload takes the lock beyond what every use of it expects
@@ -138,8 +137,8 @@ type Situation struct {
 	Processes  int
 }
 
-// Expected returns what is expected of this lock in a situation. An expectation of the deployment or the workload goes before
-// one of all; of a special workload only its own count.
+// Expected returns what is expected of this lock in a situation. An expectation of the deployment or the workload overrides a
+// general one; a special workload has its own only.
 func (i Impl) Expected(s Situation) []Expectation {
 	var out []Expectation
 	said := map[string]bool{}

@@ -20,9 +20,7 @@ func alone() Workload {
 			p.Duration = min(p.Duration, aloneFor)
 		},
 		Iterate: func(ctx context.Context, c *Client) {
-			if h, ok := c.Acquire(ctx, c.Key(), c.Params.wait()); ok {
-				c.Release(ctx, h)
-			}
+			c.hold(ctx, c.Key(), c.Params.wait(), func(context.Context, *Held) {})
 		},
 	}
 }

@@ -1,9 +1,8 @@
 package workloads
 
 import (
-	"fmt"
+	"lockbench/histories"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -23,23 +22,18 @@ const BurstSize = 10
 
 var arrivalNames = []string{"closed", "constant", "poisson", "burst"}
 
-func (a Arrivals) String() string { return arrivalNames[a] }
+func (a Arrivals) String() string { return histories.NameOf(arrivalNames, int(a)) }
 
 // MarshalText gives the name used in flags and files.
 func (a Arrivals) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText refuses what is none.
+// UnmarshalText refuses unknown names.
 func (a *Arrivals) UnmarshalText(text []byte) error {
-	i := slices.Index(arrivalNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown arrivals %q: want closed, constant, poisson or burst", text)
-	}
-	*a = Arrivals(i)
-	return nil
+	return histories.Parse(a, arrivalNames, text, "arrivals")
 }
 
-// schedule is when iterations are meant to begin, whoever is free then. Where nobody is, the next that is begins late, and
-// its latency is counted from when it was meant to: a slow lock does not slow down those who come to it.
+// schedule decides when iterations are meant to begin. If no client is free, the next begins late, and its latency counts
+// from when it was meant to: a slow lock does not slow down the arrivals.
 type schedule struct {
 	arrivals Arrivals
 	interval time.Duration // the mean one

@@ -238,19 +238,17 @@ func (c *Client) probe(ctx context.Context, by impls.Lock, h Held) {
 	c.log.Return(res)
 }
 
-// instants is how far apart the instants are that a client owns, one of each 1009 ns. A client's sleeps
-// end at these only, so that in virtual time no two clients ever wake at once, in an order that nobody
-// decided. 1009 is prime, and the virtual network keeps to the same raster.
+// A client's sleeps end only at instants of its own, one in each 1009 ns: in virtual time no two clients wake at once, in an
+// order that nothing decides. 1009 is prime, and the virtual network uses the same raster.
 const instants = 1009 * time.Nanosecond
 
 // Sleep spends time: inside the critical section it is the work.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	select {
-	case <-c.afterTime(d):
-	case <-ctx.Done():
+	if d > 0 {
+		select {
+		case <-c.afterTime(d):
+		case <-ctx.Done():
+		}
 	}
 }
 

@@ -10,16 +10,17 @@ func contend() Workload {
 	return Workload{
 		Name:    "contend",
 		Doc:     "wait for the lock, hold it, release it: what waiting costs and who gets how much",
-		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Params.wait()) },
+		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },
 	}
 }
 
-// hold acquires the key of this iteration, works, and releases it.
-func (c *Client) hold(ctx context.Context, wait time.Duration) {
-	h, ok := c.Acquire(ctx, c.Key(), wait)
-	if !ok {
-		return
+// hold acquires a key and, if it is granted, does something and releases it.
+func (c *Client) hold(ctx context.Context, key string, wait time.Duration, do func(context.Context, *Held)) {
+	if h, ok := c.Acquire(ctx, key, wait); ok {
+		do(ctx, &h)
+		c.Release(ctx, h)
 	}
-	c.Work(ctx, &h, c.Params.Hold)
-	c.Release(ctx, h)
 }
+
+// work is the usual work under the lock.
+func (c *Client) work(ctx context.Context, h *Held) { c.Work(ctx, h, c.Params.Hold) }

@@ -9,15 +9,12 @@ func counter() Workload {
 		Name: "counter", Guarded: true,
 		Doc: "read a counter, work, write it back one higher: two clients inside at once lose an update",
 		Iterate: func(ctx context.Context, c *Client) {
-			h, ok := c.Acquire(ctx, c.Key(), c.Params.wait())
-			if !ok {
-				return
-			}
-			value, ok := c.Read(ctx, h)
-			if ok && c.Work(ctx, &h, c.Params.Hold) {
-				c.Write(ctx, h, value+1)
-			}
-			c.Release(ctx, h)
+			c.hold(ctx, c.Key(), c.Params.wait(), func(ctx context.Context, h *Held) {
+				value, ok := c.Read(ctx, *h)
+				if ok && c.Work(ctx, h, c.Params.Hold) {
+					c.Write(ctx, *h, value+1)
+				}
+			})
 		},
 	}
 }

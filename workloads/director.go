@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Director is told where each client is, before the client goes on. It may keep the client waiting while it
-// makes something happen, and say what the client is to do other than usual.
+// Director is told where each client is, before the client goes on. It may delay the client, and change what the client does
+// next.
 type Director interface {
 	At(context.Context, Moment) Order
 }

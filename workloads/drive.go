@@ -38,9 +38,9 @@ func (p *Params) Logs() int { return p.Clients + 1 }
 // interruptedGrace is how long operations under way may take once the run was interrupted.
 const interruptedGrace = 2 * time.Second
 
-// Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under
-// way are finished, because an operation that is cut off is indeterminate and would be the harness's
-// doing. After a bound (Params.Grace; 2 s when interrupted) they are cut off all the same.
+// Run drives the clients for the duration. When it is over, or ctx ends, no iteration begins; those under way are finished,
+// since cutting them off would make them indeterminate. After a bound (Params.Grace; 2 s when interrupted) they are cut off
+// anyway.
 func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
@@ -84,8 +84,8 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// each is a context for each of n, and what ends them all, one after the other: those that end with a context that they
-// have in common end in any order, and in virtual time nothing is to come in an order that nobody decided.
+// each returns n contexts, and a function that ends them one after the other: contexts that end with a common parent end in
+// any order, which virtual time must not have.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -139,8 +139,8 @@ func (d *Drive) client(number int32, p Process) *Client {
 	return c
 }
 
-// iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the
-// iteration alone, so that an iteration can be left out and the others stay as they were.
+// iterate thinks and then does the workload once. Its randomness depends on the seed, the client and the iteration alone, so
+// that leaving out an iteration does not change the others.
 func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 	c.begin(i)
 	if c.schedule != nil {
@@ -165,33 +165,33 @@ func (c *Client) begin(i uint64) {
 	c.source.Seed(c.Params.Seed, uint64(c.number)<<40|i)
 }
 
-// WriteInitial writes what a guarded workload starts from: recorded, as all that is written. Where a key
-// is split into segments, each has its part.
+// WriteInitial writes and records what a guarded workload starts from. Each segment of a key has its part.
 func (d *Drive) WriteInitial() {
 	if !d.Workload.Guarded {
 		return
 	}
+	d.eachSegment(d.Processes[0].Lock, func(harness *Client, h Held, i, of int) {
+		harness.Write(context.Background(), h, int64(d.Params.Initial*(i+1)/of-d.Params.Initial*i/of))
+	})
+}
+
+// eachSegment has the harness do something with what is guarded by each segment of each key.
+func (d *Drive) eachSegment(lock impls.Lock, do func(harness *Client, h Held, i, of int)) {
 	harness := d.client(histories.Harness, d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		segments := SegmentsOf(d.Processes[0].Lock, key)
+		segments := SegmentsOf(lock, key)
 		for i, segment := range segments {
-			part := d.Params.Initial*(i+1)/len(segments) - d.Params.Initial*i/len(segments)
-			harness.Write(context.Background(), Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, int64(part))
+			do(harness, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}}, i, len(segments))
 		}
 	}
 }
 
-// Epilogue is what every run ends with: the final read of what was guarded, and a fresh client that
-// acquires and releases each key, waiting for as long as the lock may need to free it (within). A key
-// that is not granted then is an orphan. It ends after three times that bound in any case.
+// Epilogue ends every run: the final read of what was guarded, and a fresh client that acquires and releases each key,
+// waiting for as long as the lock may need to free it (within). A key that is not granted then is an orphan. It is bounded by
+// three times that.
 func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	if d.Workload.Guarded {
-		harness := d.client(histories.Harness, d.Fresh)
-		for _, key := range d.Params.KeyNames() {
-			for _, segment := range SegmentsOf(d.Fresh.Lock, key) {
-				harness.Read(ctx, Held{Hold: impls.Hold{Grant: impls.Grant{Key: segment}}})
-			}
-		}
+		d.eachSegment(d.Fresh.Lock, func(harness *Client, h Held, _, _ int) { harness.Read(ctx, h) })
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*within)
 	defer cancel()

@@ -1,8 +1,8 @@
 package workloads
 
-// flashSale is the shop of the articles: an order service in several processes, a lock, and the stock in a Redis of its
-// own. What a client does is an HTTP request; the services read, work and write under the lock, as inventory does. With a
-// lock that splits its key the stock is split the same way, which is the first of the two accelerations.
+// flashSale is the shop of the articles: an order service in several processes, a lock, and the stock in a Redis of its own.
+// Clients send HTTP requests; the services read, work and write under the lock, as inventory does. A lock that splits its key
+// splits the stock too, which is the first of the two accelerations.
 func flashSale() Workload {
 	return Workload{
 		Name: "flash-sale", Guarded: true, Served: true,

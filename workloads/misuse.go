@@ -6,9 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases what it should not: a hold twice, one that has expired, another owner's, and one that was
-// never acquired. Each must be refused. Clients go in pairs, each pair on a key of its own, the odd one
-// played by the even one.
+// misuse releases what it must not: a hold twice, one that has expired, another owner's, and one that was never acquired.
+// Each must be refused. Clients go in pairs with a key each; the even one plays the odd one.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true,
@@ -20,7 +19,7 @@ func misuse() Workload {
 		},
 		Iterate: func(ctx context.Context, c *Client) {
 			key := keyName(int(c.number) / 2)
-			c.releaseTwice(ctx, key)
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) { c.Release(ctx, *h) }) // and once more
 			c.releaseNeverAcquired(ctx, key)
 			c.releaseAnothers(ctx, key)
 			c.releaseExpired(ctx, key, false)
@@ -29,25 +28,15 @@ func misuse() Workload {
 	}
 }
 
-func (c *Client) releaseTwice(ctx context.Context, key string) {
-	if h, ok := c.Acquire(ctx, key, c.Params.wait()); ok {
-		c.Release(ctx, h)
-		c.Release(ctx, h)
-	}
-}
-
 // releaseNeverAcquired has the partner release what it asked for and did not get.
 func (c *Client) releaseNeverAcquired(ctx context.Context, key string) {
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	other, granted := c.partner.Acquire(ctx, key, 0)
-	if !granted {
-		other.Grant = impls.Grant{Key: h.Key, Owner: c.partner.owner(), Token: "never"}
-	}
-	c.partner.Release(ctx, other)
-	c.Release(ctx, h)
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		other, granted := c.partner.Acquire(ctx, key, 0)
+		if !granted {
+			other.Grant = impls.Grant{Key: h.Key, Owner: c.partner.owner(), Token: "never"}
+		}
+		c.partner.Release(ctx, other)
+	})
 }
 
 // releaseAnothers has the partner, who held the key before, release it while this client holds it.
@@ -57,37 +46,29 @@ func (c *Client) releaseAnothers(ctx context.Context, key string) {
 		return
 	}
 	c.partner.Release(ctx, before)
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	before.number = h.number // what it tries to free
-	c.partner.Release(ctx, before)
-	c.Release(ctx, h)
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		before.number = h.number // what it tries to free
+		c.partner.Release(ctx, before)
+	})
 }
 
-// releaseExpired releases a hold whose lease has run out, and that its client knows to be over; with a
-// taker, while the partner has the key.
+// releaseExpired releases a hold whose lease has run out, as its client knows; if taken, while the partner has the key.
 func (c *Client) releaseExpired(ctx context.Context, key string, taken bool) {
 	if c.renews {
 		return
 	}
-	h, ok := c.Acquire(ctx, key, c.Params.wait())
-	if !ok {
-		return
-	}
-	if h.Validity <= 0 { // no lease: it does not expire
-		c.Release(ctx, h)
-		return
-	}
-	c.Lost(&h)
-	c.Sleep(ctx, h.Validity+h.Validity/10)
-	if !taken {
-		c.Release(ctx, h)
-		return
-	}
-	other, ok := c.partner.Acquire(ctx, key, c.Params.TTL)
-	c.Release(ctx, h)
+	var other Held
+	var ok bool
+	c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, h *Held) {
+		if h.Validity <= 0 {
+			return // it has no lease, and does not expire
+		}
+		c.Lost(h)
+		c.Sleep(ctx, h.Validity+h.Validity/10)
+		if taken {
+			other, ok = c.partner.Acquire(ctx, key, c.Params.TTL)
+		}
+	})
 	if ok {
 		c.partner.Release(ctx, other)
 	}

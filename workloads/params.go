@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"lockbench/histories"
@@ -82,19 +81,14 @@ const (
 
 var spreadNames = []string{"one", "uniform", "zipf", "own"}
 
-func (s Spread) String() string { return spreadNames[s] }
+func (s Spread) String() string { return histories.NameOf(spreadNames, int(s)) }
 
 // MarshalText gives the name used in flags and files.
 func (s Spread) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText refuses what is not a distribution.
+// UnmarshalText refuses unknown names.
 func (s *Spread) UnmarshalText(text []byte) error {
-	i := slices.Index(spreadNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown distribution %q: want one, uniform, zipf or own", text)
-	}
-	*s = Spread(i)
-	return nil
+	return histories.Parse(s, spreadNames, text, "distribution")
 }
 
 // wait is what a request for a lock says of a client that waits.

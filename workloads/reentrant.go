@@ -10,19 +10,14 @@ func reentrant() Workload {
 		Doc: "lock, lock again, unlock once, work on, unlock: an inner release must not free the outer hold",
 		Iterate: func(ctx context.Context, c *Client) {
 			key := c.Key()
-			outer, ok := c.Acquire(ctx, key, c.Params.wait())
-			if !ok {
-				return
-			}
-			value, ok := c.Read(ctx, outer)
-			if inner, granted := c.Acquire(ctx, key, 0); granted {
-				c.Release(ctx, inner)
-			}
-			c.Probe(ctx, outer)
-			if ok && c.Work(ctx, &outer, c.Params.Hold) {
-				c.Write(ctx, outer, value+1)
-			}
-			c.Release(ctx, outer)
+			c.hold(ctx, key, c.Params.wait(), func(ctx context.Context, outer *Held) {
+				value, ok := c.Read(ctx, *outer)
+				c.hold(ctx, key, 0, func(context.Context, *Held) {})
+				c.Probe(ctx, *outer)
+				if ok && c.Work(ctx, outer, c.Params.Hold) {
+					c.Write(ctx, *outer, value+1)
+				}
+			})
 		},
 	}
 }

@@ -7,6 +7,6 @@ func try() Workload {
 	return Workload{
 		Name:    "try",
 		Doc:     "ask once, hold if granted, go away if not: what a refusal costs",
-		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, 0) },
+		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), 0, c.work) },
 	}
 }

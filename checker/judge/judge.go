@@ -13,7 +13,7 @@ import (
 	"lockbench/histories/edn"
 )
 
-// Options say how a history is judged.
+// Options select how a history is judged.
 type Options struct {
 	// FullOracle has Porcupine search all of a long history; it searches a sample of its windows otherwise.
 	FullOracle bool
@@ -36,8 +36,8 @@ func File(path string, o Options) (*checker.Verdict, histories.Header, error) {
 	return v, r.Header, nil
 }
 
-// History reads a history once and judges it by every property. The header's TTL, bound and slack are used,
-// its claims are not: what was expected decides nothing about what is observed.
+// History reads a history once and judges it by every property. It uses the header's TTL, bound and slack, and not its
+// claims.
 func History(h histories.Header, next func() (histories.Line, error), o Options) (*checker.Verdict, error) {
 	j := newJudge(h, o)
 	cover, err := histories.Replay(next, j.visit)
@@ -101,9 +101,7 @@ func (j *judge) fault(ev histories.Event) {
 		return
 	}
 	for _, x := range j.judgements {
-		if x, ok := x.(properties.Faulted); ok {
-			x.Fault(ev)
-		}
+		x.Fault(ev)
 	}
 	if !ev.Return {
 		j.projection.Gone(ev.Op)
@@ -141,7 +139,14 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 		v.Oracle = j.oracle.Judge()
 	}
 	v.Recoveries, v.Faults = j.Recovered, j.tally.bands
-	v.Warnings = j.warnings(cover)
+	if cover.LeftOut > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out",
+			checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
+	}
+	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void",
+			cover.MaxStall.Round(time.Millisecond), ttl))
+	}
 	return v
 }
 
@@ -155,15 +160,4 @@ func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	case j.granted < j.tally.first && needsGrant:
 		f.Observed, f.Why = checker.Undecided, "nothing was granted after the fault "+fault+" began"
 	}
-}
-
-func (j *judge) warnings(cover histories.Coverage) []string {
-	var w []string
-	if cover.LeftOut > 0 {
-		w = append(w, fmt.Sprintf("the run was cut off: judged up to its last mark at %s; %s after it left out", checker.Milliseconds(cover.Until), checker.Count(cover.LeftOut, "operation")))
-	}
-	if ttl := j.Header.TTL.D(); ttl > 0 && cover.MaxStall > ttl {
-		w = append(w, fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s: what it shows of leases is void", cover.MaxStall.Round(time.Millisecond), ttl))
-	}
-	return w
 }

@@ -49,7 +49,12 @@ func (t *tally) fault(ev histories.Event) {
 	op := ev.Op
 	switch {
 	case op.Kind == histories.Heal:
-		t.healed(op)
+		for i := len(t.bands) - 1; i >= 0; i-- {
+			if b := &t.bands[i]; bandOf(b, op) && b.To == histories.StillOpen {
+				b.To = op.Return
+				return
+			}
+		}
 	case !ev.Return:
 		if len(t.bands) < maxBands {
 			t.bands = append(t.bands, checker.Band{Name: op.Fault, Client: op.Client, From: op.Call, To: histories.StillOpen})
@@ -62,15 +67,6 @@ func (t *tally) fault(ev histories.Event) {
 			if b := &t.bands[i]; bandOf(b, op) && b.From == op.Call {
 				b.Effective = true
 			}
-		}
-	}
-}
-
-func (t *tally) healed(op *histories.Op) {
-	for i := len(t.bands) - 1; i >= 0; i-- {
-		if b := &t.bands[i]; bandOf(b, op) && b.To == histories.StillOpen {
-			b.To = op.Return
-			return
 		}
 	}
 }

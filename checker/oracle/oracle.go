@@ -14,15 +14,12 @@ import (
 	"lockbench/checker/projection"
 )
 
-// The oracle judges the two views of exclusion once more, by Porcupine's search for a linearization, from
-// the same holds and nothing else of the monitor's. Each hold is two operations on a mutex that knows its
-// owner: the acquire, anywhere in [call, return], and the end, anywhere from the end on. Histories of up to
-// wholeLimit operations per key are searched whole; longer ones in windows, as these close (windows.go), since
-// the search's time grows with the square of the length.
+// The oracle judges the two views of exclusion again, by Porcupine's search for a linearization. Each hold is two operations
+// on a mutex that knows its owner: the acquire, anywhere in [call, return], and the end, anywhere from the end on. Up to
+// wholeLimit operations per key are searched whole; longer histories in windows (windows.go), since the search is quadratic.
 //
-// Of a long history it searches all windows until sampleFrom operations, then one in sampleEvery, drawn from
-// the history's seed; and, so that a sample contradicts the monitor in both directions, all windows of a key
-// from the monitor's first violation on, until it is found.
+// Of a long history all windows are searched until sampleFrom operations, then one in sampleEvery, drawn from the history's
+// seed. After the monitor's first violation of a key, all its windows are searched until Porcupine finds one.
 const (
 	wholeLimit   = 1000
 	sampleFrom   = 100_000
@@ -87,7 +84,7 @@ func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// pairOf returns a hold as a view has it; ok is false where its end is unknown, or was over before it was received.
+// pairOf returns a hold as a view has it; ok is false if its end is unknown, or came before the grant was received.
 func pairOf(w *projection.View, h *projection.Hold) (pair, bool) {
 	end, ok := w.End(h)
 	if !ok || end <= h.Granted {
@@ -143,8 +140,15 @@ func (o *Oracle) search(s *searched, w *window) porcupine.CheckResult {
 	if o.full {
 		budget = fullBudget
 	}
+	if s.took >= budget {
+		return porcupine.Unknown
+	}
+	ops := make([]porcupine.Operation, len(w.acts))
+	for i, a := range w.acts {
+		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
+	}
 	start := time.Now()
-	r := w.check(budget - s.took)
+	r := porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget-s.took)
 	s.took += time.Since(start)
 	return r
 }
@@ -193,17 +197,6 @@ func (o *Oracle) finish(s *searched) {
 		w.end(i, p, p.endReturn)
 	}
 	s.result = o.search(s, w)
-}
-
-func (w *window) check(budget time.Duration) porcupine.CheckResult {
-	if budget <= 0 {
-		return porcupine.Unknown
-	}
-	ops := make([]porcupine.Operation, len(w.acts))
-	for i, a := range w.acts {
-		ops[i] = porcupine.Operation{ClientId: a.hold, Input: step{a.hold, a.ends}, Call: a.call, Return: a.ret}
-	}
-	return porcupine.CheckOperationsTimeout(mutexModel(w.holder), ops, budget)
 }
 
 type step struct {

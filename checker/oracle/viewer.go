@@ -13,15 +13,16 @@ import (
 	"lockbench/histories"
 )
 
-// Viewer is Porcupine's interactive page of a witness: where each operation may have taken effect, and where
-// the search got stuck. It searches the witness alone, as a rule four operations: a page of a whole history
-// would be gigabytes. ok is false where there is nothing to search: of a property other than the two views
-// of exclusion, and of a witness whose operations alone do not show the overlap or cannot have happened.
+// Viewer returns Porcupine's interactive page of a witness: where each operation may have taken effect, and where the search
+// got stuck. It searches the witness alone: a page of a whole history would be gigabytes. ok is false if the property is not
+// one of exclusion, or the witness's operations do not show the overlap.
 func Viewer(property string, w *checker.Witness, slack time.Duration) (page []byte, ok bool, err error) {
-	v, known := exclusionView(property)
-	if !known {
+	views := []projection.View{projection.Lived(), projection.Promised()}
+	i := slices.IndexFunc(views, func(v projection.View) bool { return v.Property == property })
+	if i < 0 {
 		return nil, false, nil
 	}
+	v := views[i]
 	holds, err := holdsOf(w, slack)
 	if err != nil {
 		return nil, false, nil
@@ -46,15 +47,6 @@ func Viewer(property string, w *checker.Witness, slack time.Duration) (page []by
 	return out.Bytes(), err == nil, err
 }
 
-func exclusionView(property string) (projection.View, bool) {
-	for _, v := range []projection.View{projection.Lived(), projection.Promised()} {
-		if v.Property == property {
-			return v, true
-		}
-	}
-	return projection.View{}, false
-}
-
 // holdsOf folds the operations of a witness as the judge does.
 func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error) {
 	var holds []*projection.Hold
@@ -75,8 +67,8 @@ func holdsOf(w *checker.Witness, slack time.Duration) ([]*projection.Hold, error
 	return holds, err
 }
 
-// operations is what Porcupine searches: for each hold its acquire and, if it ended, its end. What the
-// witness shows lasted until the overlap was over, by renewals too, which are not among its operations.
+// operations returns what Porcupine searches: for each hold its acquire and, if it ended, its end. A hold lasts at least
+// until the overlap was over, because of renewals that the witness does not list.
 func operations(holds []*projection.Hold, v projection.View, overlapped time.Duration) []porcupine.Operation {
 	var ops []porcupine.Operation
 	var last time.Duration
@@ -101,11 +93,11 @@ func operations(holds []*projection.Hold, v projection.View, overlapped time.Dur
 	return ops
 }
 
-// mostRows is up to which client number the viewer's lines bear clients' numbers: it draws one for each.
+// mostRows bounds the client numbers that the viewer uses as rows: it draws every row up to the highest.
 const mostRows = 16
 
-// row is the line on which the viewer draws a hold: its client's. Where that would be a long way down, or
-// one client has several of the holds, they are drawn in the order of their grants.
+// row returns the row on which the viewer draws a hold: its client's, or its place in the order of grants if that client has
+// several holds or too high a number.
 func row(holds []*projection.Hold, i int) int {
 	taken := map[int32]bool{}
 	for _, h := range holds {

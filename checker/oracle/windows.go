@@ -14,12 +14,11 @@ const (
 	free       = -1      // nobody has the mutex
 )
 
-// stream cuts a key's history just before the end of a hold that is alone at that time. There the mutex is
-// held by that hold for certain, whatever a search would choose, so that the pieces can be searched one by
-// one: an acquire belongs to the window in which it returns, and cannot have taken effect before the window
-// began; an end that is still open at the cut took effect before it.
+// stream cuts a key's history just before the end of a hold that is alone at that time. That hold certainly has the mutex
+// there, so the windows can be searched one by one: an acquire belongs to the window in which it returns and takes effect
+// after the cut; an end still open at the cut took effect before it.
 //
-// Holds come as they are closed, and wait until nothing that is earlier can come any more.
+// Holds come as they are closed, and wait until nothing earlier can come any more.
 type stream struct {
 	size     int
 	yield    func(w *window, must bool) (more bool)
@@ -69,12 +68,7 @@ func (s *stream) add(h *projection.Hold, p pair) {
 	if s.over {
 		return
 	}
-	e, ok := s.early[h]
-	if !ok {
-		e = &early{known: known{s.n, p}}
-		s.n++
-		s.at(p.acquireReturn, granted, e.known)
-	}
+	e := s.of(h, p)
 	delete(s.early, h)
 	if e.leaving && e.endCall != p.endCall {
 		s.doubtful = true // a promise that had run out was renewed after all
@@ -98,8 +92,8 @@ func (s *stream) at(t int64, what moment, k known) {
 	s.waiting = append(s.waiting, instant{t, what, k})
 }
 
-// advance looks at what nothing earlier can follow. A hold that does not end keeps all later ones waiting;
-// when they are too many it is taken in as it stands.
+// advance handles what nothing earlier can follow. A hold that does not end keeps all later ones waiting; when they are too
+// many it is taken as it stands.
 func (s *stream) advance(k *projection.Key, v *projection.View, now int64) {
 	if s.over || len(s.waiting) < s.enough {
 		return
@@ -136,11 +130,7 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 		if !ok {
 			continue
 		}
-		e, known := s.early[h]
-		if !known {
-			e = s.first(h, p)
-		}
-		if p.endCall < now && !e.leaving {
+		if e := s.of(h, p); p.endCall < now && !e.leaving {
 			e.leaving, e.pair = true, p
 			s.at(p.endCall, leaving, e.known)
 			if p.endReturn < now {
@@ -150,11 +140,15 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 	}
 }
 
-func (s *stream) first(h *projection.Hold, p pair) *early {
-	e := &early{known: known{s.n, p}}
-	s.n++
-	s.early[h] = e
-	s.at(p.acquireReturn, granted, e.known)
+// of returns a hold that was taken in early, or takes it in.
+func (s *stream) of(h *projection.Hold, p pair) *early {
+	e, ok := s.early[h]
+	if !ok {
+		e = &early{known: known{s.n, p}}
+		s.n++
+		s.early[h] = e
+		s.at(p.acquireReturn, granted, e.known)
+	}
 	return e
 }
 
@@ -187,8 +181,8 @@ func (s *stream) next(e instant) {
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
 		if len(s.inside) > 1 && len(s.w.acts) >= s.w.patience {
-			// Several holds at once leave no place to cut. Either that is a violation already, or
-			// Porcupine disagrees and the caller will hear of it at the next cut.
+			// Several holds at once leave no place to cut. Either that is a violation, or the next cut shows that Porcupine
+			// disagrees.
 			s.w.patience = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}

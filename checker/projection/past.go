@@ -6,9 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// Past remembers how recent acquires came out and what became of their holds, by the number of the acquire.
-// It has room for a fixed number of them, and what is pushed out is not known any more: whoever asks must
-// take that for an answer, so that a long history costs no more than a short one.
+// Past remembers how recent acquires came out and what became of their holds, by the number of the acquire. Its size is
+// fixed: older ones are evicted, and callers must handle that.
 type Past struct {
 	slack time.Duration
 	of    [256]*[16]PastAcquire
@@ -27,8 +26,8 @@ type PastAcquire struct {
 
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// at is where an acquire's number is kept: the recorder gives numbers out one after the other, so that
-// some four thousand recent ones have places of their own.
+// at returns the place of an acquire's number. Numbers are given out in turn, so that some four thousand recent ones have
+// places of their own.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
@@ -45,7 +44,7 @@ func (p *Past) Find(number int64) *PastAcquire {
 	return nil
 }
 
-// Event takes in acquires that return, and renewals, which may have been on their way when their hold ended.
+// Event handles acquires that return, and renewals, which may have been under way when their hold ended.
 func (p *Past) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	if op.Kind == histories.Renew && op.Outcome != histories.Refused {

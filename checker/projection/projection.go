@@ -1,5 +1,5 @@
-// Package projection folds the events of a history into holds: who had which key from when to when. All that is
-// judged, counted and searched sees the same holds.
+// Package projection folds the events of a history into holds: who had which key from when to when. Monitors, counts and the
+// oracle all see the same holds.
 package projection
 
 import (
@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// Hold is one stretch of time in which one client held one key: from the return of the outermost acquire
-// to the call of its release. Nested acquires by the same client are folded into it.
+// Hold is the time in which one client held one key: from the return of the outermost acquire to the call of its release.
+// Nested acquires by the same client are part of it.
 type Hold struct {
 	Acquire histories.Op
 	Release histories.Op  // valid once ended
@@ -65,8 +65,7 @@ const (
 	Closed                      // its release returned, or never will: its client is gone, or the history over
 )
 
-// Projection folds the events of a history into holds: both views, the oracle and the counts see the
-// same ones.
+// Projection folds the events of a history into holds.
 type Projection struct {
 	slack time.Duration
 	keys  map[string]*Key
@@ -100,7 +99,11 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
 	case op.Kind == histories.Lost:
-		p.lost(k, op)
+		if h := k.Numbered(op); h != nil {
+			p.end(k, h, op.Call)
+			h.Closed = h.End
+			p.tell(k, h, Closed)
+		}
 	case op.Kind == histories.Release && !ev.Return:
 		p.releaseCalled(k, op)
 	case op.Kind == histories.Release:
@@ -176,21 +179,13 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	}
 }
 
-// overBy is when what a grant or renewal promised has ended for certain: the lease began no later than its
-// answer was read. One without a definite answer may yet take effect, nobody knows when.
+// overBy returns when what a grant or renewal promised has certainly ended: the lease began no later than its answer was
+// read. One without a definite answer may still take effect at any time.
 func overBy(op *histories.Op, slack time.Duration) time.Duration {
 	if op.Outcome == histories.Unknown || op.Validity <= 0 {
 		return histories.Forever
 	}
 	return op.Return + op.Validity + slack
-}
-
-func (p *Projection) lost(k *Key, op *histories.Op) {
-	if h := k.Numbered(op); h != nil {
-		p.end(k, h, op.Call)
-		h.Closed = h.End
-		p.tell(k, h, Closed)
-	}
 }
 
 func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
@@ -226,7 +221,13 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	case h == nil:
 	case inner:
 		*h.Inner = *op
-		p.innerReturned(h, op)
+		switch { // the lock may set the lease anew when it counts down
+		case op.Outcome == histories.Refused:
+		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
+			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
+		default:
+			h.Over = histories.Forever
+		}
 	default:
 		h.Release, h.Closed = *op, op.Return
 		k.Releasing = without(k.Releasing, h)
@@ -253,17 +254,6 @@ func without(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 
-// innerReturned allows for a lock that sets the lease anew when it counts down.
-func (p *Projection) innerReturned(h *Hold, op *histories.Op) {
-	switch {
-	case op.Outcome == histories.Refused:
-	case op.Outcome == histories.OK && h.Acquire.Validity > 0:
-		h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
-	default:
-		h.Over = histories.Forever
-	}
-}
-
 // Finish closes what is still open: it never ended.
 func (p *Projection) Finish() {
 	for _, k := range p.Keys {
@@ -283,8 +273,8 @@ func (k *Key) HeldBy(op *histories.Op) *Hold {
 	return nil
 }
 
-// Numbered is the hold that an operation names. A release names the outermost acquire even where a nested
-// one was indeterminate and began another life.
+// Numbered returns the hold that an operation names. A release names the outermost acquire even if an indeterminate nested
+// one began another life.
 func (k *Key) Numbered(op *histories.Op) *Hold {
 	if op.Hold == 0 {
 		return nil

@@ -1,7 +1,6 @@
 package properties
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,19 +9,17 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts is how many busy answers of a key wait to be judged; beyond it they are given the benefit.
+// maxDoubts bounds the busy answers of a key that wait to be judged; further ones are not judged.
 const maxDoubts = 1024
 
-// tries judges locks that claim to answer "busy" only while somebody holds, by the busy answers that no past hold
-// explains. The next grant explains one if it was asked for before that answer; later grants cannot, since the next
-// one lies between. An acquire without a definite answer explains all that were answered after its call: it may have
-// been granted, and have ended.
+// tries judges locks that claim to answer "busy" only while a client holds, by the busy answers that no past hold explains.
+// The next grant explains one if it was asked for before that answer; later grants cannot. An acquire without a definite
+// answer explains all busy answers after its call: it may have been granted, and have ended.
 type tries struct {
-	*Facts
+	monitor
 	keys projection.PerKey[tried]
 	open map[int32]time.Duration // by client: the call of its acquire
 	busy int
-	found
 }
 
 type tried struct {
@@ -112,26 +109,21 @@ func (x *tries) settle(t *tried) {
 		oldest = min(oldest, call)
 	}
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool {
-		if oldest > d.op.Return {
+		settled := oldest > d.op.Return
+		if settled && x.first() {
 			x.violation(t, d.op)
 		}
-		return oldest > d.op.Return
+		return settled
 	})
 }
 
 func (x *tries) violation(t *tried, op histories.Op) {
-	if !x.first() {
-		return
-	}
-	ops := []histories.Op{op}
-	story := "nobody had been granted it yet"
+	ops, story := []histories.Op{op}, "nobody had been granted it yet"
 	if t.last.Kind != 0 && t.last.Return < op.Call {
-		story = fmt.Sprintf("%s had released it at %s", x.client(&t.last), checker.Milliseconds(t.last.Return))
-		ops = append(ops, t.last)
+		ops, story = append(ops, t.last), x.tell("%s had released it at %s", &t.last, t.last.Return)
 	}
-	x.witness = witnessOf(t.name, op.Call, op.Return,
-		fmt.Sprintf("%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
-			x.client(&op), t.name, checker.Milliseconds(op.Call), checker.Milliseconds(op.Return), story), ops...)
+	x.show(t.name, op.Call, op.Return, ops, "%s asked for %s at %s and was told at %s that it was busy; %s, and nobody else was granted it in between.",
+		&op, t.name, op.Call, op.Return, story)
 }
 
 func (x *tries) Finding() checker.Finding {
@@ -141,6 +133,6 @@ func (x *tries) Finding() checker.Finding {
 	for i := range x.keys {
 		x.settle(&x.keys[i]) // what is left: an acquire that never returned may have been granted
 	}
-	return x.found.finding(checker.Count(x.busy, "busy answer"),
+	return x.finding(checker.Count(x.busy, "busy answer"),
 		reason{x.busy == 0, checker.NotApplicable, "nobody was told that the key was busy"})
 }

@@ -10,29 +10,26 @@ import (
 	"lockbench/histories"
 )
 
-// exclusion is the monitor of one view: on one key, no two holds overlap. It sees each hold at its
-// beginning, and looks at those that are live then; a renewal that comes after a takeover is seen through
-// the heir that the lapsed hold remembers. What it sees is an overlap once the ends are known as well: a loss may
-// be told of as late as after the next grant, and have taken place before it. O(live holds) per grant, memory
-// O(live holds).
+// exclusion is the monitor of one view: on one key, no two holds overlap. At each grant it looks at the holds that are live;
+// a renewal after a takeover is seen through the heir of the lapsed hold. An overlap counts once its ends are known: a loss
+// may be reported after the next grant and have happened before it. Time and memory are O(live holds) per grant.
 //
-// That disjoint intervals [acquire.return, end] are all there is to a mutex, so that there is nothing to
-// search, is proved in docs/design.md; oracle.go has Porcupine search all the same.
+// That disjoint intervals [acquire.return, end] are all there is to a mutex is proved in docs/design.md; oracle.go has
+// Porcupine search all the same.
 type exclusion struct {
 	projection.View
-	*Facts
+	monitor
 	grants, empty, unstated int // holds seen; their interval empty; their end unknown
 	open                    projection.PerKey[[]*overlap]
-	tell                    func(first, second *projection.Hold, both time.Duration) string // what the witness shows
-	found
-	shown    [2]*projection.Hold
-	freed    *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
-	at       string           // the key of the first violation
-	violated map[string]bool
+	story                   func(first, second *projection.Hold, both time.Duration) string // what the witness shows
+	shown                   [2]*projection.Hold
+	freed                   *projection.Hold // that was given up late between the two, which is what let the second in; nil: none
+	at                      string           // the key of the first violation
+	violated                map[string]bool
 }
 
-func newExclusion(c *Facts, v projection.View, tell func(first, second *projection.Hold, both time.Duration) string) *exclusion {
-	return &exclusion{View: v, Facts: c, tell: tell, violated: map[string]bool{}}
+func newExclusion(m monitor, v projection.View, story func(first, second *projection.Hold, both time.Duration) string) *exclusion {
+	return &exclusion{View: v, monitor: m, story: story, violated: map[string]bool{}}
 }
 
 // Monitors returns the property that is monitored. With Violated it is all that the oracle compares itself with.
@@ -48,10 +45,8 @@ type overlap struct {
 	last   *projection.Hold // the one that had ended last
 }
 
-// maxOpen is how many overlaps of a key may wait for a hold that does not end.
+// maxOpen bounds the overlaps of a key that wait for a hold to end.
 const maxOpen = 1024
-
-func (x *exclusion) Event(*projection.Key, histories.Event) {}
 
 func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	switch c {
@@ -92,7 +87,7 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 	}
 }
 
-// overlaps keeps an overlap until two of its holds have ended. Where one never does, enough is enough.
+// overlaps keeps an overlap until two of its holds have ended, or there are too many.
 func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
@@ -120,7 +115,7 @@ func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
 	})
 }
 
-// settled tells whether two of an overlap's holds have ended, so that nothing can undo it.
+// settled reports whether two of an overlap's holds have ended, so that nothing can undo it.
 func (o *overlap) settled() bool {
 	return o.second.End < histories.Forever && slices.ContainsFunc(o.firsts, func(h *projection.Hold) bool { return h.End < histories.Forever })
 }
@@ -141,22 +136,16 @@ func (x *exclusion) violation(o *overlap) {
 	x.violated[name] = true
 }
 
-// finish counts what nothing has undone.
-func (x *exclusion) finish() {
+func (x *exclusion) Finding() checker.Finding {
 	for i := range x.open {
-		for _, o := range x.open[i] {
+		for _, o := range x.open[i] { // nothing has undone it
 			x.violation(o)
 		}
-		x.open[i] = nil
 	}
-}
-
-func (x *exclusion) Finding() checker.Finding {
-	x.finish()
 	if x.violations > 0 {
-		x.witness = x.show()
+		x.tellFirst()
 	}
-	return x.found.finding(fmt.Sprintf("%s, %s", checker.Count(x.grants, "grant"), checker.Count(x.Counts.HandOffs, "contended hand-off")),
+	return x.finding(fmt.Sprintf("%s, %s", checker.Count(x.grants, "grant"), checker.Count(x.Counts.HandOffs, "contended hand-off")),
 		reason{x.grants == 0, checker.NotApplicable, "nothing was granted"},
 		reason{x.unstated == x.grants, checker.NotApplicable, "the lock does not say how long its grants are valid"},
 		reason{x.unstated > 0, checker.Undecided, fmt.Sprintf("%d of %d grants do not say how long they are valid", x.unstated, x.grants)},
@@ -164,14 +153,14 @@ func (x *exclusion) Finding() checker.Finding {
 		reason{x.empty*10 > x.grants && x.empty > x.Counts.Faults, checker.Undecided, fmt.Sprintf("%d of %d promises had run out before they were received", x.empty, x.grants)})
 }
 
-// show returns the two acquires and their releases: as a rule four operations.
-func (x *exclusion) show() *checker.Witness {
+// tellFirst shows the two acquires and their releases: as a rule four operations.
+func (x *exclusion) tellFirst() {
 	a, b := x.shown[0], x.shown[1]
 	from := max(a.Granted, b.Granted)
 	endA, _ := x.End(a)
 	endB, _ := x.End(b)
 	to := min(endA, endB, max(x.Until, from))
-	story := x.tell(a, b, to-from)
+	story := x.story(a, b, to-from)
 	ops := []histories.Op{a.Acquire, b.Acquire}
 	for _, h := range []*projection.Hold{a, b} {
 		switch {
@@ -183,7 +172,7 @@ func (x *exclusion) show() *checker.Witness {
 	}
 	if f := x.freed; f != nil && f.Release.Outcome == histories.OK {
 		ops = append(ops, f.Acquire, f.Release)
-		story += fmt.Sprintf(" Between the two %s, which had been granted it at %s, released it, at %s.", x.who(f), checker.Milliseconds(f.Granted), checker.Milliseconds(f.Release.Call))
+		story += x.tell(" Between the two %s, which had been granted it at %s, released it, at %s.", f, f.Granted, f.Release.Call)
 	}
-	return witnessOf(x.at, from, to, story, ops...)
+	x.show(x.at, from, to, ops, "%s", story)
 }

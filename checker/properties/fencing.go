@@ -11,23 +11,22 @@ import (
 	"lockbench/histories"
 )
 
-// maxGrants is how many grants of a key are kept for one acquire that stays open. Beyond it the oldest are
-// forgotten, which may hide a violation and invents none.
+// maxGrants bounds the grants of a key that are kept while an acquire stays open. Forgetting the oldest may hide a violation
+// and invents none.
 const maxGrants = 1 << 13
 
 // tokens judges that tokens rise from one holder to the next, so that a resource can tell who is late.
 type tokens struct {
-	*Facts
+	monitor
 	keys    projection.PerKey[minted]
 	open    map[int32]time.Duration // by client: the call of its acquire
 	fenced  int
 	bare    int // grants without a token
 	ordered int // grants whose order to one before is known
-	found
 }
 
-// minted is what is known of one key's tokens: the grants, in the order in which they were received, that
-// an acquire still open may have to be compared with.
+// minted holds the tokens of one key: the grants, in the order in which they were received, that an open acquire may have to
+// be compared with.
 type minted struct {
 	grants []*projection.Hold
 	top    []*projection.Hold         // top[i] bears the highest token of grants up to i, and of all forgotten ones
@@ -72,21 +71,6 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	case same != nil:
 		x.violation(k, same, h)
 	}
-	m.add(h)
-	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
-		m.forget(x.oldest(h.Granted))
-	}
-}
-
-// oldest is the earliest time at which an acquire that may still be granted can have been sent.
-func (x *tokens) oldest(now time.Duration) time.Duration {
-	for _, call := range x.open {
-		now = min(now, call)
-	}
-	return now
-}
-
-func (m *minted) add(h *projection.Hold) {
 	if m.by == nil {
 		m.by = map[int64]*projection.Hold{}
 	}
@@ -95,6 +79,13 @@ func (m *minted) add(h *projection.Hold) {
 		top = m.top[n-1]
 	}
 	m.grants, m.top, m.by[h.Acquire.Fence] = append(m.grants, h), append(m.top, top), h
+	if n := len(m.grants); n >= 64 && n&(n-1) == 0 || n >= maxGrants {
+		oldest := h.Granted // the earliest time at which an acquire that may still be granted can have been sent
+		for _, call := range x.open {
+			oldest = min(oldest, call)
+		}
+		m.forget(oldest)
+	}
 }
 
 // forget drops the grants received before a time, but for the last of them: its top speaks for all.
@@ -115,17 +106,15 @@ func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
 		return
 	}
 	a, b := &first.Acquire, &second.Acquire
-	story := fmt.Sprintf("%s was granted %s with token %d at %s; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.",
-		x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(b.Call+b.SentAfter), checker.Milliseconds(second.Granted), b.Fence)
+	story := x.tell("; %s asked for it after that, at %s, and was granted it at %s with token %d, which is lower.", b, b.Call+b.SentAfter, b.Return, b.Fence)
 	if a.Fence == b.Fence {
-		story = fmt.Sprintf("%s was granted %s with token %d at %s, and %s was granted it with the same token at %s.",
-			x.who(first), k.Name, a.Fence, checker.Milliseconds(first.Granted), x.who(second), checker.Milliseconds(second.Granted))
+		story = x.tell(", and %s was granted it with the same token at %s.", b, b.Return)
 	}
-	x.witness = witnessOf(k.Name, first.Granted, second.Granted, story, *a, *b)
+	x.show(k.Name, a.Return, b.Return, []histories.Op{*a, *b}, "%s was granted %s with token %d at %s%s", a, k.Name, a.Fence, a.Return, story)
 }
 
 func (x *tokens) Finding() checker.Finding {
-	return x.found.finding(
+	return x.finding(
 		fmt.Sprintf("%s, %d of them after a grant that was received before they were asked for", checker.Count(x.fenced, "token"), x.ordered),
 		reason{x.fenced == 0, checker.NotApplicable, "no grant carries a token"},
 		reason{x.bare > 0, checker.Undecided, fmt.Sprintf("%d of %d grants carry no token", x.bare, x.bare+x.fenced)})

@@ -12,7 +12,7 @@ import (
 // TestTokensAreForgotten: what is kept of tokens does not grow with the history, and what is forgotten is
 // still spoken for.
 func TestTokensAreForgotten(t *testing.T) {
-	x := &tokens{Facts: &Facts{}, open: map[int32]time.Duration{}}
+	x := &tokens{monitor: monitor{Facts: &Facts{}}, open: map[int32]time.Duration{}}
 	k := &projection.Key{Name: "a"}
 	grant := func(number, fence int64, from time.Duration) {
 		op := histories.Op{Client: int32(number % 3), Hold: number, Kind: histories.Acquire, Outcome: histories.OK, Call: from, Return: from + 1, Fence: fence}

@@ -9,19 +9,18 @@ import (
 	"lockbench/histories"
 )
 
-// recentWrites is how many writes per key are kept whole, so that a lost update can be shown with both.
+// recentWrites bounds the writes per key that are kept whole, so that a lost update can be shown with both.
 const recentWrites = 4096
 
-// integrity judges the effect on what the lock guards: an update that was acknowledged and is lost.
+// integrity judges the effect on the resource: an acknowledged update that is lost.
 type integrity struct {
-	*Facts
+	monitor
 	keys    projection.PerKey[guarded]
 	stock   inventory
 	acked   int
 	unknown int
 	finals  int // keys whose final value was read
 	tokens  int // operations that bore one
-	found
 }
 
 type guarded struct {
@@ -42,8 +41,7 @@ type guarded struct {
 
 type update struct{ read, write histories.Op }
 
-// stale is when two updates on the same value were under way at once: both had read, neither had written.
-// Where they never were, it is from the first write to the second.
+// stale returns when two updates of the same value were both under way, or else the time from the first write to the second.
 func (u update) stale(second update) (from, to time.Duration) {
 	from, to = max(u.read.Return, second.read.Return), min(u.write.Call, second.write.Call)
 	if from < to {
@@ -51,8 +49,6 @@ func (u update) stale(second update) (from, to time.Duration) {
 	}
 	return u.write.Call, second.write.Return
 }
-
-func (x *integrity) Change(*projection.Key, *projection.Hold, projection.Change) {}
 
 func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
@@ -65,7 +61,16 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	delete(g.writing, op.Client)
-	x.accepted(k, g, op)
+	// What the register accepts is compared with the highest token that it had seen before the call.
+	before, counts := g.register.returned(op, x.Header.Params["register"])
+	if counts {
+		x.tokens++
+	}
+	if before != nil && x.first() {
+		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
+			"what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
+			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
+	}
 	switch {
 	case op.Client == histories.Harness:
 		x.byHarness(g, op)
@@ -100,22 +105,6 @@ func (x *integrity) called(g *guarded, op *histories.Op) {
 	}
 }
 
-// accepted holds what the register accepted to the tokens that it had seen before that was called.
-func (x *integrity) accepted(k *projection.Key, g *guarded, op *histories.Op) {
-	before, ok := g.register.returned(op, x.Header.Params["register"])
-	if ok {
-		x.tokens++
-	}
-	if before == nil {
-		return
-	}
-	if x.first() {
-		x.witness = witnessOf(k.Name, op.Call, op.Return,
-			fmt.Sprintf("what %s guards had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
-				k.Name, before.Kind, x.client(before), before.Fence, checker.Milliseconds(before.Return), op.Kind, x.client(op), checker.Milliseconds(op.Call), op.Fence), *before, *op)
-	}
-}
-
 func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	switch {
 	case op.Outcome != histories.OK:
@@ -141,14 +130,12 @@ func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 		hold = int64(x.acked)
 	}
 	if before := g.written.at(base); *before != 0 {
-		x.lost(k, g, base, update{read, *write})
+		if x.first() {
+			x.lost(k, g, base, update{read, *write})
+		}
 	} else {
 		*before = hold
 	}
-	x.remember(g, base, update{read, *write})
-}
-
-func (x *integrity) remember(g *guarded, base int64, u update) {
 	if g.recent == nil {
 		g.recent = map[int64]update{}
 	}
@@ -159,26 +146,22 @@ func (x *integrity) remember(g *guarded, base int64, u update) {
 		}
 		g.bases = append(g.bases, base)
 	}
-	g.recent[base] = u
+	g.recent[base] = update{read, *write}
 }
 
 func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second update) {
-	if !x.first() {
-		return
-	}
+	w := &second.write
 	first, ok := g.recent[base]
 	if !ok {
-		x.witness = witnessOf(k.Name, second.write.Call, second.write.Return,
-			fmt.Sprintf("%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
-				x.client(&second.write), second.write.Value, k.Name, checker.Milliseconds(second.write.Return), base, *g.written.at(base)), second.read, second.write)
+		x.show(k.Name, w.Call, w.Return, []histories.Op{second.read, *w},
+			"%s wrote %d to %s at %s, based on a read of %d; hold %d had written on that same value long before: one of the two acknowledged updates is lost.",
+			w, w.Value, k.Name, w.Return, base, *g.written.at(base))
 		return
 	}
 	from, to := first.stale(second)
-	x.witness = witnessOf(k.Name, from, to,
-		fmt.Sprintf("%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
-			x.client(&first.write), base, k.Name, checker.Milliseconds(first.read.Return), first.write.Value, checker.Milliseconds(first.write.Return),
-			x.client(&second.write), base, checker.Milliseconds(second.read.Return), second.write.Value, checker.Milliseconds(second.write.Return)),
-		first.read, first.write, second.read, second.write)
+	x.show(k.Name, from, to, []histories.Op{first.read, first.write, second.read, *w},
+		"%s read %d of %s at %s and wrote %d at %s; %s had read the same %d at %s and wrote %d at %s: one of the two acknowledged updates is lost.",
+		&first.write, base, k.Name, first.read.Return, first.write.Value, first.write.Return, w, base, second.read.Return, w.Value, w.Return)
 }
 
 func (x *integrity) Finding() checker.Finding {
@@ -200,12 +183,11 @@ func (x *integrity) Finding() checker.Finding {
 	if n := x.Counts.Stale; n > 0 {
 		evidence += fmt.Sprintf("; %s refused by the register", checker.Count(n, "stale operation"))
 	}
-	return x.found.finding(evidence,
+	return x.finding(evidence,
 		reason{x.acked+x.unknown+x.stock.orders == 0, checker.NotApplicable, "nothing was written"})
 }
 
-// atEnd holds a counter's final value to what was acknowledged. A write that never returned, since its client
-// was killed, may have taken effect.
+// atEnd compares a counter's final value with what was acknowledged. A write that never returned may have taken effect.
 func (x *integrity) atEnd(g *guarded) {
 	g.unknown += int64(len(g.writing))
 	x.unknown += len(g.writing)
@@ -218,13 +200,13 @@ func (x *integrity) atEnd(g *guarded) {
 		return
 	}
 	if x.first() {
-		x.witness = witnessOf(g.last.Key, g.last.Call, x.Until,
-			fmt.Sprintf("%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
-				g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown), g.last)
+		x.show(g.last.Key, g.last.Call, x.Until, []histories.Op{g.last},
+			"%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
+			g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown)
 	}
 }
 
-// pages is a sparse array of holds: dense where a counter counts, and small for a wild value.
+// pages is a sparse array of holds: dense for a counter, small for a wild value.
 type pages struct{ of map[int64]*[512]int64 }
 
 func (p *pages) at(i int64) *int64 {

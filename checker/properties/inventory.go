@@ -1,21 +1,18 @@
 package properties
 
 import (
-	"fmt"
 	"strings"
 
-	"lockbench/checker"
 	"lockbench/histories"
 )
 
-// inventory is the effect on a stock that is sold: its orders against what there was. A product may be
-// spread over several keys, its segments: what stands before '#' is the product.
+// inventory judges the orders of a stock against what there was. A product may be spread over several keys, its segments: the
+// product is named before the '#'.
 type inventory struct {
-	*Facts
+	monitor
 	products map[string]*product
 	orders   int
 	soldOut  int
-	found
 }
 
 type product struct {
@@ -74,7 +71,7 @@ func (x *inventory) order(op *histories.Op) {
 	}
 }
 
-// atEnd holds every product's orders to its stock.
+// atEnd compares every product's orders with its stock.
 func (x *inventory) atEnd() {
 	for _, p := range x.products {
 		if !p.inventory || p.segments == 0 {
@@ -86,19 +83,18 @@ func (x *inventory) atEnd() {
 		}
 		switch {
 		case p.ordered > p.initial:
-			x.violation(p, p.beyond, fmt.Sprintf("%s had %d in stock and %d orders of it were acknowledged; the first one too many was %s's at %s.",
-				p.name, p.initial, p.ordered, x.client(&p.beyond), checker.Milliseconds(p.beyond.Return)))
+			x.violation(p, &p.beyond, "%s had %d in stock and %d orders of it were acknowledged; the first one too many was %s's at %s.",
+				p.name, p.initial, p.ordered, &p.beyond, p.beyond.Return)
 		case p.soldOut.Kind != 0 && left > 0 && len(p.final) == p.segments:
-			x.violation(p, p.soldOut, fmt.Sprintf("%s was told at %s that %s was sold out; of the %d in stock %d were left at the end.",
-				x.client(&p.soldOut), checker.Milliseconds(p.soldOut.Return), p.name, p.initial, left))
+			x.violation(p, &p.soldOut, "%s was told at %s that %s was sold out; of the %d in stock %d were left at the end.",
+				&p.soldOut, p.soldOut.Return, p.name, p.initial, left)
 		}
 	}
 }
 
 // violation keeps the earliest as the witness, so that the order of the products does not matter.
-func (x *inventory) violation(p *product, op histories.Op, story string) {
-	x.violations++
-	if x.witness == nil || op.Call < x.witness.From {
-		x.witness = witnessOf(p.name, op.Call, op.Return, story, op)
+func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
+	if x.first() || op.Call < x.witness.From {
+		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"lockbench/checker/projection"
 )
 
-// newMutualExclusion judges what the application lived: two clients in one critical section at once. A pause that
-// no lease survives breaks it as well as a wrong algorithm does.
-func newMutualExclusion(c *Facts) Judgement {
-	return newExclusion(c, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
-		return fmt.Sprintf("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
-			c.who(a), a.Acquire.Key, checker.Milliseconds(a.Granted), c.who(b), checker.Milliseconds(b.Granted), checker.Milliseconds(both), until(a, b))
+// newMutualExclusion judges what the application saw: two clients in one critical section at once. A pause beyond the lease
+// violates it as well as a wrong algorithm does.
+func newMutualExclusion(m monitor) Judgement {
+	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
+		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both were inside for %s%s.",
+			a, a.Acquire.Key, a.Granted, b, b.Granted, both, until(a, b))
 	})
 }
 

@@ -8,12 +8,11 @@ import (
 	"lockbench/histories"
 )
 
-// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is
-// still refused after the lock's bound belongs to nobody and is locked.
+// orphans judges by the epilogue: when all clients are done, a fresh one takes each key. A key that is still refused after
+// the lock's bound is locked without a holder.
 type orphans struct {
-	*Facts
+	monitor
 	used projection.PerKey[used]
-	found
 }
 
 type used struct {
@@ -35,24 +34,16 @@ func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	u.reached, u.epilogue = true, op.Outcome
-	if op.Outcome == histories.Refused {
-		x.orphan(k, u, op)
-	}
-}
-
-func (x *orphans) orphan(k *projection.Key, u *used, op *histories.Op) {
-	if !x.first() {
+	if op.Outcome != histories.Refused || !x.first() {
 		return
 	}
-	story := fmt.Sprintf("all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later",
-		k.Name, checker.Milliseconds(op.Call), checker.Milliseconds(op.Return), checker.Milliseconds(op.Return-op.Call))
-	ops := []histories.Op{*op}
-	if u.last.Kind != 0 {
-		ops = []histories.Op{u.last, *op}
-		story += fmt.Sprintf("; the last that was seen of the key was the %s by %s at %s (%s)",
-			u.last.Kind, x.client(&u.last), checker.Milliseconds(u.last.Call), u.last.Outcome)
+	ops, before := []histories.Op{*op}, ""
+	if l := u.last; l.Kind != 0 {
+		ops = []histories.Op{l, *op}
+		before = x.tell("; the last that was seen of the key was the %s by %s at %s (%s)", l.Kind, &l, l.Call, l.Outcome)
 	}
-	x.witness = &checker.Witness{Key: k.Name, From: op.Call, To: op.Return, Story: story + ".", Ops: ops}
+	x.show(k.Name, op.Call, op.Return, ops, "all clients were done when a fresh one asked for %s at %s, and it was still refused at %s, %s later%s.",
+		k.Name, op.Call, op.Return, op.Return-op.Call, before)
 }
 
 func (x *orphans) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -79,7 +70,7 @@ func (x *orphans) Finding() checker.Finding {
 			unreached++
 		}
 	}
-	return x.found.finding(checker.Count(reached, "key")+" taken by a fresh client at the end",
+	return x.finding(checker.Count(reached, "key")+" taken by a fresh client at the end",
 		reason{reached+unknown == 0, checker.NotApplicable, "the history has no epilogue"},
 		reason{unreached+unknown > 0, checker.Undecided, fmt.Sprintf("the epilogue did not reach %d of %d keys", unreached+unknown, reached+unreached+unknown)})
 }

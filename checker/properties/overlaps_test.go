@@ -18,9 +18,9 @@ func TestOverlapsWithOneThatNeverEnds(t *testing.T) {
 		ops = append(ops, histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Acquire, Outcome: histories.OK, Key: "k", Call: at, Return: at + 1, Validity: histories.Unbounded},
 			histories.Op{Client: 1, Hold: 2 + i, Kind: histories.Release, Outcome: histories.OK, Key: "k", Call: at + 2, Return: at + 3})
 	}
-	for name, open := range map[string]func(*Facts) Judgement{"mutual-exclusion": newMutualExclusion, "lease-exclusion": newLeaseExclusion} {
+	for name, open := range map[string]func(monitor) Judgement{"mutual-exclusion": newMutualExclusion, "lease-exclusion": newLeaseExclusion} {
 		f := NewFacts(histories.Header{Version: 1, Slack: 1})
-		x := open(f).(*exclusion)
+		x := open(monitor{Facts: f}).(*exclusion)
 		p := projection.New(1, x.Change)
 		if _, err := histories.Replay(histories.Ops(ops), func(ev histories.Event) error {
 			p.Event(p.Key(ev.Op.Key), ev)

@@ -1,6 +1,7 @@
 package properties
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,13 +24,12 @@ const (
 
 var wrongNames = [wrongs]string{"second release", "late one", "one of another's hold", "one of none"}
 
-// releases judges that only the owner gives a lock up. It takes a client that tries otherwise to show anything.
+// releases judges that only the holder can release. It needs clients that try to release what they do not hold.
 type releases struct {
-	*Facts
+	monitor
 	open    map[int32]attempt // by client
 	tried   [wrongs]int
 	refused int // of those tried
-	found
 }
 
 // attempt is a release that is not its owner's and has not returned.
@@ -44,33 +44,28 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
-		x.renewed(op)
-		return
-	case op.Kind != histories.Release:
-		return
-	}
-	if !ev.Return {
+		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
+			x.tried[late]-- // this renewal was still unanswered when that was called
+			delete(x.open, op.Client)
+		}
+	case op.Kind == histories.Release && !ev.Return:
 		if a, ok := x.judge(k, op); ok {
 			x.tried[a.why]++
 			x.open[op.Client] = a
 		}
-		return
-	}
-	if a, ok := x.open[op.Client]; ok {
+	case op.Kind == histories.Release:
+		a, ok := x.open[op.Client]
 		delete(x.open, op.Client)
-		x.answered(k, a, op)
+		if ok && op.Outcome == histories.Refused {
+			x.refused++
+		}
+		if ok && op.Outcome == histories.OK && x.first() {
+			x.violation(k, a, op)
+		}
 	}
 }
 
-// renewed takes a late release back: a renewal of that hold had no answer yet when it was called.
-func (x *releases) renewed(op *histories.Op) {
-	if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-		x.tried[late]--
-		delete(x.open, op.Client)
-	}
-}
-
-// judge tells whether a release that is called is by one who does not hold, for certain.
+// judge reports whether a release that is called is certainly not by the holder.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	a := attempt{holder: other(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
@@ -114,61 +109,41 @@ func other(k *projection.Key, client int32) *projection.Hold {
 	return nil
 }
 
-func (x *releases) Change(*projection.Key, *projection.Hold, projection.Change) {}
-
-func (x *releases) answered(k *projection.Key, a attempt, op *histories.Op) {
-	switch op.Outcome {
-	case histories.Refused:
-		x.refused++
-	case histories.OK:
-		if x.first() {
-			x.witness = x.tell(k, a, op)
-		}
-	}
-}
-
-func (x *releases) tell(k *projection.Key, a attempt, op *histories.Op) *checker.Witness {
+func (x *releases) violation(k *projection.Key, a attempt, op *histories.Op) {
 	ops, story := []histories.Op{*a.acquire, *op}, ""
-	who := x.client(op)
 	switch a.why {
 	case again:
 		ops = append(ops, *a.before)
-		story = fmt.Sprintf("%s released %s at %s and released the same hold once more at %s: the second release was answered ok", who, k.Name, checker.Milliseconds(a.before.Call), checker.Milliseconds(op.Call))
+		story = x.tell("%s released %s at %s and released the same hold once more at %s: the second release was answered ok",
+			op, k.Name, a.before.Call, op.Call)
 	case late:
-		story = fmt.Sprintf("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok", who, k.Name, checker.Milliseconds(a.acquire.Return), checker.Milliseconds(op.Call))
+		story = x.tell("%s was granted %s at %s, its lease had ended for certain when it released it at %s, and that was answered ok",
+			op, k.Name, a.acquire.Return, op.Call)
 	case others:
-		story = fmt.Sprintf("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok", who, k.Name, checker.Milliseconds(op.Call), x.client(a.acquire), checker.Milliseconds(a.acquire.Return))
+		story = x.tell("%s released %s at %s in the name of the hold that %s was granted at %s, and that was answered ok",
+			op, k.Name, op.Call, a.acquire, a.acquire.Return)
 	case never:
-		story = fmt.Sprintf("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same", who, a.acquire.Key, checker.Milliseconds(a.acquire.Call), checker.Milliseconds(op.Call))
+		story = x.tell("%s asked for %s at %s and was not granted it; its release at %s was answered ok all the same",
+			op, a.acquire.Key, a.acquire.Call, op.Call)
 	}
 	if h := a.holder; h != nil {
-		story += fmt.Sprintf(", while %s held %s since %s", x.who(h), k.Name, checker.Milliseconds(h.Granted))
+		story += x.tell(", while %s held %s since %s", h, k.Name, h.Granted)
 		if h.Number() != a.acquire.Hold {
 			ops = append(ops, h.Acquire)
 		}
 	}
-	return witnessOf(k.Name, op.Call, op.Return, story+".", ops...)
+	x.show(k.Name, op.Call, op.Return, ops, "%s.", story)
 }
 
 func (x *releases) Finding() checker.Finding {
-	tried := 0
-	for _, n := range x.tried {
-		tried += n
-	}
-	return x.found.finding(x.evidence(),
-		reason{tried == 0, checker.NotApplicable, "nobody released what it did not hold"},
-		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
-}
-
-func (x *releases) evidence() string {
 	var kinds []string
 	for why, n := range x.tried {
 		if n > 0 {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, wrongNames[why]))
 		}
 	}
-	if kinds == nil {
-		kinds = []string{"none"}
-	}
-	return fmt.Sprintf("releases by one who did not hold: %s; %d refused", strings.Join(kinds, ", "), x.refused)
+	tried := cmp.Or(strings.Join(kinds, ", "), "none")
+	return x.finding(fmt.Sprintf("releases by one who did not hold: %s; %d refused", tried, x.refused),
+		reason{kinds == nil, checker.NotApplicable, "nobody released what it did not hold"},
+		reason{x.refused == 0, checker.Undecided, "no release by one who did not hold was given a definite answer"})
 }

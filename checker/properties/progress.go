@@ -13,18 +13,17 @@ import (
 // unstatedBound is why neither progress nor recovery applies.
 const unstatedBound = "the history states neither a lease nor a bound"
 
-// retryGap is how long a client that asks again may be between two tries, beyond the lock's own back-off.
+// retryGap is the longest time between two tries of a waiting client, beyond the lock's own back-off.
 const retryGap = 100 * time.Millisecond
 
-// waiting judges liveness within a bound: while somebody asks for a key, and no hold and no unknown acquire
-// explains that it is not granted, it is granted within the time in which the lock frees a dead holder's key.
+// waiting judges bounded liveness: a key that is asked for, and that no hold or unknown acquire explains to be taken, is
+// granted within the bound.
 type waiting struct {
-	*Facts
+	monitor
 	keys      projection.PerKey[awaited]
 	asked     int
 	longest   time.Duration // unexplained
 	unbounded bool          // the lock's grants do not end by themselves
-	found
 }
 
 type awaited struct {
@@ -57,7 +56,11 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	x.measure(w, ev.Time(), nil)
 	switch {
 	case op.Kind == histories.Acquire && !ev.Return:
-		x.asks(w, op)
+		x.asked++
+		if len(w.open) == 0 && (w.since == 0 || op.Call-w.idle > x.Header.BackOff.D()+retryGap) {
+			w.since, w.told = op.Call, false
+		}
+		w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
 	case op.Kind == histories.Acquire:
 		w.open = slices.DeleteFunc(w.open, func(a asked) bool { return a.client == op.Client })
 		w.idle = op.Return
@@ -69,15 +72,7 @@ func (x *waiting) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-func (x *waiting) asks(w *awaited, op *histories.Op) {
-	x.asked++
-	if len(w.open) == 0 && (w.since == 0 || op.Call-w.idle > x.Header.BackOff.D()+retryGap) {
-		w.since, w.told = op.Call, false
-	}
-	w.open = append(w.open, asked{op.Client, op.Hold, op.Call})
-}
-
-// unknownUntil adds to facts.unknownUntil that a lock whose grants do not end may refuse for ever.
+// unknownUntil is Facts.unknownUntil, unless the lock's grants never end: then an unknown acquire explains every refusal.
 func (x *waiting) unknownUntil(from time.Duration) time.Duration {
 	if x.unbounded {
 		return histories.Forever
@@ -120,7 +115,7 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// explains is until when a hold that lasts explains that others are refused.
+// explains returns until when a hold explains that others are refused.
 func (x *waiting) explains(h *projection.Hold) time.Duration {
 	if !h.Promised || h.Until == histories.Forever {
 		return histories.Forever
@@ -128,8 +123,8 @@ func (x *waiting) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// measure looks at how long the key has been asked for without a grant, up to now, when the hold granted
-// (or none) ends the wait.
+// measure checks how long the key has been asked for without a grant until now; granted is the hold that ends the wait, if
+// any.
 func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hold) {
 	if len(w.open) == 0 {
 		return
@@ -161,9 +156,9 @@ func (x *waiting) violation(w *awaited, from, now time.Duration) {
 	if w.last.Kind != 0 {
 		ops = append(ops, w.last)
 	}
-	x.witness = witnessOf(w.key.Name, from, now,
-		fmt.Sprintf("%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
-			w.key.Name, checker.Milliseconds(w.since), checker.Milliseconds(now), checker.Milliseconds(from), checker.Milliseconds(x.Bound)), append(ops, w.open[0].op(w.key))...)
+	x.show(w.key.Name, from, now, append(ops, w.open[0].op(w.key)),
+		"%s was asked for without pause from %s to %s and not granted, though nothing held it from %s on; the bound is %s.",
+		w.key.Name, w.since, now, from, x.Bound)
 }
 
 func (x *waiting) Finding() checker.Finding {
@@ -174,5 +169,5 @@ func (x *waiting) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
-	return x.found.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
+	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
 }

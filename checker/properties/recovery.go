@@ -10,16 +10,15 @@ import (
 	"lockbench/histories"
 )
 
-// maxRecoveries is how many are kept for the verdict; what is judged is all of them.
+// maxRecoveries bounds the recoveries kept for the verdict; all of them are judged.
 const maxRecoveries = 1 << 16
 
-// recoveries judges how soon a key can be had again when the client that had it is gone, without having given it up.
+// recoveries judges how soon a key is granted again after its holder is gone without a release.
 type recoveries struct {
-	*Facts
+	monitor
 	keys      projection.PerKey[bereft]
 	passed    int // kills of one who waited behind a holder, after which the key was granted on
 	uncovered int // nobody kept asking for long enough
-	found
 }
 
 type bereft struct {
@@ -29,7 +28,7 @@ type bereft struct {
 	victim *victim       // nil: the key was granted since
 }
 
-// victim is the client who is gone, and since when the key can have been anybody's who is not.
+// victim is a client that is gone, and since when the key can have been granted to another.
 type victim struct {
 	fault   histories.Op
 	acquire histories.Op
@@ -64,14 +63,13 @@ func (x *recoveries) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// moveTo lets the time start anew: another may have taken the key until then, and be gone, too.
+// moveTo restarts the time: another client may have taken the key until then, and be gone as well.
 func (v *victim) moveTo(t time.Duration) {
 	v.since = max(v.since, t)
 	v.asked = max(v.asked, v.since)
 }
 
-// rest looks whether nobody asked for too long until now, when somebody does. It does not matter any more when
-// others kept asking for the whole bound before that.
+// rest restarts the wait if nobody asked for too long before now, unless others had kept asking for the whole bound.
 func (b *bereft) rest(x *recoveries, now time.Duration) {
 	v := b.victim
 	if v == nil || v.behind || len(b.open) > 0 {
@@ -180,19 +178,16 @@ func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op)
 		return
 	}
 	v := b.victim
-	ops, what := []histories.Op{v.acquire, v.fault}, "was asking for"
+	ops, what, end := []histories.Op{v.acquire, v.fault}, "was asking for", "it was not granted until the end"
 	if v.held {
 		what = "held"
 	}
-	story := fmt.Sprintf("%s was gone from %s on (%s) while it %s %s; others kept asking for it, ", x.client(&v.fault), checker.Milliseconds(v.fault.Call), v.fault.Fault, what, b.key.Name)
-	if next == nil {
-		story += fmt.Sprintf("and it was not granted until the end, %s later", checker.Milliseconds(now-v.since))
-	} else {
-		story += fmt.Sprintf("and %s was the next to be granted it, at %s, %s later", x.client(next), checker.Milliseconds(now), checker.Milliseconds(now-v.since))
-		ops = append(ops, *next)
+	if next != nil {
+		ops, end = append(ops, *next), x.tell("%s was the next to be granted it, at %s", next, now)
 	}
-	story += fmt.Sprintf("; the bound is %s.", checker.Milliseconds(x.Bound))
-	x.witness = witnessOf(b.key.Name, v.fault.Call, now, story, ops...)
+	x.show(b.key.Name, v.fault.Call, now, ops,
+		"%s was gone from %s on (%s) while it %s %s; others kept asking for it, and %s, %s later; the bound is %s.",
+		&v.fault, v.fault.Call, v.fault.Fault, what, b.key.Name, end, now-v.since, x.Bound)
 }
 
 func (x *recoveries) Finding() checker.Finding {
@@ -202,29 +197,20 @@ func (x *recoveries) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Why: unstatedBound}
 	}
-	return x.found.finding(x.evidence(),
-		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
-		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
-}
-
-// evidence says how long it took, in multiples of the lease.
-func (x *recoveries) evidence() string {
-	took := slices.Sorted(slices.Values(x.Recovered))
-	text := "no recovery"
+	evidence, took := "no recovery", slices.Sorted(slices.Values(x.Recovered))
 	if n := len(took); n > 0 {
-		text = fmt.Sprintf("%s, median %s, longest %s", recoveriesOf(n), x.leases(took[(n-1)/2]), x.leases(took[n-1]))
+		noun := "recoveries"
+		if n == 1 {
+			noun = "recovery"
+		}
+		evidence = fmt.Sprintf("%d %s, median %s, longest %s", n, noun, x.leases(took[(n-1)/2]), x.leases(took[n-1]))
 	}
 	if x.passed > 0 {
-		text += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
+		evidence += fmt.Sprintf("; %d times one was gone who waited, and the key was granted on", x.passed)
 	}
-	return text
-}
-
-func recoveriesOf(n int) string {
-	if n == 1 {
-		return "1 recovery"
-	}
-	return fmt.Sprintf("%d recoveries", n)
+	return x.finding(evidence,
+		reason{x.uncovered > 0, checker.Undecided, fmt.Sprintf("nobody kept asking for %s after a client was gone that may have had the key (%d times)", checker.Milliseconds(x.Bound), x.uncovered)},
+		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
 }
 
 // leases is a time in multiples of the TTL.

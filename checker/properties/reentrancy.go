@@ -10,13 +10,12 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant judges what a lock owes an owner that takes it again.
+// reentrant judges what an owner that takes the lock again can rely on.
 type reentrant struct {
-	*Facts
-	keys    projection.PerKey[map[int32]*entry]
-	entries int // re-entries that were asked for while the hold lasted
-	inners  int
-	found
+	monitor
+	keys     projection.PerKey[map[int32]*entry]
+	entries  int // re-entries that were asked for while the hold lasted
+	inners   int
 	shown    *projection.Hold // by the witness
 	indirect bool             // the witness is another's grant, which may have other causes
 	unclear  int              // what would show a violation, if nothing had been done to the servers
@@ -61,11 +60,11 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 	case x.Shaken:
 		x.unclear++
 	case refused:
-		x.violation(k, e, op.Return, fmt.Sprintf("%s held %s since %s and was refused when it took it again at %s.",
-			x.who(e.hold), k.Name, checker.Milliseconds(e.hold.Granted), checker.Milliseconds(op.Return)))
+		x.violation(k, e, op.Return, nil, "%s held %s since %s and was refused when it took it again at %s.",
+			e.hold, k.Name, e.hold.Granted, op.Return)
 	default:
-		x.violation(k, e, op.Return, fmt.Sprintf("%s took %s for the %s time at %s, and the lock counted %d.",
-			x.who(e.hold), k.Name, ordinal(e.hold.Depth), checker.Milliseconds(op.Return), depth))
+		x.violation(k, e, op.Return, nil, "%s took %s for the %s time at %s, and the lock counted %d.",
+			e.hold, k.Name, ordinal(e.hold.Depth), op.Return, depth)
 	}
 }
 
@@ -83,8 +82,8 @@ func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	if op.Value == histories.ProbeOther {
 		says = "held by another"
 	}
-	x.violation(k, e, op.Return, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
-		x.who(h), k.Name, checker.Milliseconds(h.Granted), checker.Milliseconds(h.Inner.Call), checker.Milliseconds(op.Return), says), *op)
+	x.violation(k, e, op.Return, op, "%s took %s at %s, took it again, and released it once at %s; at %s, before its last release, the store said that the key was %s.",
+		h, k.Name, h.Granted, h.Inner.Call, op.Return, says)
 }
 
 func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
@@ -93,8 +92,15 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.inners++
 	case projection.Began:
 		for _, o := range k.Live {
-			if o != h && o.Inners > 0 && o.Heir == nil && h.Acquire.Call >= o.Inner.Call && x.lasts(o, h.Granted) {
-				x.grantedToAnother(k, o, h)
+			switch { // another's grant, asked for after an inner release, while the outer hold lasts
+			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
+			case o.Inner.Outcome != histories.OK:
+			case x.Shaken:
+				x.unclear++
+			default:
+				x.violation(k, x.entryOf(k, o), h.Granted, &h.Acquire,
+					"%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
+					o, k.Name, o.Granted, o.Inner.Call, h, h.Granted)
 			}
 		}
 	case projection.Closed:
@@ -103,24 +109,12 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		case x.Shaken:
 			x.unclear++
 		default:
-			x.violation(k, x.entryOf(k, h), h.Closed, fmt.Sprintf("%s took %s at %s, took it again and released both: the last release at %s was refused, so an earlier one had freed it.",
-				x.who(h), k.Name, checker.Milliseconds(h.Granted), checker.Milliseconds(h.Release.Call)), h.Release)
+			x.violation(k, x.entryOf(k, h), h.Closed, &h.Release,
+				"%s took %s at %s, took it again and released both: the last release at %s was refused, so an earlier one had freed it.",
+				h, k.Name, h.Granted, h.Release.Call)
 		}
 		delete(*x.keys.Of(k), h.Acquire.Client)
 	}
-}
-
-// grantedToAnother is another's grant, asked for after an inner release, while the outer hold lasts.
-func (x *reentrant) grantedToAnother(k *projection.Key, o, h *projection.Hold) {
-	if o.Inner.Outcome != histories.OK {
-		return
-	}
-	if x.Shaken {
-		x.unclear++
-		return
-	}
-	x.violation(k, x.entryOf(k, o), h.Granted, fmt.Sprintf("%s took %s at %s, took it again, and released it once at %s; then %s was granted it at %s, before the last release.",
-		x.who(o), k.Name, checker.Milliseconds(o.Granted), checker.Milliseconds(o.Inner.Call), x.who(h), checker.Milliseconds(h.Granted)), h.Acquire)
 }
 
 func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
@@ -130,16 +124,15 @@ func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
 	return &entry{hold: h}
 }
 
-// lasts tells whether a hold's promise covers a time; one that states no end does.
+// lasts reports whether a hold's promise covers a time; one that states no end does.
 func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation keeps the first witness, and one whose last operation is the lock's own answer before one in
-// which it is another's grant.
-func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, story string, more ...histories.Op) {
+// violation keeps the first witness, and prefers one by the lock's own answer to one by another's grant.
+func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
-	indirect := len(more) > 0 && more[0].Kind == histories.Acquire
+	indirect := by != nil && by.Kind == histories.Acquire
 	if x.witness != nil && (indirect || !x.indirect) {
 		return
 	}
@@ -152,24 +145,22 @@ func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, sto
 		from = e.hold.Inner.Call
 		ops = append(ops, *e.hold.Inner)
 	}
-	x.witness = witnessOf(k.Name, from, at, story, append(ops, more...)...)
+	if by != nil {
+		ops = append(ops, *by)
+	}
+	x.show(k.Name, from, at, ops, format, args...)
 }
 
 func (x *reentrant) Finding() checker.Finding {
-	if x.violations > 0 {
-		x.complete()
+	if x.violations > 0 { // the last release came after what the witness shows
+		last, w := x.shown.Release, x.witness
+		if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
+			x.show(w.Key, w.From, w.To, append(w.Ops, last), "%s", w.Story)
+		}
 	}
-	return x.found.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),
+	return x.finding(fmt.Sprintf("%d re-entries, %s", x.entries, checker.Count(x.inners, "inner release")),
 		reason{x.entries == 0, checker.NotApplicable, "nobody took a lock again that it held"},
 		reason{x.unclear > 0, checker.Undecided, checker.Count(x.unclear, "answer") + " came as if the key had been free, and what was done to the servers may be why"})
-}
-
-// complete adds the last release to the witness, which came after what it shows.
-func (x *reentrant) complete() {
-	last, w := x.shown.Release, x.witness
-	if last.Kind != 0 && !slices.ContainsFunc(w.Ops, func(op histories.Op) bool { return op.Call == last.Call && op.Client == last.Client }) {
-		x.witness = witnessOf(w.Key, w.From, w.To, w.Story, append(w.Ops, last)...)
-	}
 }
 
 func ordinal(n int) string {

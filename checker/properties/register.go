@@ -2,8 +2,8 @@ package properties
 
 import "lockbench/histories"
 
-// register is the highest token that a key's resource has seen, where it checks them. It compares an operation
-// with those that had returned before it was called: for others nobody knows which came first.
+// register holds the highest token that a key's resource has seen. An operation is compared with those that had returned
+// before its call: the order of others is unknown.
 type register struct {
 	highest histories.Op
 	before  map[int32]histories.Op // by client: the highest when its operation was called
@@ -19,9 +19,8 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned takes in what was acknowledged. It gives the operation whose higher token should have kept this one
-// out, and whether this one counts: with params "register" as "checking", reads and writes raise the mark and are
-// held to it, as "checking-writes" writes only.
+// returned handles an acknowledged operation. It returns the operation whose higher token should have excluded this one, and
+// whether this one counts: if checks is "checking", reads and writes do; if "checking-writes", writes only.
 func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)

@@ -9,14 +9,13 @@ import (
 	"lockbench/histories"
 )
 
-// renewals judges that a lease is moved on only while it is held, and in time.
+// renewals judges that a lease is renewed in time, and only while it is held.
 type renewals struct {
-	*Facts
+	monitor
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
 	measured bool // least is
-	found
 }
 
 // lease is what is known of a hold that lasts.
@@ -42,36 +41,44 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// afterwards judges the renewal of a hold whose release was called before it was answered, or was sent.
+// afterwards judges a renewal that was answered after the release of its hold was called.
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
-		x.violation(op, fmt.Sprintf("%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
-			x.client(op), k.Name, checker.Milliseconds(g.Release.Call), checker.Milliseconds(g.Release.Return), checker.Milliseconds(op.Call), checker.Milliseconds(op.Return)), g.Acquire, g.Release, *op)
+		if x.first() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{g.Acquire, g.Release, *op},
+				"%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
+				op, k.Name, g.Release.Call, g.Release.Return, op.Call, op.Return)
+		}
 	case g.Taker.Hold != 0 && g.Taker.Return < op.Call:
-		x.violation(op, x.taken(k, &g.Acquire, &g.Taker, op), g.Acquire, g.Taker, *op)
+		x.taken(k, &g.Acquire, &g.Taker, op)
 	}
 }
 
-// taken tells of a renewal after another was granted the key.
-func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) string {
-	return fmt.Sprintf("%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
-		x.client(acquire), k.Name, checker.Milliseconds(acquire.Return), x.client(taker), checker.Milliseconds(taker.Return), checker.Milliseconds(op.Call), checker.Milliseconds(op.Return))
+// taken is a violation: a renewal after another was granted the key.
+func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
+	if x.first() {
+		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},
+			"%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed all the same at %s.",
+			acquire, k.Name, acquire.Return, taker, taker.Return, op.Call, op.Return)
+	}
 }
 
-// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the
-// slack that the promise was cut by is given back.
+// confirmed judges the renewal of a hold that was not released. Clock error may hide a late one, so the slack is added back.
 func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	l := x.held[h]
 	given := min(x.Header.TTL.D(), l.given)
 	left := l.until + x.Slack - op.Call
 	switch t := l.taker; {
 	case t != nil && t.Granted < op.Call:
-		x.violation(op, x.taken(k, &h.Acquire, &t.Acquire, op), h.Acquire, t.Acquire, *op)
+		x.taken(k, &h.Acquire, &t.Acquire, op)
 	case !h.Promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
-		x.violation(op, fmt.Sprintf("%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
-			x.who(h), k.Name, checker.Milliseconds(l.until), checker.Milliseconds(op.Call), checker.Milliseconds(left), checker.Milliseconds(given)), h.Acquire, *op)
+		if x.first() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{h.Acquire, *op},
+				"%s was promised %s until %s and sent its renewal at %s: %s were left of %s, less than a quarter.",
+				h, k.Name, l.until, op.Call, left, given)
+		}
 		fallthrough
 	default:
 		if !x.measured || left < x.least {
@@ -104,19 +111,13 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	}
 }
 
-func (x *renewals) violation(op *histories.Op, story string, ops ...histories.Op) {
-	if x.first() {
-		x.witness = witnessOf(op.Key, op.Call, op.Return, story, ops...)
-	}
-}
-
 func (x *renewals) Finding() checker.Finding {
 	confirmed, refused, unknown := x.answers[histories.OK], x.answers[histories.Refused], x.answers[histories.Unknown]
 	evidence := fmt.Sprintf("%s confirmed, %d refused", checker.Count(confirmed, "renewal"), refused)
 	if x.measured {
 		evidence += ", " + checker.Milliseconds(x.least) + " left at the least"
 	}
-	return x.found.finding(evidence,
+	return x.finding(evidence,
 		reason{confirmed+refused+unknown == 0, checker.NotApplicable, "nothing was renewed"},
 		reason{confirmed+refused == 0, checker.Undecided, "no renewal was given a definite answer"})
 }

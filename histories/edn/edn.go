@@ -129,7 +129,8 @@ func (h *history) entry() (*form, error) {
 		return nil, nil
 	case err == nil && h.wrapped && (c == ']' || c == ')'):
 		h.forms.read()
-		if h.wrapped = false; !h.atEnd() {
+		h.wrapped = false
+		if _, err := h.forms.next(); err != io.EOF {
 			return nil, fmt.Errorf("line %d: something follows the vector of operations: want one vector, or one map per line", h.forms.line)
 		}
 		return nil, nil
@@ -148,11 +149,6 @@ func (h *history) entry() (*form, error) {
 		return nil, fmt.Errorf("line %d: want a map such as {:process 0, :type :invoke, :f :acquire}, got %.40s", line, f.String())
 	}
 	return &f, nil
-}
-
-func (h *history) atEnd() bool {
-	_, err := h.forms.next()
-	return err == io.EOF
 }
 
 // take turns an entry into lines, if it ends an operation.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,12 @@ func (e *entry) finish() (err error) {
 		e.op.Due = e.op.Call
 	}
 	if e.process == nemesis {
-		e.op.Kind = faultKind(e.f)
+		e.op.Kind = histories.Inject
+		for _, word := range []string{"stop", "heal", "resume", "reset"} { // which end Jepsen's own faults
+			if strings.HasPrefix(e.f, word) {
+				e.op.Kind = histories.Heal
+			}
+		}
 		if !e.ended {
 			e.op.Outcome = histories.OK
 		}
@@ -109,11 +115,22 @@ func (e *entry) set(name string, v *form) (known bool, err error) {
 	op := &e.op
 	switch name {
 	case ":type":
-		e.kind, err = oneOf(v, "invoke", "ok", "fail", "info")
+		types := []string{"invoke", "ok", "fail", "info"}
+		if e.kind = v.text; v.kind == whole || !slices.Contains(types, v.text) {
+			err = fmt.Errorf("want one of :%s, got %.40s", strings.Join(types, " :"), v.String())
+		}
 	case ":f":
 		e.f, err = v.name()
 	case ":process":
-		err = e.setProcess(v)
+		switch e.process, _ = v.name(); {
+		case v.kind == whole && e.has(":client"): // which says whose it is
+		case v.kind == whole:
+			var n int64
+			n, err = v.number(0, math.MaxInt32)
+			op.Client = int32(n)
+		case e.process != nemesis && e.process != selfStarted:
+			err = fmt.Errorf("want a whole number or :nemesis, got %.40s", v.String())
+		}
 	case ":value":
 		e.value = v
 	case ":key":
@@ -187,22 +204,6 @@ func (e *entry) has(name string) bool {
 	return ok
 }
 
-func (e *entry) setProcess(v *form) error {
-	if v.kind == whole {
-		if e.has(":client") {
-			return nil // :client says whose it is
-		}
-		n, err := v.number(0, math.MaxInt32)
-		e.op.Client = int32(n)
-		return err
-	}
-	e.process, _ = v.name()
-	if e.process != nemesis && e.process != selfStarted {
-		return fmt.Errorf("want a whole number or :nemesis, got %.40s", v.String())
-	}
-	return nil
-}
-
 // setValue reads :value: a number, a tuple [key value] of jepsen.independent, or a map with a :fence.
 func (e *entry) setValue() error {
 	v := e.value
@@ -224,18 +225,12 @@ func (e *entry) setValue() error {
 	case v.isNil():
 	case k == histories.Read || k == histories.Write || k == histories.Append || k == histories.Probe:
 		return fmt.Errorf(":value of a %s: want a whole number, got %.40s", k, v.String())
-	case v.kind == mapping:
-		return e.fenceIn(v)
-	}
-	return nil
-}
-
-// fenceIn finds a fencing token in the value of a grant.
-func (e *entry) fenceIn(v *form) error {
-	for i := 0; i < len(v.items); i += 2 {
-		if v.items[i].String() == ":fence" && !e.has(":fence") {
-			_, err := e.setNumber(":fence", &v.items[i+1])
-			return err
+	case v.kind == mapping: // of a grant: its fencing token
+		for i := 0; i < len(v.items); i += 2 {
+			if v.items[i].String() == ":fence" && !e.has(":fence") {
+				_, err := e.setNumber(":fence", &v.items[i+1])
+				return err
+			}
 		}
 	}
 	return nil
@@ -284,16 +279,6 @@ func kindOf(f string) (histories.Kind, error) {
 	return k, err
 }
 
-// faultKind is whether what the nemesis does ends a fault: Jepsen's own end with these words.
-func faultKind(f string) histories.Kind {
-	for _, word := range []string{"stop", "heal", "resume", "reset"} {
-		if strings.HasPrefix(f, word) {
-			return histories.Heal
-		}
-	}
-	return histories.Inject
-}
-
 func keyOf(v *form) (string, error) {
 	if v.isNil() {
 		return "", errors.New("the key is nil")
@@ -306,15 +291,6 @@ func (f *form) name() (string, error) {
 		return "", fmt.Errorf("want a keyword, got %.40s", f.String())
 	}
 	return f.text, nil
-}
-
-func oneOf(v *form, names ...string) (string, error) {
-	for _, n := range names {
-		if v.kind != whole && v.text == n {
-			return n, nil
-		}
-	}
-	return "", fmt.Errorf("want one of :%s, got %.40s", strings.Join(names, " :"), v.String())
 }
 
 func (f *form) number(low, high int64) (int64, error) {

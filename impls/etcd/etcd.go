@@ -23,14 +23,12 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Queue is the lock of etcd's own recipes. A key's name has random bits in it, so that no other key has it.
+// Queue is the lock of etcd's own recipes. A key's name has random bits, so that it is unique.
 //
-// What is promised is the lease's time as etcd granted it, in whole seconds, counted from the sending of the last request that
-// kept it alive. The fence is the revision that created the key: it rises with the queue, for as long as the store keeps its
-// data.
+// The promise is the lease as etcd granted it, in whole seconds, counted from the sending of the last request that kept it
+// alive. The fence is the revision that created the key: it rises for as long as the store keeps its data.
 //
-// What is left: a process that is paused for longer than its lease does not know that it holds nothing any more. The fence
-// stops it, if what is guarded checks it.
+// A process that is paused beyond its lease does not know that it lost the lock. Only the fence stops it, if it is checked.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -47,24 +45,27 @@ func Queue() impls.Impl {
 				expect.Holds(expect.Checked, "resource-integrity"),
 				expect.Holds("revisions rise", "fencing")),
 			expect.LeasedSession()),
-		Open: openETCD,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			config, err := Config(env)
+			if err != nil {
+				return nil, err
+			}
+			config.DialOptions = []grpc.DialOption{
+				Dial(env),
+				grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // else what fails at once is repeated without a pause
+				grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, // a lease may be short: it connects again soon
+					Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
+			}
+			return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
+				return openETCDSession(ctx, config, ttl)
+			})}, nil
+		},
 	}
 }
 
 type etcdLock struct{ *lease.Sessions[*etcdSession] }
 
 var _ impls.Prober = (*etcdLock)(nil)
-
-func openETCD(env impls.Env) (impls.Lock, error) {
-	config, err := Config(env)
-	if err != nil {
-		return nil, err
-	}
-	config.DialOptions = patientDial(env)
-	return &etcdLock{lease.NewSessions(env, func(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
-		return openETCDSession(ctx, config, ttl)
-	})}, nil
-}
 
 // queue returns the prefix of the keys that hold a key or wait for it, and of no other keys.
 func (l *etcdLock) queue(key string) string { return url.PathEscape(l.Env.Prefix+key) + "/" }
@@ -89,8 +90,8 @@ type place struct {
 
 func (p *place) key() string { return p.queue + p.grant.Token }
 
-// enter creates a key, once however often it is sent: the client library sends again if a server, or a proxy, reports a
-// timeout. The answer has its fence, and whether it is the first.
+// enter creates a key once, even if the client library sends it again after a timeout. The answer has its fence, and whether
+// it is the first.
 func (p *place) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -124,22 +125,17 @@ func (p *place) Await(ctx, patient context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(answer.Kvs) == 0 {
-			return p.stillThere(ctx)
+		if len(answer.Kvs) == 0 { // it is the first, if it is still there
+			answer, err = p.s.get(ctx, p.key())
+			if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
+				err = lease.ErrOutOfQueue
+			}
+			return err
 		}
 		if err := p.awaitGone(ctx, patient, string(answer.Kvs[0].Key), answer.Header.Revision+1); err != nil {
 			return err
 		}
 	}
-}
-
-// stillThere checks that the key is the one that was created.
-func (p *place) stillThere(ctx context.Context) error {
-	answer, err := p.s.get(ctx, p.key())
-	if err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != p.grant.Fence) {
-		err = lease.ErrOutOfQueue
-	}
-	return err
 }
 
 // awaitGone returns when a key is gone that was there before the revision, or when the watch has ended.
@@ -181,7 +177,14 @@ func (l *etcdLock) Release(ctx context.Context, g impls.Grant) error {
 // Probe asks for the first of the queue, and for what its lease has left.
 func (l *etcdLock) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	err = l.Ask(ctx, func(ctx context.Context, s *etcdSession) error {
-		token, left, err = s.first(ctx, l.queue(key))
+		first, err := s.Get(ctx, l.queue(key), clientv3.WithFirstCreate()...)
+		if err != nil || len(first.Kvs) == 0 {
+			return err
+		}
+		lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
+		if err == nil && lease.TTL >= 0 { // else it went between the two questions
+			token, left = strings.TrimPrefix(string(first.Kvs[0].Key), l.queue(key)), time.Duration(lease.TTL)*time.Second
+		}
 		return err
 	})
 	return token, left, err
@@ -241,17 +244,6 @@ func Dial(env impls.Env) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 }
 
-// patientDial connects again soon, because a lease may be short. A request waits for a connection: the client library would
-// repeat one that fails at once without a pause.
-func patientDial(env impls.Env) []grpc.DialOption {
-	return []grpc.DialOption{
-		Dial(env),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
-			Backoff: backoff.Config{BaseDelay: waiting.FirstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: waiting.LongestPause}}),
-	}
-}
-
 // Alive asks once if the lease was idle.
 func (s *etcdSession) Alive(ctx context.Context) bool {
 	if s.fresh {
@@ -302,17 +294,4 @@ func (s *etcdSession) remove(ctx context.Context, key string, revision int64) er
 		return impls.ErrNotHeld
 	}
 	return err
-}
-
-// first returns the first of a queue, and what its lease has left.
-func (s *etcdSession) first(ctx context.Context, queue string) (string, time.Duration, error) {
-	first, err := s.Get(ctx, queue, clientv3.WithFirstCreate()...)
-	if err != nil || len(first.Kvs) == 0 {
-		return "", 0, err
-	}
-	lease, err := s.TimeToLive(ctx, clientv3.LeaseID(first.Kvs[0].Lease))
-	if err != nil || lease.TTL < 0 { // it went between the two questions
-		return "", 0, err
-	}
-	return strings.TrimPrefix(string(first.Kvs[0].Key), queue), time.Duration(lease.TTL) * time.Second, nil
 }

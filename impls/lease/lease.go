@@ -1,5 +1,5 @@
-// Package lease looks after what a lock holds for a time: a Lease that the client renews, and the Sessions of servers that
-// bind a lock to a session.
+// Package lease keeps what a lock holds for a time: a Lease that the client renews, and the Sessions of servers that bind a
+// lock to a session.
 package lease
 
 import (
@@ -12,8 +12,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Lease is a hold that is renewed until it is released, and that is lost when a renewal is refused or when the last
-// confirmed lease is over by this process's own clock, whatever the network does.
+// Lease is a hold that is renewed until its release. It is lost when a renewal is refused, or when the last confirmed lease
+// has ended by this process's clock.
 type Lease struct {
 	Grant impls.Grant
 	TTL   time.Duration
@@ -40,7 +40,7 @@ func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time
 	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
 }
 
-// Confirm extends the lease: the store granted so much from a moment after sent. It reports false if it was over already.
+// Confirm extends the lease: the store granted so much from a moment after sent. It reports false if the hold was over.
 func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,22 +66,22 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 // expire is called by the timer, which a confirmation may have overtaken.
 func (h *Lease) expire() {
 	h.mu.Lock()
-	overtaken := time.Now().Before(h.until)
-	h.mu.Unlock()
-	if !overtaken {
-		h.lose()
+	defer h.mu.Unlock()
+	if !time.Now().Before(h.until) {
+		h.loseLocked()
 	}
 }
 
 func (h *Lease) lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.over {
-		h.loseLocked()
-	}
+	h.loseLocked()
 }
 
 func (h *Lease) loseLocked() {
+	if h.over {
+		return
+	}
 	h.over = true
 	h.stopLocked()
 	h.cancel()
@@ -94,7 +94,7 @@ func (h *Lease) stopLocked() {
 	}
 }
 
-// Wake has the hold looked after from its first renewal on: most holds are over before, and need no goroutine.
+// Wake starts the renewal at its first time: most holds end before, and need no goroutine.
 func (h *Lease) Wake(at time.Time, lookAfter func()) {
 	h.first = time.AfterFunc(time.Until(at), lookAfter)
 }
@@ -113,14 +113,6 @@ func (h *Lease) End() bool {
 	return held
 }
 
-// abandoned reports, when nobody looks after the hold any more, whether that is not because of its End.
-func (h *Lease) abandoned() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left = !h.over
-	return h.left || waiting.Over(h.Lost)
-}
-
 // ExpiredBy reports whether what was last confirmed is over at a time.
 func (h *Lease) ExpiredBy(t time.Time) bool {
 	h.mu.Lock()
@@ -129,11 +121,17 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 }
 
 // LookAfter renews a hold a third into each lease, and again soon after a renewal without an answer, until the hold is over.
-// ErrNotHeld is a definite answer. A renewal that was cut off by the end of the hold is reported as well: the store may have
-// taken it, and the hold may last longer there.
+// ErrNotHeld is a definite answer. A renewal that was cut off by the end of the hold is reported too: the store may have
+// taken it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
-	for h.pauseUntil(next) {
+	for {
+		if time.Now().Before(next) { // a timer of no time at all would fire in any order with others in virtual time
+			waiting.Pause(h.ctx, time.Until(next))
+		}
+		if h.ctx.Err() != nil {
+			break
+		}
 		sent, err := h.renew(renew)
 		g := h.Grant
 		g.Validity = h.TTL
@@ -149,14 +147,6 @@ func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Cont
 		}
 	}
 	h.cancel()
-}
-
-// pauseUntil reports false if the hold is over before.
-func (h *Lease) pauseUntil(t time.Time) bool {
-	if time.Now().Before(t) { // a timer of no time at all would fire in any order with others in virtual time
-		waiting.Pause(h.ctx, time.Until(t))
-	}
-	return h.ctx.Err() == nil
 }
 
 // renew asks once, and not beyond the end of the lease.
@@ -178,7 +168,7 @@ var errUnanswered = errors.New("not answered before the lease was over or its ho
 // Drift returns how far clocks may drift apart within a lease, given that servers count its end in milliseconds.
 func Drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// heartbeat looks after a hold whose session has no lease: only a ping finds out that the session has ended.
+// heartbeat keeps a hold whose session has no lease: only a ping finds out that the session has ended.
 type heartbeat struct {
 	ping     func(context.Context) error
 	period   time.Duration
@@ -190,15 +180,9 @@ type heartbeat struct {
 	intact   bool          // it returned because of the release
 }
 
-func newHeartbeat(life context.Context, period time.Duration, ping func(context.Context) error) *heartbeat {
-	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
-	h.life, h.cut = context.WithCancel(life)
-	return h
-}
-
-// run pings three times in each period. If a ping fails, or has no answer within the rest of the period, the hold is lost. Its
-// session is left until the holder has released it, or has had a period to learn of the loss: else the next would be granted
-// before.
+// run pings three times in each period. If a ping fails, or has no answer within the rest of the period, the hold is lost.
+// Its session stays until the holder has released it, or has had a period to learn of the loss: otherwise the next client
+// would be granted before.
 func (h *heartbeat) run() bool {
 	defer close(h.done)
 	defer h.cut()
@@ -228,7 +212,7 @@ func (h *heartbeat) run() bool {
 	}
 }
 
-// release waits for a ping under way, unless the context is over: to cut it off would end the session.
+// release waits for a ping under way, unless the context is over: cutting it off would end the session.
 func (h *heartbeat) release(ctx context.Context) bool {
 	close(h.released)
 	defer context.AfterFunc(ctx, h.cut)()

@@ -11,8 +11,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Sessions are the holds of a lock, each of which is bound to a session of its own. A hold is looked after until it is
-// released or lost, and a session whose hold is lost is dropped.
+// Sessions are the holds of a lock, each bound to a session. A hold is kept until it is released or lost; the session of a
+// lost hold is dropped.
 type Sessions[S Session] struct {
 	Pool[S]
 	Env  impls.Env
@@ -48,8 +48,8 @@ func (l *Sessions[S]) drop(s S) {
 	l.running.Go(s.End)
 }
 
-// LetGo ends the look after a hold and returns its session. It reports whether this process has had such a hold, and
-// whether that was not lost: the session of a lost one is dropped.
+// LetGo stops keeping a hold and returns its session. It reports whether this process had that hold, and whether it was still
+// intact: the session of a lost one is dropped.
 func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, intact bool) {
 	l.mu.Lock()
 	h, known := l.held[token]
@@ -61,8 +61,8 @@ func (l *Sessions[S]) LetGo(ctx context.Context, token string) (s S, known, inta
 	return h.session, true, h.release(ctx)
 }
 
-// ReleaseBy releases a hold by a command in its session, or in another if this process has no such hold any more. The
-// command returns ErrNotHeld if nothing of the hold is left.
+// ReleaseBy releases a hold by a command in its session, or in another if this process no longer has that hold. The command
+// returns ErrNotHeld if nothing of the hold is left.
 func (l *Sessions[S]) ReleaseBy(ctx context.Context, g impls.Grant, command func(context.Context, S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -111,7 +111,10 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 	h.Confirm(r.Sent, r.Lasts)
 	run := func() bool {
 		h.LookAfter(l.Env, r.Sent.Add(r.Lasts/3), r.Renew)
-		return h.abandoned()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.left = !h.over
+		return h.left || waiting.Over(h.Lost) // else it was ended
 	}
 	watch := func() {
 		select {
@@ -126,7 +129,8 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 // KeepOpen makes a grant a hold that lasts as long as its session, which is pinged three times in each period.
 func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping func(context.Context) error) (impls.Hold, error) {
 	g.Validity = impls.Unbounded
-	h := newHeartbeat(l.Life, period, ping)
+	h := &heartbeat{ping: ping, period: period, lost: make(chan struct{}), released: make(chan struct{}), done: make(chan struct{})}
+	h.life, h.cut = context.WithCancel(l.Life)
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
@@ -159,7 +163,7 @@ func (l *Sessions[S]) Close() error {
 	return nil
 }
 
-// Session is what a server binds a lock to, and frees it with.
+// Session binds a lock at a server, which frees the lock when the session ends.
 type Session interface {
 	// Alive reports whether a session that was just opened, or was idle, can be used.
 	Alive(context.Context) bool
@@ -170,7 +174,7 @@ type Session interface {
 }
 
 // Pool keeps the idle sessions of a lock by the lease that they were opened for. A session serves one hold at a time, and is
-// dropped if anything of it is uncertain: what it may hold goes with it.
+// dropped if anything about it is uncertain, so that the server frees what it may hold.
 type Pool[S Session] struct {
 	Open func(context.Context, time.Duration) (S, error)
 	Drop func(S) // ends a session
@@ -183,8 +187,14 @@ type Pool[S Session] struct {
 // Take returns a session that is alive: an idle one, or a new one.
 func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 	for {
-		s, ok := p.pop(ttl)
-		if !ok {
+		var s S
+		p.mu.Lock()
+		n := len(p.idle[ttl])
+		if n > 0 {
+			s, p.idle[ttl] = p.idle[ttl][n-1], p.idle[ttl][:n-1]
+		}
+		p.mu.Unlock()
+		if n == 0 {
 			var err error
 			if s, err = p.Open(ctx, ttl); err != nil {
 				return s, err
@@ -198,17 +208,6 @@ func (p *Pool[S]) Take(ctx context.Context, ttl time.Duration) (S, error) {
 			return s, err
 		}
 	}
-}
-
-func (p *Pool[S]) pop(ttl time.Duration) (s S, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	of := p.idle[ttl]
-	if len(of) == 0 {
-		return s, false
-	}
-	p.idle[ttl] = of[:len(of)-1]
-	return of[len(of)-1], true
 }
 
 // Put takes back a session that is known to hold nothing.
@@ -227,7 +226,7 @@ func (p *Pool[S]) Put(s S) {
 	}
 }
 
-// Close drops the idle sessions. Those that were taken are for their takers to drop or to put back.
+// Close drops the idle sessions. Sessions in use are put back or dropped by their users.
 func (p *Pool[S]) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -271,32 +270,29 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 		l.Drop(s)
 		return impls.Hold{}, fmt.Errorf("enter the queue: %w", err)
 	}
-	if err = place.Await(ctx, patient); errors.Is(err, impls.ErrBusy) {
-		return impls.Hold{}, l.withdraw(ctx, s, place.Leave)
-	}
-	var g impls.Grant
-	var r Renewal
-	if err == nil {
-		g, r, err = place.Grant(ctx)
-	}
-	if err == nil {
-		var hold impls.Hold
-		r.Start = start
-		if hold, err = l.Keep(s, g, r); err == nil {
-			return hold, nil
+	hold, err := l.await(ctx, patient, s, place, start)
+	switch {
+	case errors.Is(err, impls.ErrBusy): // withdraw, even if the caller's context is over
+		ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
+		defer cancel()
+		if left := l.settle(s, place.Leave(ctx)); left != nil && !errors.Is(left, impls.ErrNotHeld) {
+			err = fmt.Errorf("gave up waiting, and may be in the queue: %w", left)
 		}
+	case err != nil:
+		l.Drop(s)
 	}
-	l.Drop(s)
-	return impls.Hold{}, err
+	return hold, err
 }
 
-// withdraw takes back what was asked for in a session, even if the caller's context is over. It returns ErrBusy if nothing
-// is left of it.
-func (l *Sessions[S]) withdraw(ctx context.Context, s S, undo func(context.Context) error) error {
-	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
-	defer cancel()
-	if err := l.settle(s, undo(ctx)); err != nil && !errors.Is(err, impls.ErrNotHeld) {
-		return fmt.Errorf("gave up waiting, and may be in the queue: %w", err)
+// await returns when the place is granted the key, and keeps that.
+func (l *Sessions[S]) await(ctx, patient context.Context, s S, p Place, start time.Time) (impls.Hold, error) {
+	if err := p.Await(ctx, patient); err != nil {
+		return impls.Hold{}, err
 	}
-	return impls.ErrBusy
+	g, r, err := p.Grant(ctx)
+	if err != nil {
+		return impls.Hold{}, err
+	}
+	r.Start = start
+	return l.Keep(s, g, r)
 }

@@ -44,25 +44,21 @@ func (m *mutexes) mutex(key string) chan struct{} {
 func (m *mutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	start := time.Now()
 	mutex := m.mutex(req.Key)
-	hold := func() (impls.Hold, error) {
-		return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, SentAfter: time.Since(start), Validity: impls.Unbounded}}, nil
-	}
 	select {
 	case mutex <- struct{}{}:
-		return hold()
 	default:
+		if req.Wait == 0 {
+			return impls.Hold{}, impls.ErrBusy
+		}
+		ctx, cancel := waiting.Limit(ctx, req.Wait)
+		defer cancel()
+		select {
+		case mutex <- struct{}{}:
+		case <-ctx.Done():
+			return impls.Hold{}, impls.ErrBusy
+		}
 	}
-	if req.Wait == 0 {
-		return impls.Hold{}, impls.ErrBusy
-	}
-	ctx, cancel := waiting.Limit(ctx, req.Wait)
-	defer cancel()
-	select {
-	case mutex <- struct{}{}:
-		return hold()
-	case <-ctx.Done():
-		return impls.Hold{}, impls.ErrBusy
-	}
+	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, SentAfter: time.Since(start), Validity: impls.Unbounded}}, nil
 }
 
 func (m *mutexes) Release(_ context.Context, g impls.Grant) error {

@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// BlindRenewal is an article's renewal in the background, until the release. Its defect: it does not look whose key it is.
-// A holder that lost its key unnoticed keeps its successor's alive, even after that one has died.
+// BlindRenewal is an article's renewal in the background. Its defect: it renews without comparing the token. A holder that
+// lost its key unnoticed keeps its successor's alive, even after that one has died.
 func BlindRenewal() impls.Impl {
 	return impls.Impl{
 		Name: "blind-renewal", Control: true, Store: "redis", Deployment: "single", Renews: true, BackOff: waiting.LongestPause,
@@ -26,7 +26,7 @@ func BlindRenewal() impls.Impl {
 				"lease-exclusion", "mutual-exclusion", "renewal"))),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			s, err := openSingle(env)
-			return &blindRenewalLock{s, newRenewals()}, err
+			return &blindRenewalLock{s, newRenewals(env, true)}, err
 		},
 	}
 }
@@ -40,20 +40,15 @@ func (l *blindRenewalLock) Acquire(ctx context.Context, req impls.Request) (impl
 	start := time.Now()
 	hold, err := l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) { return l.setToken(ctx, req) })
 	if err == nil {
-		l.renewals.start(hold.Token, req.TTL/3, func() bool { return l.extend(hold.Grant, start) })
+		l.renewals.start(hold.Token, hold.Grant, start, func(ctx context.Context) error {
+			there, err := l.pexpire(ctx, hold.Key, hold.Validity)
+			if err == nil && !there {
+				err = impls.ErrNotHeld
+			}
+			return err
+		})
 	}
 	return hold, err
-}
-
-// extend goes on whatever the server says.
-func (l *blindRenewalLock) extend(g impls.Grant, start time.Time) bool {
-	sent := time.Since(start)
-	there, err := l.pexpire(context.Background(), g.Key, g.Validity)
-	if err == nil && !there {
-		err = impls.ErrNotHeld
-	}
-	l.env.ReportRenewal(g, sent, err)
-	return true
 }
 
 // Release stops the renewal before the key is let go, so that it does not extend what is another's.

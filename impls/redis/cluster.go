@@ -15,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// connectCluster opens a client of a Redis Cluster: Env.Nodes are its servers, all of them. It dials when it is first
-// used. What one command or script of a lock touches must be in one slot: one key, or one in braces.
+// connectCluster opens a client of a Redis Cluster whose servers are all of Env.Nodes. It dials when it is first used. The
+// keys of one command or script must be in one slot.
 func connectCluster(env impls.Env) (Node, error) {
 	servers, err := env.Servers("redis://host:port")
 	if err != nil {
@@ -46,11 +46,10 @@ func connectCluster(env impls.Env) (Node, error) {
 	return Node{c, env.Prefix}, nil
 }
 
-// reloadWithin bounds the wait for who has which slots: whoever asks next would else ask a dead primary again.
+// reloadWithin bounds the query for the slots; without it the next command would ask a dead primary again.
 const reloadWithin = 300 * time.Millisecond
 
-// directory knows under which of the addresses that were given a server is reached that calls itself otherwise: there may be a
-// proxy in between.
+// directory maps the addresses that servers have in the cluster to those that were given: there may be a proxy in between.
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
@@ -102,31 +101,22 @@ func (d *directory) askAll(ctx context.Context) {
 			if err != nil {
 				return
 			}
-			if itself := nameOf(ctx, careful(opts)); itself != "" {
-				d.given.Store(itself, opts.Addr)
+			n := redis.NewClient(careful(opts))
+			defer n.Close()
+			for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
+				words := strings.Fields(line)
+				if len(words) > 2 && strings.Contains(words[2], "myself") {
+					itself, _, _ := strings.Cut(words[1], "@")
+					d.given.Store(itself, opts.Addr)
+				}
 			}
 		})
 	}
 	all.Wait()
 }
 
-// nameOf returns what a server calls itself; "": it does not say.
-func nameOf(ctx context.Context, opts *redis.Options) string {
-	n := redis.NewClient(opts)
-	defer n.Close()
-	for line := range strings.Lines(n.ClusterNodes(ctx).Val()) { // id host:port@bus flags ...
-		words := strings.Fields(line)
-		if len(words) > 2 && strings.Contains(words[2], "myself") {
-			itself, _, _ := strings.Cut(words[1], "@")
-			return itself
-		}
-	}
-	return ""
-}
-
-// once keeps a cluster's client from sending again what was not answered: a SET NX that is sent again says "busy" to its own
-// owner. What a server refused, or was never sent, may be sent again. After any other error the client asks anew who has
-// which slots.
+// once keeps a cluster's client from resending what was not answered: a resent SET NX answers "busy" to its own owner. What a
+// server refused, or was never sent, may be sent again. After any other error the client reloads the slots.
 type once struct{ reload func(context.Context) }
 
 func (o once) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -151,7 +141,7 @@ func (o once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// unanswered is an error in which the client library does not find what it would send a command again for.
+// unanswered is an error that the client library does not take as a reason to resend a command.
 type unanswered struct{ why string }
 
 func (u unanswered) Error() string { return "no answer: " + u.why }

@@ -17,22 +17,22 @@ import (
 )
 
 // Fenced is the best lock that one Redis allows: fencing tokens, re-entrancy, renewal with a loss signal, and a queue whose
-// head is handed the lock by the release itself, so that nobody asks in vain.
+// head is handed the lock by the release itself, so that no waiter asks in vain.
 //
-// All that the server has of a lock is one list (lua/fenced_acquire.lua), which stays when the lock is free, since the last
-// fence stands in it. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others
-// are waiters. LPOP takes two elements at once since Redis 6.2.
+// The server keeps one list per lock (lua/fenced_acquire.lua), which stays when the lock is free, since it holds the last
+// fence. Its first element has the holder, the end of its lease by the server's clock, and its fence; the others are waiters.
+// LPOP takes two elements at once since Redis 6.2.
 //
-// A handed-over hold has a quarter of its lease until its first renewal, counted from the waiter's last look, before which it
-// had not been granted. So a waiter that died costs the next one that quarter. After an ambiguous second acquire by an owner
-// that holds, the store may count one level too many; that ends with the lease.
+// A handed-over hold has a quarter of its lease until its first renewal, counted from the waiter's last request. So a dead
+// waiter costs the next one that quarter. After an ambiguous second acquire by a holder, the store may count one level too
+// many until the lease ends.
 //
 // A fence is one more than the last, or the server's time in microseconds if that is more: a server that forgot everything,
-// and a replica that lags, mint higher ones than before, unless their clocks are behind. An owner that enters once more has
-// the fence that it has; one whose process knows of no such hold has a new one.
+// and a replica that lags, mint higher ones than before, unless their clocks are behind. A nested grant has the fence of its
+// hold, or a new one if the process knows of no such hold.
 //
-// What no lock on one server can do is survive the loss of that server's memory. Two hold then, as they do when a holder is
-// frozen beyond its lease: only the fence stops the older one, if it is checked.
+// No lock on one server survives the loss of that server's memory: two clients hold then, as they do when a holder is paused
+// beyond its lease. Only the fence stops the older one, if it is checked.
 func Fenced() impls.Impl {
 	return impls.Impl{
 		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, BackOff: longestLook,
@@ -69,7 +69,9 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 		return nil, err
 	}
 	l := &fencedLock{Node: n, env: env, mint: mint, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{}}
-	l.listener = newListener(n, impls.Token(env.Rand), l.unexpected)
+	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
+		ready: make(chan struct{}), waiters: map[string]*waiter{}}
+	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
 
@@ -106,8 +108,9 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 		return impls.Hold{}, fmt.Errorf("%w: nothing was asked: %w", impls.ErrBusy, err)
 	}
 	r.place = l.id + " " + tenDigits(r.handover)
-	r.waiter = l.register(r.token)
-	defer l.unregister(r.token)
+	var leave func()
+	r.waiter, leave = l.join(r.token)
+	defer leave()
 	return l.wait(ctx, r)
 }
 
@@ -141,8 +144,7 @@ func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
 	}
 }
 
-// await returns when the request is granted, when it is time to look, or when the context is over. Of several at once
-// the grant counts.
+// await returns when the request is granted, when it is time to look, or when the context is over. A grant goes first.
 func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	timer := time.NewTimer(r.lookIn)
 	defer timer.Stop()
@@ -209,8 +211,8 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn is when a waiter looks again: often enough that a promise counted from its last look is worth something, and no
-// later than the end of the lease that it waits for.
+// lookIn returns when a waiter looks again: often enough that a promise counted from its last look is worth something, and no
+// later than the end of the lease it waits for.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {
@@ -230,29 +232,21 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 		h.Confirm(sent, g.Validity)
 		l.held[g.Token], l.last[ownedKey{g.Key, g.Owner}] = h, h
 		next := sent.Add(g.Validity / 3)
-		h.Wake(next, func() { l.lookAfter(h, next) })
+		h.Wake(next, func() {
+			l.running.Do(func() {
+				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.drop(h) // if it was not released, its release finds out from the store
+			})
+		})
 	}
 	h.Depth++
 	return impls.Hold{Grant: g, Lost: h.Lost}
 }
 
-// lookAfter renews a hold from its first renewal on; most are over before.
-func (l *fencedLock) lookAfter(h *lease.Lease, next time.Time) {
-	l.running.Do(func() {
-		h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
-		l.forget(h)
-	})
-}
-
 func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
-}
-
-// forget drops a hold that is over and was not released: its release finds out from the store.
-func (l *fencedLock) forget(h *lease.Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drop(h)
 }
 
 // drop needs the mutex.
@@ -265,8 +259,8 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw leaves the queue and gives back what was granted on the way, even if the caller's context is over. Nil: the
-// request has no effect any more.
+// withdraw leaves the queue and gives back what was granted meanwhile, even if the caller's context is over. If it returns
+// nil, the request has no effect any more.
 func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
@@ -280,7 +274,7 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected gives back a grant that no waiter here expects: its request was given up while on its way to the queue.
+// unexpected gives back a grant that no waiter here expects: its request was given up on its way to the queue.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
 	_, mine := l.held[token]
@@ -296,11 +290,23 @@ func (l *fencedLock) unexpected(key, token string) {
 }
 
 // Release ends the renewal before it asks the store. If the connection broke it asks once more: if the hold is gone by then,
-// and its lease was not over, the first question did it. An inner release is not repeated: it might free the outer hold.
+// and its lease was not over, the first request released it. An inner release is not repeated: it might free the outer hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
-	h := l.letGo(g.Token)
+	l.mu.Lock()
+	h := l.held[g.Token]
+	if h != nil {
+		h.Depth--
+	}
+	last := h != nil && h.Depth == 0
+	if last {
+		l.drop(h)
+	}
+	l.mu.Unlock()
+	if last {
+		h.End()
+	}
 	err := l.release(ctx, g.Key, g.Token, "")
-	if h == nil || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
+	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
 		return err
 	}
 	again := l.release(ctx, g.Key, g.Token, "")
@@ -308,27 +314,6 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 		return nil
 	}
 	return again
-}
-
-// letGo takes one level off a hold. With the last it ends the renewal, and returns the lease.
-func (l *fencedLock) letGo(token string) *lease.Lease {
-	l.mu.Lock()
-	h := l.held[token]
-	if h == nil {
-		l.mu.Unlock()
-		return nil
-	}
-	h.Depth--
-	last := h.Depth == 0
-	if last {
-		l.drop(h)
-	}
-	l.mu.Unlock()
-	if !last {
-		return nil
-	}
-	h.End()
-	return h
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {

@@ -17,8 +17,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// listener is one process's subscription to the grants that are handed to its waiters: one connection for
-// all of them, made when the first waits.
+// listener is one process's subscription to the grants that are handed to its waiters: one connection, made when the first
+// waits.
 type listener struct {
 	Node
 	id    string // of the process; its channel is named after it
@@ -40,12 +40,6 @@ type listener struct {
 type waiter struct {
 	granted chan int64    // the fence
 	look    chan struct{} // it may have missed something
-}
-
-func newListener(n Node, id string, stray func(key, token string)) *listener {
-	life, end := context.WithCancel(context.Background())
-	return &listener{Node: n, id: id, names: n.prefix + "granted:", stray: stray, ready: make(chan struct{}),
-		life: life, end: end, waiters: map[string]*waiter{}}
 }
 
 const (
@@ -74,8 +68,7 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// subscribe opens a new subscription in place of the one there was. Receiving from it finds out whether
-// that went well, and tries again where it did not.
+// subscribe opens a subscription in place of the last one. Receiving finds out if that failed, and tries again.
 func (l *listener) subscribe() *redis.PubSub {
 	sub := l.Subscribe(l.life, l.names+l.id)
 	l.mu.Lock()
@@ -150,18 +143,17 @@ func (l *listener) lookAll() {
 	}
 }
 
-func (l *listener) register(token string) *waiter {
-	w := &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
+// join has grants of a token handed to the waiter, until it leaves.
+func (l *listener) join(token string) (w *waiter, leave func()) {
+	w = &waiter{granted: make(chan int64, 1), look: make(chan struct{}, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[token] = w
-	return w
-}
-
-func (l *listener) unregister(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waiters, token)
+	return w, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.waiters, token)
+	}
 }
 
 // close ends the receiving and waits for it.

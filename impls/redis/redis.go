@@ -1,5 +1,5 @@
-// Package redis has the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Their scripts stand in
-// lua. Several are defective on purpose; their expectations say how.
+// Package redis has the locks on Redis, a file each: from SETNX, as articles have it, to RedLock and fenced. Their scripts
+// are in lua. Several are defective on purpose; their expectations say how.
 package redis
 
 import (
@@ -19,8 +19,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Quiet drops what the Redis client says on stderr, for the whole process, of servers that it cannot reach: here they are
-// dead on purpose, and each error is returned as well.
+// Quiet drops what the Redis client logs on stderr, for the whole process: each error is returned as well.
 func Quiet() { redis.SetLogger(quiet{}) }
 
 type quiet struct{}
@@ -79,9 +78,9 @@ func (n Node) setNXPX(ctx context.Context, key, value string, ttl time.Duration)
 	return impls.ErrBusy
 }
 
-// deleteIfMine compares and deletes in one script.
-func (n Node) deleteIfMine(ctx context.Context, key, token string) error {
-	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(key)}, token).Int64())
+// compareAndDelete releases by a script that compares the token and deletes.
+func (n Node) compareAndDelete(ctx context.Context, g impls.Grant) error {
+	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(g.Key)}, g.Token).Int64())
 }
 
 // value returns the value of a string key; "" if there is no such key.
@@ -181,11 +180,6 @@ func (s single) getThenDelete(ctx context.Context, g impls.Grant) error {
 	return s.deleteKey(ctx, g)
 }
 
-// compareAndDelete releases by a script that compares the token and deletes.
-func (s single) compareAndDelete(ctx context.Context, g impls.Grant) error {
-	return s.deleteIfMine(ctx, g.Key, g.Token)
-}
-
 // pexpire sets the lease of a key in a command of its own.
 func (s single) pexpire(ctx context.Context, key string, ttl time.Duration) (there bool, err error) {
 	return s.PExpire(ctx, s.Key(key), ttl.Truncate(time.Millisecond)).Result()
@@ -197,8 +191,8 @@ type Nodes []Node
 // Connect opens clients of all servers of an Env, which dial when they are first used.
 func Connect(env impls.Env) (Nodes, error) { return connectAll(env, careful) }
 
-// ConnectDefault is Connect with the settings that go-redis has by default: it resends what was not answered up to three times,
-// and a context that ends does not cut a command off. Only what an emulator does not know is left out.
+// ConnectDefault is Connect with go-redis's default settings: it resends up to three times, and a context that ends does not
+// cut a command off. Only what an emulator does not know is left out.
 func ConnectDefault(env impls.Env) (Nodes, error) {
 	return connectAll(env, func(opts *redis.Options) *redis.Options {
 		c := careful(&redis.Options{})
@@ -248,8 +242,7 @@ func (all Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// Options is how to connect to a server: where, as whom, by which network, trusting whom. Its errors do not
-// quote the URL, which may have a password in it.
+// Options returns how to connect to a server. Its errors do not quote the URL, which may contain a password.
 func Options(env impls.Env, url string) (*redis.Options, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {

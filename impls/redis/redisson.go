@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,9 +14,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Redisson is the lock of the Java client of that name. It starts its watchdog when no lease is asked for; here the TTL of
-// the request is that default lease. What is left: one server, whose replica may not know of a hold, and a process that is
-// frozen for longer than the lease.
+// Redisson is the lock of the Java client of that name. Its watchdog starts when no lease is asked for; here the TTL of the
+// request is that default lease. It relies on one server, whose replica may not know of a hold, and on processes that are not
+// paused beyond the lease.
 func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true,
@@ -62,16 +61,7 @@ type redissonLock struct {
 	release  *redis.Script
 	news     *subscriptions
 	watchdog bool
-	renewals *renewals // by hold
-
-	mu   sync.Mutex
-	held map[string]*watchedHold // what the watchdogs are for
-}
-
-// watchedHold is an outermost hold of the process and those within it.
-type watchedHold struct {
-	depth int
-	lost  chan struct{}
+	renewals *renewals // the watchdogs, by hold
 }
 
 var _ impls.Prober = (*redissonLock)(nil)
@@ -84,7 +74,7 @@ func openRedisson(acquire, release *redis.Script, watchdog bool) func(impls.Env)
 			return nil, err
 		}
 		return &redissonLock{Node: n, env: env, id: impls.Token(env.Rand), acquire: acquire, release: release,
-			news: newSubscriptions(n.UniversalClient), watchdog: watchdog, renewals: newRenewals(), held: map[string]*watchedHold{}}, nil
+			news: newSubscriptions(n.UniversalClient), watchdog: watchdog, renewals: newRenewals(env, false)}, nil
 	}
 }
 
@@ -134,92 +124,37 @@ func (l *redissonLock) try(ctx context.Context, req impls.Request, start time.Ti
 	case len(reply) != 2:
 		return impls.Hold{}, 0, fmt.Errorf("the acquire script answered %v", reply)
 	case reply[0] == 0:
-		return impls.Hold{}, leaseLeft(reply[1]), impls.ErrBusy
+		// What PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no time
+		// left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
+		left := time.Duration(reply[1]) * time.Millisecond
+		if reply[1] == -2 {
+			left = 0
+		}
+		return impls.Hold{}, left, impls.ErrBusy
 	}
 	g.Depth = int(reply[0])
-	return impls.Hold{Grant: g, Lost: l.watch(g, start)}, 0, nil
-}
-
-// leaseLeft reads what PTTL answered: negative is for ever, as for a key without expiry (-1). One that is gone (-2) has no
-// time left: an emulator's clock goes on within a script, so that a lease can end between two commands of it.
-func leaseLeft(ms int64) time.Duration {
-	if ms == -2 {
-		return 0
+	hold := impls.Hold{Grant: g}
+	if l.watchdog { // one for an outermost hold and those within it
+		hold.Lost = l.renewals.start(holdName(g), g, start, func(ctx context.Context) error {
+			return impls.Affected(redissonExtend.Run(ctx, l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
+		})
 	}
-	return time.Duration(ms) * time.Millisecond
-}
-
-// watch keeps what was granted alive: one watchdog for an outermost hold and those within it. It returns
-// how they learn of their loss, nil without a watchdog.
-func (l *redissonLock) watch(g impls.Grant, start time.Time) <-chan struct{} {
-	if !l.watchdog {
-		return nil
-	}
-	name := holdName(g)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h, within := l.held[name]
-	if within && g.Depth > 1 {
-		h.depth = g.Depth
-		return h.lost
-	}
-	if within {
-		close(h.lost) // the store began to count anew, so what stood there had gone
-	}
-	h = &watchedHold{g.Depth, make(chan struct{})}
-	l.held[name] = h
-	l.renewals.start(name, g.Validity/3, func() bool { return l.extend(g, h, start) })
-	return h.lost
+	return hold, 0, nil
 }
 
 // holdName tells the holds of a process apart: those of one owner on one key are one.
 func holdName(g impls.Grant) string { return g.Token + " " + g.Key }
 
-// extend renews once, and reports false if the hold is lost. An error that is not definite may be a passing one.
-func (l *redissonLock) extend(g impls.Grant, h *watchedHold, start time.Time) bool {
-	sent := time.Since(start)
-	err := impls.Affected(redissonExtend.Run(context.Background(), l.UniversalClient, []string{l.Key(g.Key)}, g.Validity.Milliseconds(), g.Token).Int64())
-	l.env.ReportRenewal(g, sent, err)
-	if !errors.Is(err, impls.ErrNotHeld) {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[holdName(g)] == h {
-		delete(l.held, holdName(g))
-		close(h.lost)
-	}
-	return false
-}
-
-// Release stops the watchdog before the last release is sent: after it there is nothing to renew, and
-// where its answer is lost the key is left to expire.
+// Release stops the watchdog before the last release is sent; if its answer is lost the key is left to expire.
 func (l *redissonLock) Release(ctx context.Context, g impls.Grant) error {
-	if l.leftLast(g) {
-		if err := l.renewals.stop(ctx, holdName(g)); err != nil {
-			return err
-		}
+	if err := l.renewals.stop(ctx, holdName(g)); err != nil {
+		return err
 	}
 	err := l.release.Run(ctx, l.UniversalClient, []string{l.Key(g.Key), l.channel(g.Key)}, g.Validity.Milliseconds(), g.Token).Err()
 	if errors.Is(err, redis.Nil) {
 		return impls.ErrNotHeld
 	}
 	return err
-}
-
-// leftLast counts a release, and reports whether its watchdog has nothing left to watch.
-func (l *redissonLock) leftLast(g impls.Grant) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.held[holdName(g)]
-	if h == nil {
-		return false
-	}
-	h.depth--
-	if h.depth <= 0 {
-		delete(l.held, holdName(g))
-	}
-	return h.depth <= 0
 }
 
 // Probe asks the server for the field of a hash and the key's remaining time.

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// RedLock is the algorithm of the Redis documentation for several independent servers: who sets the same key on a majority of
-// them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
+// RedLock is the algorithm of the Redis documentation for independent servers: a client that sets the same key on a majority
+// of them within the lease holds the lock. It mints no fencing token, and relies on servers that neither forget nor let their
 // clocks jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
@@ -33,7 +34,18 @@ func RedLock() impls.Impl {
 			expect.Under("clock-forward", expect.Violated("a server that granted takes the lease for over, and is the third vote for the next", "lease-exclusion", "mutual-exclusion")),
 			expect.On("five-delayed", expect.Under("node-restart", expect.Excludes("a server that may have forgotten stays away until every lease is over"))),
 			expect.ComparedRelease(), expect.PromiseOutlived()),
-		Open: openRedLock,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			if n := len(env.Nodes); n < 3 || n%2 == 0 {
+				return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
+			}
+			p := waiting.NewPolling(env)
+			p.Spin = false // two that come in step would split the vote again and again
+			nodes, err := Connect(env)
+			if err != nil {
+				return nil, err
+			}
+			return &redLockLock{Nodes: nodes, Polling: p, env: env}, nil
+		},
 	}
 }
 
@@ -46,26 +58,13 @@ type redLockLock struct {
 
 var _ impls.Renewer = (*redLockLock)(nil)
 
-func openRedLock(env impls.Env) (impls.Lock, error) {
-	if n := len(env.Nodes); n < 3 || n%2 == 0 {
-		return nil, fmt.Errorf("want an odd number of servers, at least 3, got %d: an even number survives no more deaths than one less", n)
-	}
-	p := waiting.NewPolling(env)
-	p.Spin = false // two that come in step would split the vote again and again
-	nodes, err := Connect(env)
-	if err != nil {
-		return nil, err
-	}
-	return &redLockLock{Nodes: nodes, Polling: p, env: env}, nil
-}
-
 func (l *redLockLock) majority() int { return len(l.Nodes)/2 + 1 }
 
 // lost reports whether so many said no that the others are no majority.
 func (l *redLockLock) lost(v votes) bool { return v.no > len(l.Nodes)-l.majority() }
 
 func (l *redLockLock) unsure(v votes, done string) error {
-	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, v.unknown, v.err)
+	return fmt.Errorf("%d of %d servers %s, %d did not say: %w", v.yes, len(l.Nodes), done, len(v.left)-v.yes, v.err())
 }
 
 // perNode is how long one server may take: short against the lease, but a busy machine must not look like a dead server.
@@ -75,50 +74,42 @@ func perNode(ttl time.Duration) time.Duration {
 
 // votes are what the servers said: yes, no, or nothing that could be relied on.
 type votes struct {
-	yes, no, unknown int
-	left             []Node // those that did not say no
-	err              error  // of the first in their row that did not answer
-	first            int    // that one's place in the row
+	yes, no int
+	left    []Node  // the servers that did not say no
+	missed  []error // of the servers that did not answer, by their places in the row
 }
 
-// missed keeps the error of a server that did not answer: the first in the row, whichever is heard first.
-func (v *votes) missed(a answer) {
-	if v.err == nil || a.at < v.first {
-		v.err, v.first = a.err, a.at
-	}
-}
+// err is of the first in the row that did not answer, whichever was heard first.
+func (v votes) err() error { return cmp.Or(v.missed...) }
 
-// answer is what one server said.
-type answer struct {
-	from Node
-	at   int // in the row of those that were asked
-	err  error
-}
-
-// ask has servers do something at once, each within a bound, and returns when enough says so or all have answered. A server
-// that is not there is a definite no.
+// ask has servers do something at once, each within a bound, and returns when there are enough answers. A refused connection
+// counts as a definite no.
 func (l *redLockLock) ask(ctx context.Context, of []Node, within time.Duration, do func(context.Context, Node) error, enough func(votes) bool) votes {
+	type answer struct {
+		at  int
+		err error
+	}
 	answers := make(chan answer, len(of))
 	for i, n := range of {
 		l.rest.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
-			answers <- answer{n, i, do(ctx, n)}
+			answers <- answer{i, do(ctx, n)}
 		})
 	}
-	var v votes
+	v := votes{missed: make([]error, len(of))}
 	for range of {
 		switch a := <-answers; {
 		case a.err == nil:
-			v.yes, v.left = v.yes+1, append(v.left, a.from)
+			v.yes, v.left = v.yes+1, append(v.left, of[a.at])
 		case errors.Is(a.err, impls.ErrBusy), errors.Is(a.err, impls.ErrNotHeld):
 			v.no++
 		case errors.Is(a.err, syscall.ECONNREFUSED):
 			v.no++
-			v.missed(a)
+			v.missed[a.at] = a.err
 		default:
-			v.unknown, v.left = v.unknown+1, append(v.left, a.from)
-			v.missed(a)
+			v.left = append(v.left, of[a.at])
+			v.missed[a.at] = a.err
 		}
 		if enough(v) {
 			break
@@ -147,27 +138,26 @@ func (l *redLockLock) attempt(ctx context.Context, req impls.Request) (impls.Gra
 		return impls.Grant{Token: mine, Validity: validity}, nil
 	}
 	// A server that said no does not have the token, and never will; the others are told to forget it.
-	cleaned := l.release(ctx, v.left, perNode(req.TTL), req.Key, mine, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
+	cleaned := l.release(ctx, v.left, perNode(req.TTL), impls.Grant{Key: req.Key, Token: mine}, func(c votes) bool { return v.no+c.yes+c.no >= l.majority() })
+	unknown := len(v.left) - v.yes
 	switch {
-	case v.yes+v.unknown >= l.majority() && (v.unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
+	case len(v.left) >= l.majority() && (unknown > 0 || v.no+cleaned.yes+cleaned.no < l.majority()):
 		// What is still on its way may yet be set on a majority, for a lease.
-		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), v.unknown, errors.Join(v.err, cleaned.err))
-	case v.err != nil:
-		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err)
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted, %d did not say: %w", v.yes, len(l.Nodes), unknown, errors.Join(v.err(), cleaned.err()))
+	case v.err() != nil:
+		return impls.Grant{}, fmt.Errorf("%d of %d servers granted: %w (%v)", v.yes, len(l.Nodes), impls.ErrBusy, v.err())
 	}
 	return impls.Grant{}, impls.ErrBusy
 }
 
 // release deletes the token from servers, whatever became of the caller, and returns when enough says so.
-func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, key, token string, enough func(votes) bool) votes {
-	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error {
-		return n.deleteIfMine(ctx, key, token)
-	}, enough)
+func (l *redLockLock) release(ctx context.Context, of []Node, within time.Duration, g impls.Grant, enough func(votes) bool) votes {
+	return l.ask(context.WithoutCancel(ctx), of, within, func(ctx context.Context, n Node) error { return n.compareAndDelete(ctx, g) }, enough)
 }
 
 // Release deletes the token everywhere, and returns when a majority has answered.
 func (l *redLockLock) Release(ctx context.Context, g impls.Grant) error {
-	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g.Key, g.Token, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
+	v := l.release(ctx, l.Nodes, perNode(leaseOf(g)), g, func(v votes) bool { return v.yes >= l.majority() || l.lost(v) })
 	switch {
 	case v.yes >= l.majority():
 		return nil

@@ -11,9 +11,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// ReentrantCountFixed is reentrant-count repaired: the owner's marker is set by a grant only, holds for one key and as long
-// as its lease, counts right, and is cleared by the last release, which alone compares and deletes. What is left: the lease
-// can run out under its holder, and no other process can re-enter.
+// ReentrantCountFixed is reentrant-count repaired: the owner's marker is set by a grant only, is of one key and lease, counts
+// right, and is cleared by the last release, which compares and deletes. The lease can still run out under its holder, and no
+// other process can re-enter.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
 		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
@@ -48,32 +48,23 @@ type entered struct {
 }
 
 func (l *counted) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
-	if again, ok := l.enterAgain(req); ok {
-		return again, nil
+	held := ownedKey{req.Key, req.Owner}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.of[held]; e != nil && time.Until(e.until) > 0 { // to the owner that holds: what is left of the lease
+		e.depth++
+		return impls.Grant{Token: e.token, Depth: e.depth, Validity: time.Until(e.until)}, nil
 	}
+	delete(l.of, held)
+	l.mu.Unlock()
 	sent := time.Now()
 	g, err := l.setToken(ctx, req)
-	if err != nil {
-		return g, err
-	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.of[ownedKey{req.Key, req.Owner}] = &entered{g.Token, sent.Add(req.TTL), 1}
-	g.Depth = 1
-	return g, nil
-}
-
-// enterAgain grants to the owner that holds: what is left of the lease.
-func (l *counted) enterAgain(req impls.Request) (impls.Grant, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.of[ownedKey{req.Key, req.Owner}]
-	if e == nil || time.Until(e.until) <= 0 {
-		delete(l.of, ownedKey{req.Key, req.Owner})
-		return impls.Grant{}, false
+	if err == nil {
+		g.Depth = 1
+		l.of[held] = &entered{g.Token, sent.Add(req.TTL), 1}
 	}
-	e.depth++
-	return impls.Grant{Token: e.token, Depth: e.depth, Validity: time.Until(e.until)}, true
+	return g, err
 }
 
 // release lowers the count; the last one clears the marker first, whatever the server then answers.

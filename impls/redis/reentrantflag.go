@@ -46,22 +46,16 @@ type marked struct {
 func newMarked(s single) *marked { return &marked{single: s, marker: map[string]string{}} }
 
 func (l *marked) attempt(ctx context.Context, req impls.Request) (impls.Grant, error) {
-	mine, already := l.mark(req.Owner)
+	l.mu.Lock()
+	mine, already := l.marker[req.Owner]
+	if !already {
+		mine = impls.Token(l.env.Rand)
+		l.marker[req.Owner] = mine
+	}
+	l.mu.Unlock()
 	grant := impls.Grant{Token: mine, Validity: req.TTL}
 	if already {
 		return grant, nil
 	}
 	return grant, l.setNXPX(ctx, req.Key, mine, req.TTL)
-}
-
-// mark returns the owner's marker, and whether it was set before.
-func (l *marked) mark(owner string) (string, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	m, already := l.marker[owner]
-	if !already {
-		m = impls.Token(l.env.Rand)
-		l.marker[owner] = m
-	}
-	return m, already
 }

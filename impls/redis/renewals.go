@@ -10,12 +10,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"lockbench/impls"
 	"lockbench/impls/waiting"
 )
 
-// renewals are the goroutines of a lock that extend its leases, each with a name. One is ended by stop, by its own extend,
-// or with all others by close.
+// renewals are the goroutines of a lock that extend its holds, each with a name. One is ended by the last release of its
+// hold, by a renewal that is refused, or by close.
 type renewals struct {
+	env     impls.Env
+	blind   bool // a refused renewal does not end it
 	life    context.Context
 	end     context.CancelFunc
 	running waiting.Group
@@ -24,50 +27,71 @@ type renewals struct {
 	named map[string]*renewal
 }
 
+// renewal is for an outermost hold and those within it.
 type renewal struct {
-	tell  context.CancelFunc // to end
-	ended chan struct{}      // closed when it sends nothing any more
+	depth int
+	lost  chan struct{}
+	stop  context.CancelFunc
+	ended chan struct{} // closed when it sends nothing any more
 }
 
-func newRenewals() *renewals {
-	r := &renewals{named: map[string]*renewal{}}
+func newRenewals(env impls.Env, blind bool) *renewals {
+	r := &renewals{env: env, blind: blind, named: map[string]*renewal{}}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r
 }
 
-// start calls extend once per period until it returns false or is stopped. It replaces another of this name.
-func (r *renewals) start(name string, every time.Duration, extend func() bool) {
-	ctx, tell := context.WithCancel(r.life)
-	n := &renewal{tell, make(chan struct{})}
+// start renews a grant, whose acquire began at start, each third of its lease. A nested grant joins the renewal of its
+// name; an outermost one replaces it, since the store began to count anew. lost is closed when a renewal was refused.
+func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if old := r.named[name]; old != nil {
-		old.tell()
+		if g.Depth > 1 {
+			old.depth = g.Depth
+			return old.lost
+		}
+		old.stop()
+		close(old.lost)
 	}
+	ctx, stop := context.WithCancel(r.life)
+	n := &renewal{g.Depth, make(chan struct{}), stop, make(chan struct{})}
 	r.named[name] = n
-	r.mu.Unlock()
 	r.running.Go(func() {
 		defer close(n.ended)
-		for waiting.Pause(ctx, every) && extend() {
+		defer stop()
+		held := true
+		for held && waiting.Pause(ctx, g.Validity/3) {
+			sent := time.Since(start)
+			err := renew(context.Background())
+			r.env.ReportRenewal(g, sent, err)
+			held = r.blind || !errors.Is(err, impls.ErrNotHeld) // another error may be a passing one
 		}
-		tell()
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.named[name] == n {
+		if r.named[name] == n && !held {
 			delete(r.named, name)
+			close(n.lost)
 		}
 	})
+	return n.lost
 }
 
-// stop ends the one of this name and waits until it sends nothing any more. The error is the context's.
+// stop counts a release. The last one ends the renewal of this name, and waits until it sends nothing any more. The error is
+// the context's.
 func (r *renewals) stop(ctx context.Context, name string) error {
 	r.mu.Lock()
 	n := r.named[name]
-	delete(r.named, name)
-	r.mu.Unlock()
-	if n == nil {
+	if n != nil {
+		n.depth--
+	}
+	if n == nil || n.depth > 0 {
+		r.mu.Unlock()
 		return nil
 	}
-	n.tell()
+	delete(r.named, name)
+	r.mu.Unlock()
+	n.stop()
 	select {
 	case <-n.ended:
 		return nil

@@ -18,10 +18,10 @@ func SetPX() impls.Impl {
 			expect.Excludes("SET NX is atomic, and no hold of this workload outlives its lease"),
 			expect.Holds("every holder deletes its key, and what is forgotten expires", "no-orphan", "progress"),
 			plainDelete()),
-		Open: openSimple(func(s single) (attempt, release) { return s.setFixed, s.deleteKey }),
+		Open: openSimple(func(s single) (attempt, release) {
+			return func(ctx context.Context, req impls.Request) (impls.Grant, error) {
+				return impls.Grant{Token: fixedValue, Validity: req.TTL}, s.setNXPX(ctx, req.Key, fixedValue, req.TTL)
+			}, s.deleteKey
+		}),
 	}
-}
-
-func (s single) setFixed(ctx context.Context, req impls.Request) (impls.Grant, error) {
-	return impls.Grant{Token: fixedValue, Validity: req.TTL}, s.setNXPX(ctx, req.Key, fixedValue, req.TTL)
 }

@@ -65,7 +65,7 @@ func (s single) setOnReplica(ctx context.Context, req impls.Request) (impls.Gran
 func (s single) undo(ctx context.Context, key, token string) error {
 	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
 	defer cancel()
-	if err := s.deleteIfMine(ctx, key, token); err != nil && !errors.Is(err, impls.ErrNotHeld) {
+	if err := s.compareAndDelete(ctx, impls.Grant{Key: key, Token: token}); err != nil && !errors.Is(err, impls.ErrNotHeld) {
 		return err
 	}
 	return nil

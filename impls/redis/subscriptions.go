@@ -10,8 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// subscriptions are the channels that the waiters of one process listen to, on one connection. A channel is subscribed to
-// while somebody waits. One goroutine reads, from the first waiter until close.
+// subscriptions are the channels that the waiters of one process listen to, on one connection. One goroutine reads, from the
+// first waiter until close.
 type subscriptions struct {
 	pubsub  *redis.PubSub
 	turn    chan struct{} // capacity 1: subscribing and unsubscribing go to the server in the order decided here
@@ -41,8 +41,8 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 		of: map[string]*subscription{}, life: life, end: end}
 }
 
-// join has the process listen to a channel until as many have left as joined. It returns nil if the context or the lock is
-// over. A subscription that fails is made by the reader when it connects again.
+// join subscribes to a channel until as many have left as joined. It returns nil if the context or the lock is over. A
+// subscription that fails is made by the reader when it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
 	select {
 	case s.turn <- struct{}{}:
@@ -76,8 +76,8 @@ func (s *subscriptions) leave(c *subscription) {
 	s.drop(c)
 }
 
-// drop unsubscribes from a channel that nobody waits for. One that is not confirmed yet is dropped when it
-// is: else the confirmation could be taken for that of the next.
+// drop unsubscribes from a channel without waiters. One that is not confirmed yet is dropped then: else its confirmation
+// could be taken for that of the next.
 func (s *subscriptions) drop(c *subscription) {
 	s.turn <- struct{}{} // whoever has it waits for nothing but a socket
 	defer func() { <-s.turn }()
@@ -117,8 +117,7 @@ func (s *subscriptions) read() {
 	}
 }
 
-// confirm is told by the server. A second time means that the connection was lost and made again, and a
-// message may have been lost with it.
+// confirm handles a confirmation. A second one means that the connection was made again, and a message may be lost.
 func (s *subscriptions) confirm(channel string) {
 	s.mu.Lock()
 	c := s.of[channel]
@@ -146,8 +145,8 @@ func (s *subscriptions) close() {
 	s.pubsub.Close() // the reader's connection
 }
 
-// await waits for news, which is ready or woken, or for so long in vain; for ever if that is negative. It reports false if
-// the context or the lock is over.
+// await waits for news, which is ready or woken, for at most so long; for ever if that is negative. It reports false if the
+// context or the lock is over.
 func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost time.Duration) bool {
 	var late <-chan time.Time
 	if atMost >= 0 {

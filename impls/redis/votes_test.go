@@ -8,13 +8,13 @@ import (
 // TestFirstInTheRow: of servers that do not answer, the first in the row is named, whoever is heard of first.
 func TestFirstInTheRow(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
-		var v votes
+		v := votes{missed: make([]error, 3)}
 		errs := []error{errors.New("a"), errors.New("b"), errors.New("c")}
 		for _, at := range order {
-			v.missed(answer{at: at, err: errs[at]})
+			v.missed[at] = errs[at]
 		}
-		if v.err != errs[0] {
-			t.Errorf("%v: %v", order, v.err)
+		if v.err() != errs[0] {
+			t.Errorf("%v: %v", order, v.err())
 		}
 	}
 }

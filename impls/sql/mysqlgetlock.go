@@ -21,23 +21,21 @@ func MySQLGetLock() impls.Impl {
 		Expect: slices.Concat(
 			expect.Excludes("the server gives a name to one session at a time"),
 			expect.OpenSession()),
-		Open: openGetLock,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			c, err := mysqlConnector(env)
+			if err != nil {
+				return nil, err
+			}
+			db := sql.OpenDB(c)
+			db.SetMaxIdleConns(-1) // a connection that is let go of is closed
+			return &getLock{newSessionLock(env, func(ctx context.Context) (session, error) { return openMySQLSession(ctx, db) }), db}, nil
+		},
 	}
 }
 
 type getLock struct {
 	*sessionLock
 	db *sql.DB
-}
-
-func openGetLock(env impls.Env) (impls.Lock, error) {
-	c, err := mysqlConnector(env)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(c)
-	db.SetMaxIdleConns(-1) // a connection that is let go of is closed
-	return &getLock{newSessionLock(env, func(ctx context.Context) (session, error) { return openMySQLSession(ctx, db) }), db}, nil
 }
 
 func (l *getLock) Close() error { return errors.Join(l.sessionLock.Close(), l.db.Close()) }

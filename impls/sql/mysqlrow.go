@@ -27,14 +27,12 @@ func MySQLRow() impls.Impl {
 			expect.In("misuse", expect.Holds("the row is deleted by its key and its token, in one statement", "owner-release")),
 			expect.In("long-hold", expect.Holds("the row has no lease that could run out", "lease-exclusion", "mutual-exclusion"))),
 		Open: func(env impls.Env) (impls.Lock, error) {
-			r, err := openRows(env)
-			return &mysqlRowLock{r}, err
+			return openRows(env)
 		},
 	}
 }
 
-type mysqlRowLock struct{ rows }
-
-func (l *mysqlRowLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	return l.acquire(ctx, req, impls.Unbounded, "INSERT INTO "+lockTable+" (name, token) VALUES (?, ?)")
+// Acquire inserts a row that never expires.
+func (r rows) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+	return r.acquire(ctx, req, impls.Unbounded, "INSERT INTO "+lockTable+" (name, token) VALUES (?, ?)")
 }

@@ -25,14 +25,14 @@ func MySQLRowTTL() impls.Impl {
 			expect.ComparedRelease(), expect.PromiseOutlived()),
 		Open: func(env impls.Env) (impls.Lock, error) {
 			r, err := openRows(env)
-			return &mysqlRowTTLLock{r}, err
+			return mysqlRowTTLLock{r}, err
 		},
 	}
 }
 
 type mysqlRowTTLLock struct{ rows }
 
-var _ impls.Renewer = (*mysqlRowTTLLock)(nil)
+var _ impls.Renewer = mysqlRowTTLLock{}
 
 // insertOrTakeOver inserts a row, or gives one whose lease is over to another. The assignments are done in order: the end is moved
 // if the token was, just before. The count is 1 if the row was inserted, 2 if it was changed, and 0 if it stayed.
@@ -42,7 +42,7 @@ const insertOrTakeOver = `INSERT INTO ` + lockTable + ` (name, token, expires)
 	token = IF(expires <= UTC_TIMESTAMP(6), VALUES(token), token),
 	expires = IF(token = VALUES(token), VALUES(expires), expires)`
 
-func (l *mysqlRowTTLLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
+func (l mysqlRowTTLLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, err
 	}
@@ -50,12 +50,12 @@ func (l *mysqlRowTTLLock) Acquire(ctx context.Context, req impls.Request) (impls
 }
 
 // Release deletes the row if its lease is not over.
-func (l *mysqlRowTTLLock) Release(ctx context.Context, g impls.Grant) error {
+func (l mysqlRowTTLLock) Release(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(l.exec(ctx, "DELETE FROM "+lockTable+" WHERE name = ? AND token = ? AND expires > UTC_TIMESTAMP(6)", l.name(g.Key), g.Token))
 }
 
 // Renew moves the end of a lease that is not over.
-func (l *mysqlRowTTLLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
+func (l mysqlRowTTLLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	err := impls.Affected(l.exec(ctx, `UPDATE `+lockTable+` SET expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 		WHERE name = ? AND token = ? AND expires > UTC_TIMESTAMP(6)`, g.Validity.Microseconds(), l.name(g.Key), g.Token))
 	g.SentAfter = 0

@@ -56,7 +56,9 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	start := time.Now()
 	ctx, giveUp := waiting.Limit(ctx, req.Wait)
 	defer giveUp()
-	s, err := l.open(ctx)
+	opening, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
+	s, err := l.Take(opening, 0)
+	cancel()
 	if err != nil {
 		return impls.Hold{}, fmt.Errorf("open a session: %w", err)
 	}
@@ -83,12 +85,6 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 			return impls.Hold{}, err
 		}
 	}
-}
-
-func (l *sessionLock) open(ctx context.Context) (session, error) {
-	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
-	defer cancel()
-	return l.Take(ctx, 0)
 }
 
 // patience returns how long a waiter waits at the server now.

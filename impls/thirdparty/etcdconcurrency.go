@@ -18,11 +18,11 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Its key is named after the session, so that
-// two who share a session share the lock: here each hold has a session.
+// EtcdConcurrency is the mutex of etcd's own client library (client/v3/concurrency). Clients that share a session share the
+// lock: here each hold has a session.
 //
-// It promises the session, which the client keeps alive without telling when: the promise is unbounded until the session is
-// known to be over. The fence is the revision of the answer with which it was granted.
+// The client keeps the session alive without saying when: the promise is unbounded until the session is known to be over. The
+// fence is the revision of the answer with which it was granted.
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", Peer: true, Session: true, Notifies: true, Fences: true,
@@ -46,7 +46,22 @@ func EtcdConcurrency() impls.Impl {
 			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
 			expect.Survives("slow-network server-pause", "what is not known to be granted goes with its session"),
 			expect.Survives("server-restart", "keys and leases are on disk before they are acknowledged")),
-		Open: openETCDConcurrency,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			config, err := etcd.Config(env)
+			if err != nil {
+				return nil, err
+			}
+			if env.Dial != nil {
+				config.DialOptions = []grpc.DialOption{etcd.Dial(env)}
+			}
+			c, err := clientv3.New(config)
+			if err != nil {
+				return nil, err
+			}
+			l := &etcdMutexes{env: env, client: c, holds: newObjects[etcdMutex]()}
+			l.Pool.Open, l.Pool.Drop = l.session, (*etcdSession).End
+			return l, nil
+		},
 	}
 }
 
@@ -78,23 +93,6 @@ func (s *etcdSession) End() {
 	if !waiting.Over(s.Done()) {
 		_ = s.Close()
 	}
-}
-
-func openETCDConcurrency(env impls.Env) (impls.Lock, error) {
-	config, err := etcd.Config(env)
-	if err != nil {
-		return nil, err
-	}
-	if env.Dial != nil {
-		config.DialOptions = []grpc.DialOption{etcd.Dial(env)}
-	}
-	c, err := clientv3.New(config)
-	if err != nil {
-		return nil, err
-	}
-	l := &etcdMutexes{env: env, client: c, holds: newObjects[etcdMutex]()}
-	l.Pool.Open, l.Pool.Drop = l.session, (*etcdSession).End
-	return l, nil
 }
 
 // session opens one. The context bounds that alone.
@@ -135,20 +133,15 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case errors.Is(err, concurrency.ErrLocked):
 		l.Put(s)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil:
-		return impls.Hold{}, l.withdraw(ctx, s, err)
+	case err != nil: // the session goes, and with it what was asked for: if the server confirms that, nothing is left
+		if closed := s.Close(); closed == nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", impls.ErrBusy, err)
+		}
+		return impls.Hold{}, err
 	}
 	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand), Validity: impls.Unbounded, Fence: h.Header().Revision}
 	l.holds.keep(g.Token, h)
 	return impls.Hold{Grant: g, Lost: s.Done()}, nil
-}
-
-// withdraw ends a session, and with it what was asked for. If the server confirms that, nothing is left.
-func (l *etcdMutexes) withdraw(ctx context.Context, s *etcdSession, err error) error {
-	if closed := s.Close(); closed != nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", impls.ErrBusy, err)
 }
 
 func (l *etcdMutexes) Release(ctx context.Context, g impls.Grant) error {

@@ -39,7 +39,16 @@ func redisLockImpl(name string, pause time.Duration, doc string, more []impls.Ex
 		Expect: slices.Concat(expect.Excludes("one script sets what is free, and grants again to the same random token only"),
 			expect.Holds("its script deletes nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
 			more),
-		Open: func(env impls.Env) (impls.Lock, error) { return openRedisLock(env, pause) },
+		Open: func(env impls.Env) (impls.Lock, error) {
+			if err := env.WantOne(); err != nil {
+				return nil, err
+			}
+			nodes, err := redis.ConnectDefault(env)
+			if err != nil {
+				return nil, err
+			}
+			return &redisLockLock{nodes[0], env, pause, redislock.New(nodes[0].UniversalClient), newObjects[*redislock.Lock]()}, nil
+		},
 	}
 }
 
@@ -49,17 +58,6 @@ type redisLockLock struct {
 	pause  time.Duration
 	client *redislock.Client
 	holds  *objects[*redislock.Lock]
-}
-
-func openRedisLock(env impls.Env, pause time.Duration) (impls.Lock, error) {
-	if err := env.WantOne(); err != nil {
-		return nil, err
-	}
-	nodes, err := redis.ConnectDefault(env)
-	if err != nil {
-		return nil, err
-	}
-	return &redisLockLock{nodes[0], env, pause, redislock.New(nodes[0].UniversalClient), newObjects[*redislock.Lock]()}, nil
 }
 
 // asking is a retry strategy that knows when the attempt that it leads to is sent at the earliest.

@@ -19,8 +19,8 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, with 50
-// to 250 ms between, and then gives up, however long its caller would wait.
+// Redsync is github.com/go-redsync/redsync at its defaults: RedLock, on as many servers as it is given. It asks 32 times, 50
+// to 250 ms apart, and then gives up, however long its caller would wait.
 //
 // Its error does not tell a refusal from an answer that was not read, so its connections are watched here.
 func Redsync() impls.Impl {
@@ -41,12 +41,23 @@ func redSyncImpl(name string, tries int, least, most time.Duration, doc string) 
 		Expect: slices.Concat(expect.Excludes(because),
 			expect.Holds("its scripts delete nobody else's key, and what is forgotten expires", "no-orphan", "progress"),
 			leased(expect.Violated), expect.PromiseOutlived()),
-		Open: func(env impls.Env) (impls.Lock, error) { return openRedSync(env, tries, least, most) },
+		Open: func(env impls.Env) (impls.Lock, error) {
+			if len(env.Nodes) == 0 {
+				return nil, errors.New("want at least 1 server, got 0")
+			}
+			nodes, err := redis.ConnectDefault(env)
+			l := &redSyncLock{Nodes: nodes, env: env, tries: tries, least: least, most: most}
+			l.life, l.end = context.WithCancel(context.Background())
+			for _, n := range nodes {
+				l.pools = append(l.pools, goredis.NewPool(n.UniversalClient))
+			}
+			return l, err
+		},
 	}
 }
 
-// leased expects of a lease on one Redis, which its library neither renews nor watches, and whose client reads an answer even if
-// its caller has given up.
+// leased expects of a lease on one Redis that its library neither renews nor watches. Its client reads an answer even if its
+// caller has given up.
 func leased(heardOut func(string, ...string) []impls.Expectation) []impls.Expectation {
 	return slices.Concat(
 		expect.Under("cancelled-acquire",
@@ -71,19 +82,6 @@ type redSyncLock struct {
 	end   context.CancelFunc
 }
 
-func openRedSync(env impls.Env, tries int, least, most time.Duration) (impls.Lock, error) {
-	if len(env.Nodes) == 0 {
-		return nil, errors.New("want at least 1 server, got 0")
-	}
-	nodes, err := redis.ConnectDefault(env)
-	l := &redSyncLock{Nodes: nodes, env: env, tries: tries, least: least, most: most}
-	l.life, l.end = context.WithCancel(context.Background())
-	for _, n := range nodes {
-		l.pools = append(l.pools, goredis.NewPool(n.UniversalClient))
-	}
-	return l, err
-}
-
 // driftFactor is how much of a lease redsync takes off for the drift of clocks, by default.
 const driftFactor = 0.01
 
@@ -93,7 +91,12 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 	start := time.Now()
 	l.env.Tally.Attempt()
-	pools, heard := overheard(l.pools)
+	var pools []redsyncredis.Pool
+	var heard []*answered
+	for _, p := range l.pools {
+		a := &answered{Pool: p}
+		pools, heard = append(pools, a), append(heard, a)
+	}
 	mine := impls.Token(l.env.Rand)
 	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.tries),
 		redsync.WithRetryDelayFunc(l.again), redsync.WithGenValueFunc(func() (string, error) { return mine, nil }))
@@ -111,8 +114,10 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	switch err := lock(ctx); {
 	case err != nil && l.life.Err() != nil:
 		return impls.Hold{}, impls.ErrClosed
-	case err != nil:
-		return impls.Hold{}, refused(err, heard)
+	case err != nil && slices.ContainsFunc(heard, func(a *answered) bool { return a.unread.Load() || a.granted.Load() }):
+		return impls.Hold{}, err
+	case err != nil: // every server that was asked refused, or took back what it had granted
+		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	}
 	// It says until when, which is the time of the attempt that won and the lease less the drift.
 	validity := req.TTL - time.Duration(float64(req.TTL)*driftFactor)
@@ -124,16 +129,6 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 func (l *redSyncLock) again(int) time.Duration {
 	l.env.Tally.Attempt()
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
-}
-
-// refused is a definite no if every server that was asked said so, or took back what it had granted.
-func refused(err error, heard []*answered) error {
-	for _, a := range heard {
-		if a.unread.Load() || a.granted.Load() {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", impls.ErrBusy, err)
 }
 
 // Release needs no more than the value of the lock.
@@ -160,15 +155,6 @@ type answered struct {
 	redsyncredis.Pool
 	unread  atomic.Bool // something was asked, and the answer was not read
 	granted atomic.Bool // it said yes, and was not told to forget it
-}
-
-// overheard are pools for one acquire, and what their servers say to it.
-func overheard(pools []redsyncredis.Pool) (same []redsyncredis.Pool, heard []*answered) {
-	for _, p := range pools {
-		a := &answered{Pool: p}
-		same, heard = append(same, a), append(heard, a)
-	}
-	return same, heard
 }
 
 func (a *answered) Get(ctx context.Context) (redsyncredis.Conn, error) {

@@ -18,12 +18,11 @@ import (
 	"lockbench/impls/redis"
 )
 
-// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on however many servers there are.
-// Redis tells waiters and holder of each change of a key (client side caching), and the library extends a lease when half of
-// it is over.
+// Rueidislock is github.com/redis/rueidis/rueidislock at its defaults: two of three keys, on however many servers. Redis
+// tells waiters and holder of each change of a key (client side caching); a lease is extended at its half.
 //
-// It promises a context, which it ends when the lock is lost, and does not tell when it extends: the promise is unbounded until
-// the hold is known to be lost. Its release answers nothing.
+// It promises a context that ends when the lock is lost, and does not say when it extends: the promise is unbounded. Its
+// release returns nothing.
 func Rueidislock() impls.Impl {
 	return rueidisLockImpl("rueidislock", "rueidislock v1.0.79 at its defaults: two of three keys, extended by itself, waiting by client side caching",
 		func(*rueidislock.LockerOption) {},

@@ -1,12 +1,11 @@
-// Package thirdparty holds locks of other libraries. They are called as their users call them, at the defaults of the
-// library and of its client, except for the lease, which is the request's, and for the connections, which are the Env's.
+// Package thirdparty holds locks of other libraries, called as their users call them: at the defaults of the library and its
+// client, except for the lease, which is the request's, and the connections, which are the Env's.
 package thirdparty
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"lockbench/impls"
 )
 
-// objects are what a library gave out for its holds, each of which releases itself. The last one of each key that was released is
-// kept: the library is to answer a second release.
+// objects are what a library gave out for its holds. The last one of each key that was released is kept, to answer a second
+// release.
 type objects[T any] struct {
 	mu    sync.Mutex
 	held  map[string]T        // by token
@@ -61,14 +60,8 @@ func notHeld(err error, said ...error) error {
 	return err
 }
 
-func (o *objects[T]) all() []T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Collect(maps.Values(o.held))
-}
-
-// attempt is the context of an acquire: it ends with the caller's context, and after its wait, but only until the lock is
-// granted. A library may bind a hold to the context that it was asked for with.
+// attempt is the context of an acquire: it ends with the caller's context and after its wait, but only until the lock is
+// granted, since a library may bind the hold to it.
 type attempt struct {
 	context.Context
 	end   context.CancelFunc
@@ -97,7 +90,7 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over is the outcome of a request that was given up: if only its wait had ended, and nothing of it is left, it was refused.
+// over returns the outcome of a request that was given up: refused, if only its wait had ended and nothing of it is left.
 func (w *attempt) over(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil

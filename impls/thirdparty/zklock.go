@@ -17,10 +17,10 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// ZKLock is the Lock of github.com/go-zookeeper/zk. It waits until it is granted: there is no try, and only the end of its
-// connection ends a wait. So each hold has a connection, which is closed if its waiter gives up.
+// ZKLock is the Lock of github.com/go-zookeeper/zk. It has no try, and only the end of its connection ends a wait. So each
+// hold has a connection, which is closed if its waiter gives up.
 //
-// It promises neither a time nor word of a loss. Its connection tells of the end of its session, when it is next connected.
+// It promises neither a time nor a loss signal. Its connection reports the end of its session when it reconnects.
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", Peer: true, Session: true, Notifies: true,
@@ -38,7 +38,16 @@ func ZKLock() impls.Impl {
 			expect.Under("holder-abandon", expect.Violated("its session lives for as long as its process", "recovery", "no-orphan")),
 			expect.Under("slow-network server-pause", expect.Holds("what is not known to be granted goes with its session", "mutual-exclusion", "resource-integrity", "no-orphan", "progress")),
 			expect.Under("server-restart", expect.Holds("sessions and nodes are on disk before they are acknowledged", "mutual-exclusion", "resource-integrity", "no-orphan", "progress"))),
-		Open: openZKLock,
+		Open: func(env impls.Env) (impls.Lock, error) {
+			addresses, err := zookeeper.Addresses(env)
+			if err != nil {
+				return nil, err
+			}
+			l := &zkLocks{env: env, addresses: addresses, holds: newObjects[zkHeld]()}
+			l.life, l.end = context.WithCancel(context.Background())
+			l.Pool.Open, l.Pool.Drop = l.connect, func(c *zkClient) { l.running.Go(c.End) }
+			return l, nil
+		},
 	}
 }
 
@@ -72,17 +81,6 @@ func (c *zkClient) Alive(context.Context) bool { return !waiting.Over(c.over) }
 func (c *zkClient) TTL() time.Duration         { return c.ttl }
 func (c *zkClient) End()                       { c.Close() }
 
-func openZKLock(env impls.Env) (impls.Lock, error) {
-	addresses, err := zookeeper.Addresses(env)
-	if err != nil {
-		return nil, err
-	}
-	l := &zkLocks{env: env, addresses: addresses, holds: newObjects[zkHeld]()}
-	l.life, l.end = context.WithCancel(context.Background())
-	l.Pool.Open, l.Pool.Drop = l.connect, func(c *zkClient) { l.running.Go(c.End) }
-	return l, nil
-}
-
 // connect opens a connection, which is not up yet: what is asked of it waits until it is.
 func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, error) {
 	by := l.env.Network()
@@ -96,19 +94,14 @@ func (l *zkLocks) connect(_ context.Context, ttl time.Duration) (*zkClient, erro
 		return nil, err
 	}
 	c := &zkClient{conn, ttl, make(chan struct{})}
-	l.running.Go(func() { c.listen(events) })
-	return c, nil
-}
-
-// listen hears of the end of the session, and returns when the connection is closed.
-func (c *zkClient) listen(events <-chan zk.Event) {
-	over := false
-	for e := range events {
-		if e.State == zk.StateExpired && !over {
-			over = true
-			close(c.over)
+	l.running.Go(func() {
+		for e := range events { // until the connection is closed
+			if e.State == zk.StateExpired && !waiting.Over(c.over) {
+				close(c.over)
+			}
 		}
-	}
+	})
+	return c, nil
 }
 
 func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -177,9 +170,11 @@ func (l *zkLocks) Release(ctx context.Context, g impls.Grant) error {
 func (l *zkLocks) Close() error {
 	l.end()
 	l.Pool.Close()
-	for _, h := range l.holds.all() {
+	l.holds.mu.Lock()
+	for _, h := range l.holds.held {
 		l.Drop(h.client)
 	}
+	l.holds.mu.Unlock()
 	l.running.Close()
 	return nil
 }

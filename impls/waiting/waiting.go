@@ -1,4 +1,4 @@
-// Package waiting holds how locks wait: for their turn, for answers, and for their own clean-up.
+// Package waiting holds how locks wait: for the lock, for answers, and for clean-up.
 package waiting
 
 import (
@@ -35,8 +35,8 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Patience returns a context that ends when a waiter is to give up, and one that ends AnswerGrace later, so that the
-// answer to a command in flight is still read.
+// Patience returns a context that ends when a waiter gives up, and one that ends AnswerGrace later, so that the answer to a
+// command in flight is still read.
 func Patience(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
 		return ctx, ctx, func() {}
@@ -54,7 +54,7 @@ func Detached(ctx context.Context, timeout time.Duration) (context.Context, cont
 // Polling waits for a lock without notification by asking again and again.
 //
 // The parameter "wait" selects how: "spin" asks again at once, as articles do; "backoff" pauses for a random time that
-// doubles with each refusal, from FirstPause to LongestPause, so that waiters do not ask in step.
+// doubles with each refusal, from FirstPause to LongestPause.
 type Polling struct {
 	Spin  bool
 	rand  *rand.Rand
@@ -67,8 +67,7 @@ func NewPolling(env impls.Env) Polling {
 }
 
 // Poll attempts until the lock is granted, or the request's wait or the context is over. It returns ErrBusy if the last
-// answer was read and was no; if the context ends with a command in flight, it returns the attempt's own error, which is
-// indeterminate.
+// answer was a refusal; if the context ends with a command in flight, it returns the attempt's indeterminate error.
 func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(context.Context) (impls.Grant, error)) (impls.Hold, error) {
 	start := time.Now()
 	patient, ctx, done := Patience(ctx, req.Wait)
@@ -81,19 +80,16 @@ func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(conte
 			grant.Key, grant.Owner, grant.SentAfter = req.Key, req.Owner, sent
 			return impls.Hold{Grant: grant}, nil
 		}
-		if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 || !p.pause(patient, n) {
+		if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 {
+			return impls.Hold{}, err
+		}
+		if d := BackOff(n); !p.Spin {
+			Pause(patient, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
+		}
+		if patient.Err() != nil {
 			return impls.Hold{}, err
 		}
 	}
-}
-
-// pause waits before the attempt after the nth refusal. It reports false if the context is over.
-func (p Polling) pause(ctx context.Context, n int) bool {
-	if p.Spin {
-		return ctx.Err() == nil
-	}
-	d := BackOff(n)
-	return Pause(ctx, d/2+time.Duration(p.rand.Int64N(int64(d/2)+1)))
 }
 
 // BackOff returns the longest pause after the nth refusal: it doubles from FirstPause to LongestPause.
@@ -120,8 +116,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Group is the work that a lock does in the background until it is closed. Unlike with a sync.WaitGroup, more may begin
-// while it is being closed: that is not waited for.
+// Group is the background work of a lock. Unlike with a sync.WaitGroup, more may begin while it is being closed; that is not
+// waited for.
 type Group struct {
 	mu     sync.Mutex // held while work begins, and not while it goes on
 	closed bool

@@ -10,9 +10,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Poll waits for a lock that can only be tried: it tries every so often until the request's wait is over or ctx
-// ends, and notes when the attempt that won was sent. try asks the store once; impls.ErrBusy says that it was read
-// and is definite, any other error ends the waiting.
+// Poll waits for a lock that can only be tried: it tries every so often until the request's wait is over or ctx ends, and
+// notes when the attempt that won was sent. try asks the store once; impls.ErrBusy is definite, any other error ends the
+// wait.
 func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() (impls.Grant, error)) (impls.Hold, error) {
 	call := time.Now()
 	for {
@@ -32,8 +32,8 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 	}
 }
 
-// Try asks the store once for what a request wants. It returns what was granted, with a token of its own, and how to
-// give it back; impls.ErrBusy, and impls.ErrNotHeld from giving back, are definite, any other error is not.
+// Try asks the store once. It returns the grant, with a token of its own, and how to release it; impls.ErrBusy, and
+// impls.ErrNotHeld from the release, are definite, any other error is not.
 type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
 
 // Tried makes a lock of a library's that can only be tried: whoever waits tries every so often.

@@ -31,8 +31,7 @@ const Version = 1
 // MaxLine is how long a line may be, in bytes, in either direction.
 const MaxLine = 1 << 20
 
-// Open is the first line that a worker reads: all that it knows of the world. The URLs may have passwords in
-// them; they come here, and never on a command line.
+// Open is the first line that a worker reads. The URLs may contain passwords, which are never on a command line.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
 	Lock     string            `json:"lock,omitempty"` // which, for a program that has several
@@ -110,8 +109,7 @@ const (
 	Stale   = "stale"    // read, write, append: the resource has seen a higher token
 )
 
-// Line is a line that a worker writes after the first: the reply to a request, which has its id, or, without
-// one, a notice of what happened by itself.
+// Line is a line that a worker writes after the first: the reply to a request, which has its id, or else a notice.
 type Line struct {
 	ID      int64  `json:"id,omitempty"`
 	OK      bool   `json:"ok,omitempty"`
@@ -150,8 +148,7 @@ const speakOnly = "a worker writes nothing but JSON lines to its standard output
 // longest bounds every time that a worker states, so that sums of them stay numbers. Nobody waits for it.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
-// ReadReady reads the first line of a worker. An unknown field is an error: a typing error must not pass for a lock that can do
-// less.
+// ReadReady reads the first line of a worker. An unknown field is an error, since it may be a misspelt capability.
 func ReadReady(text []byte) (Ready, error) {
 	var r Ready
 	if err := strictly(text, &r); err != nil {
@@ -189,8 +186,8 @@ func capabilities() []string {
 	return []string{CanRenew, CanProbe, CanRenewSelf, CanReenter, CanTellLoss, CanFence}
 }
 
-// ReadLine reads any other line of a worker, as strictly: exactly one of a reply, a loss and a renewal; exactly one outcome,
-// which a loss does not have; times and depths within bounds.
+// ReadLine reads any other line of a worker, as strictly: it is one of a reply, a loss and a renewal; it has one outcome,
+// unless it is a loss; times and depths are within bounds.
 func ReadLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictly(text, &l); err != nil {

@@ -14,8 +14,8 @@ import (
 // errStale is definite: the resource has seen a higher token, and did nothing.
 var errStale = errors.New(Stale)
 
-// resource is the base URL of what the lock guards: GET <base><key> reads a number, PUT writes one, POST adds
-// an order; the query has the fence of the hold. 409 says that it is stale.
+// resource is the base URL of what the lock guards: GET <base><key> reads a number, PUT writes one, POST adds an order; the
+// query has the fence of the hold. 409 means stale.
 type resource string
 
 // reach is apart from the process's other HTTP, and knows no proxy: a request goes straight to its place.

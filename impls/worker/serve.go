@@ -25,8 +25,8 @@ type About struct {
 	Expect     []Expect
 }
 
-// Main is a worker's main function: it serves until lockbench has done, and ends the process where something
-// went wrong. What the program prints meanwhile goes to its standard error: the standard output is taken.
+// Main is a worker's main function: it serves until lockbench is done, and exits with 1 after an error. What the program
+// prints goes to its standard error.
 func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	out := os.Stdout
 	os.Stdout = os.Stderr
@@ -37,8 +37,8 @@ func Main(about About, open func(impls.Env) (impls.Lock, error)) {
 	}
 }
 
-// Serve speaks the protocol on a pair of streams until the input ends or asks to shut down, which is no error.
-// What is asked for at once is done at once. about and open are called once, with the first line.
+// Serve speaks the protocol on a pair of streams until the input ends or asks to shut down, which is no error. Requests are
+// served concurrently. about and open are called once, with the first line.
 func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
@@ -162,8 +162,7 @@ func (s *server) close() error {
 	return errors.Join(err, s.failed)
 }
 
-// held is what a worker keeps of its outermost holds, by the ids of their acquires: to tell their losses, and
-// whose a renewal is.
+// held is what a worker keeps of its outermost holds, by the ids of their acquires: to report their losses and renewals.
 type held struct {
 	over  map[int64]chan struct{} // closed when nobody waits for its loss any more
 	named map[string]int64        // the latest of each name

@@ -46,7 +46,9 @@ func Addresses(env impls.Env) ([]string, error) {
 func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl time.Duration) (*zkSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
-	s := &zkSession{opened: ttl, servers: newZKServers(addresses, env), up: make(chan struct{}), over: make(chan struct{})}
+	s := &zkSession{opened: ttl, up: make(chan struct{}), over: make(chan struct{}),
+		servers: &zkServers{addresses: addresses, turn: env.Rand.IntN(len(addresses))}}
+	s.servers.life, s.servers.close = context.WithCancel(context.Background())
 	var err error
 	s.conn, s.events, err = zk.Connect(addresses, ttl, zk.WithHostProvider(s.servers), zk.WithDialer(s.dial(env.Network())),
 		zk.WithLogger(Silent{}), zk.WithLogInfo(false))
@@ -76,8 +78,8 @@ func (s *zkSession) lasts() time.Duration { return time.Duration(s.timeout.Load(
 
 func (s *zkSession) TTL() time.Duration { return s.opened }
 
-// End asks the server to end the session, for a second at most: otherwise it ends with its timeout. It returns when nothing of
-// the library runs any more.
+// End asks the server to end the session, for a second at most; else it ends with its timeout. It returns when the library
+// has stopped.
 func (s *zkSession) End() {
 	s.ended.Do(func() { close(s.over) })
 	s.conn.Close()
@@ -99,8 +101,8 @@ func (s *zkSession) End() {
 	}
 }
 
-// given is called with what a server answers to a new connection: a session's number and timeout. After the first it must be
-// the same session, with no shorter a timeout than was promised on its account; the library would quietly go on.
+// given is called with a server's answer to a new connection. After the first it must be the same session, with no shorter a
+// timeout; the library would quietly go on otherwise.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:
@@ -120,7 +122,10 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 		if err != nil {
 			return nil, err
 		}
-		w := &zkWire{Conn: conn, given: s.given, within: s.greeting()}
+		w := &zkWire{Conn: conn, given: s.given, within: longestGreeting}
+		if s.number.Load() != 0 { // there is to be time to try another before the session is over
+			w.within = min(longestGreeting, s.lasts()/3)
+		}
 		s.wire.Store(w)
 		if s.servers.life.Err() != nil { // End may not have seen it
 			_ = w.Close()
@@ -132,16 +137,8 @@ func (s *zkSession) dial(by impls.Dialer) zk.Dialer {
 // longestGreeting bounds the wait for a server's first answer.
 const longestGreeting = time.Second
 
-// greeting bounds the first answer to a connection, so that there is time to try another before the session is over.
-func (s *zkSession) greeting() time.Duration {
-	if s.number.Load() == 0 {
-		return longestGreeting
-	}
-	return min(longestGreeting, s.lasts()/3)
-}
-
-// zkWire is a connection whose first answer is looked at: the library does not tell the timeout that was granted. After
-// its own length, the answer has the protocol's version and the timeout in 4 bytes each, and the session's number in 8.
+// zkWire is a connection that reads the first answer, since the library hides the timeout that was granted: after a length
+// and the version, the timeout in 4 bytes and the session's number in 8.
 type zkWire struct {
 	net.Conn
 	given  func(number int64, timeout time.Duration)
@@ -150,8 +147,8 @@ type zkWire struct {
 	read   int
 }
 
-// SetReadDeadline bounds the first answer: the library would wait for it for more than six times as long as the session
-// lasts, and a server that is starting takes connections that it never answers.
+// SetReadDeadline bounds the first answer: a starting server takes connections that it never answers, and the library would
+// wait for six times the session's timeout.
 func (w *zkWire) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(w.within); w.read < len(w.head) && t.After(soon) {
 		t = soon
@@ -185,18 +182,11 @@ type zkServers struct {
 
 var _ zk.HostProvider = (*zkServers)(nil)
 
-func newZKServers(addresses []string, env impls.Env) *zkServers {
-	p := &zkServers{addresses: addresses, turn: env.Rand.IntN(len(addresses))}
-	p.life, p.close = context.WithCancel(context.Background())
-	return p
-}
-
 func (p *zkServers) Init([]string) error { return nil }
 
 func (p *zkServers) Len() int { return len(p.addresses) }
 
-// Next pauses after one was tried in vain. It reports that all were tried only at the end, when the library looks whether it is
-// to go on.
+// Next pauses after a failed try. It reports that all were tried only at the end, when the library checks whether to go on.
 func (p *zkServers) Next() (server string, stop bool) {
 	p.mu.Lock()
 	p.turn = (p.turn + 1) % len(p.addresses)
@@ -215,8 +205,8 @@ func (p *zkServers) Connected() {
 	p.tries = 0
 }
 
-// askZK has a session do something, for as long as the context lasts and a command may take: the library does not bound it. If
-// that is over, the outcome is unknown, and the session must be dropped.
+// askZK has a session do something, bounded by the context and CommandTimeout, since the library does not. After that bound
+// the outcome is unknown, and the session must be dropped.
 func askZK[T any](ctx context.Context, s *zkSession, do func(*zk.Conn) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()
@@ -256,8 +246,7 @@ func connectionBroke(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.As(err, &sending)
 }
 
-// syncZK has a session's server hear of all that its leader knew when it was asked, and the leader of the session, which it
-// refuses if it is over.
+// syncZK has a session's server catch up with its leader, which refuses a session that is over.
 func syncZK(ctx context.Context, s *zkSession, path string) error {
 	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) { return c.Sync(path) })
 	return err

@@ -16,15 +16,14 @@ import (
 	"lockbench/impls/lease"
 )
 
-// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits in it: if the answer to its creation is lost, it
-// is looked for on the next connection.
+// Queue is the lock of ZooKeeper's own recipes. A node's name has random bits: if the answer to its creation is lost, it is
+// looked for on the next connection.
 //
-// What is promised is the session's timeout as the server granted it, which may be longer than what was asked for, counted
-// from the sending of the last request that was answered. The fence is the number of the transaction that created the node:
-// it rises with the queue, for as long as the servers keep their data.
+// The promise is the session's timeout as the server granted it, counted from the sending of the last request that was
+// answered. The fence is the number of the transaction that created the node: it rises for as long as the servers keep their
+// data.
 //
-// What is left: a process that is paused for longer than its timeout does not know that it holds nothing any more. The fence
-// stops it, if what is guarded checks it.
+// A process that is paused beyond its timeout does not know that it lost the lock. Only the fence stops it, if it is checked.
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true,
@@ -83,7 +82,7 @@ type place struct {
 }
 
 // enter creates a node at the end of the queue. If the answer was lost the node is looked for: what was sent on a closed
-// connection does not come about once the session's next one is open. That one's server may lag, and is synced first: a node
+// connection does not take effect once the session's next one is open. That one's server may lag, and is synced first: a node
 // that is overlooked would stay in the queue.
 func (p *place) enter(ctx context.Context, prefix string) error {
 	for {
@@ -95,7 +94,10 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 			p.name = path[len(p.queue)+1:]
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
-			err = createQueue(ctx, p.s, p.queue)
+			_, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (string, error) { return c.Create(p.queue, nil, 0, zk.WorldACL(zk.PermAll)) })
+			if errors.Is(err, zk.ErrNodeExists) { // by now
+				err = nil
+			}
 		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:
 			var names []string
 			if err = syncZK(ctx, p.s, p.queue); err == nil {
@@ -112,19 +114,8 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 	}
 }
 
-// createQueue creates the node of a key, unless there is one by now.
-func createQueue(ctx context.Context, s *zkSession, queue string) error {
-	_, err := askZKAgain(ctx, s, func(c *zk.Conn) (string, error) {
-		return c.Create(queue, nil, 0, zk.WorldACL(zk.PermAll))
-	})
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	return err
-}
-
-// children returns the names in a queue in the order of the numbers at their ends, which have ten digits, and, if it is
-// watched, what is ready when they change.
+// children returns the names in a queue, ordered by the ten digits at their ends, and, if watched, a channel that is ready
+// when they change.
 func children(ctx context.Context, s *zkSession, queue string, watched bool) ([]string, <-chan zk.Event, error) {
 	type listing struct {
 		names   []string
@@ -185,23 +176,19 @@ func (p *place) look(ctx context.Context) (first bool, changed <-chan zk.Event, 
 	case i == 0 || herd || p.req.Wait == 0:
 		return i == 0, changed, nil
 	default:
-		changed, err = p.watch(ctx, names[i-1])
+		// The node is read, and not asked whether it exists: the watch for one that is gone already would stay at the
+		// server for as long as the session.
+		changed, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
+			_, _, gone, err := c.GetW(p.queue + "/" + names[i-1])
+			if errors.Is(err, zk.ErrNoNode) {
+				at := make(chan zk.Event)
+				close(at)
+				return at, nil
+			}
+			return gone, err
+		})
 		return false, changed, err
 	}
-}
-
-// watch returns what is ready when a node is gone. The node is read, and not asked whether it exists: the watch for one
-// that is gone already would stay at the server for as long as the session.
-func (p *place) watch(ctx context.Context, name string) (<-chan zk.Event, error) {
-	return askZKAgain(ctx, p.s, func(c *zk.Conn) (<-chan zk.Event, error) {
-		_, _, gone, err := c.GetW(p.queue + "/" + name)
-		if errors.Is(err, zk.ErrNoNode) {
-			at := make(chan zk.Event)
-			close(at)
-			return at, nil
-		}
-		return gone, err
-	})
 }
 
 // Grant asks for the node once more, which tells its fence, and when the session lasts from.
