@@ -25,7 +25,7 @@ type asked struct {
 	confirm int // how many confirmations are to come, if it subscribes
 }
 
-// ask notes a command that has come, with its number of words, and says whether nothing else was outstanding.
+// ask notes a command that has come, with its number of words, and reports whether nothing else was outstanding.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came says what a frame of the server's is: the reply, or its last part, to a command; a message; or neither.
+// came returns what a frame of the server's is: the reply, or its last part, to a command; a message; or neither.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	return Reply, c, true
 }
 
-// arraysArePublished says whether an array may be a message or a confirmation, as in RESP2.
+// arraysArePublished reports whether an array may be a message or a confirmation, as in RESP2.
 func (p *pairing) arraysArePublished() bool {
 	if p.pushes {
 		return false
@@ -103,7 +103,7 @@ func (p *pairing) count(name string, f *frame) {
 	*total = f.args[2]
 }
 
-// confirmed says whether a confirmation was the last for the command that waits. One that unsubscribes from all
+// confirmed reports whether a confirmation was the last for the command that waits. One that unsubscribes from all
 // that there is has as many as there are, and one if there is none.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
@@ -149,33 +149,17 @@ type Part struct {
 }
 
 // Said cuts the next bytes of a client's. What is not yet whole is kept until it is.
-func (c *Conversation) Said(chunk []byte) iter.Seq[Part] {
-	return func(yield func(Part) bool) {
-		for p := range c.up.pieces(chunk) {
-			part := Part{Bytes: p.bytes}
-			if f := p.frame; f != nil && f.count > 0 { // no server answers an empty line or array
-				part.Met, part.At = true, Request
-				part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
-				if c.number != nil {
-					part.Command.Nth = c.number()
-				}
-				part.First = c.pairing.ask(part.Command, f.count)
-			}
-			if !yield(part) {
-				return
-			}
-		}
-	}
-}
+func (c *Conversation) Said(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
 
 // Answered cuts the next bytes of a server's.
-func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
+func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] { return c.cut(&c.down, chunk) }
+
+func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
-		for p := range c.down.pieces(chunk) {
+		for p := range s.pieces(chunk) {
 			part := Part{Bytes: p.bytes}
-			if p.frame != nil {
-				part.At, part.Command, part.Met = c.pairing.came(p.frame)
-				part.begun = p.frame.begun
+			if p.whole {
+				c.meet(s, &p.frame, &part)
 			}
 			if !yield(part) {
 				return
@@ -185,6 +169,43 @@ func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
 			c.pairing.stop()
 		}
 	}
+}
+
+// meet finds what a frame is that rules can be about. No server answers an empty line or array.
+func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
+	part.begun = f.begun
+	switch {
+	case !s.requests:
+		part.At, part.Command, part.Met = c.pairing.came(f)
+	case f.count > 0:
+		part.Met, part.At = true, Request
+		part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
+		if c.number != nil {
+			part.Command.Nth = c.number()
+		}
+		part.First = c.pairing.ask(part.Command, f.count)
+	}
+}
+
+// Whole is Said or Answered for a chunk that is one command or reply and no more, as nearly all are if nothing cuts what
+// was written: the same part for less. If ok is false nothing was taken, and the chunk is to be given to the other. The
+// part's bytes are the chunk.
+func (c *Conversation) Whole(chunk []byte, said bool) (part Part, ok bool) {
+	s := &c.down
+	if said {
+		s = &c.up
+	}
+	if s.raw || len(s.held) > 0 || s.part != "" || s.bulk > 0 || len(s.open) > 0 || s.frame.begun || len(chunk) > maxLine {
+		return part, false
+	}
+	rest, f, ok := s.next(string(chunk))
+	if !ok || rest != "" {
+		*s = scanner{requests: s.requests, open: s.open[:0]}
+		return part, false
+	}
+	part.Bytes = chunk
+	c.meet(s, &f, &part)
+	return part, true
 }
 
 // maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
@@ -276,7 +297,7 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// sleepUntil says whether that time came before the context ended.
+// sleepUntil reports whether that time came before the context ended.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil
