@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // pairing finds, for what a server sends on one connection, the command that it answers. They are answered in
@@ -208,16 +210,16 @@ func (c *Conversation) Whole(chunk []byte, said bool) (part Part, ok bool) {
 	return part, true
 }
 
-// maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
-const maxQueued = 4 << 20
+// What may be under way in one direction of a connection before its sender waits.
+const (
+	maxQueued = 4 << 20 // bytes
+	maxLoads  = 1 << 10
+)
 
 // line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
 type line struct {
-	more, room chan struct{} // tell the one who takes, or puts, to look again
-
-	mu    sync.Mutex // guards what follows; never held across a wait
-	queue []load
-	size  int // bytes in the queue
+	loads chan load
+	room  *semaphore.Weighted // for bytes
 }
 
 // load is bytes, or the end of the stream.
@@ -237,63 +239,29 @@ const (
 )
 
 func newLine() *line {
-	return &line{more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	return &line{loads: make(chan load, maxLoads), room: semaphore.NewWeighted(maxQueued)}
 }
+
+func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
 // put waits for room. What it was given when the context ended is lost.
 func (l *line) put(ctx context.Context, item load) {
-	for !l.offer(item) {
-		select {
-		case <-l.room:
-		case <-ctx.Done():
-			return
-		}
+	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
+		return
 	}
-}
-
-func (l *line) offer(item load) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.size >= maxQueued && item.ending == goesOn { // for an end there is always room
-		return false
+	select {
+	case l.loads <- item:
+	case <-ctx.Done():
 	}
-	l.queue = append(l.queue, item)
-	l.size += len(item.bytes)
-	tell(l.more)
-	return true
 }
 
 func (l *line) take(ctx context.Context) (load, bool) {
-	for {
-		if item, ok := l.next(); ok {
-			return item, sleepUntil(ctx, item.due)
-		}
-		select {
-		case <-l.more:
-		case <-ctx.Done():
-			return load{}, false
-		}
-	}
-}
-
-func (l *line) next() (load, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
-		return load{}, false
-	}
-	item := l.queue[0]
-	l.queue[0] = load{} // so that its bytes can go
-	l.queue = l.queue[1:]
-	l.size -= len(item.bytes)
-	tell(l.room)
-	return item, true
-}
-
-func tell(c chan<- struct{}) {
 	select {
-	case c <- struct{}{}:
-	default: // it was told already
+	case item := <-l.loads:
+		l.room.Release(item.size())
+		return item, sleepUntil(ctx, item.due)
+	case <-ctx.Done():
+		return load{}, false
 	}
 }
 

@@ -140,7 +140,7 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 		if n.forwarder, err = newForwarder(p.Addr()); err != nil {
 			return err
 		}
-		p.Free(n.forwarder.close)
+		p.Free(n.forwarder.link.Close)
 	}
 	if n.library == "" {
 		return nil
