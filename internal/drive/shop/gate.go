@@ -160,12 +160,10 @@ func (g *Gate) await(ctx context.Context) error {
 	defer cancel()
 	err := servers.Poll(ctx, lookEvery, func(ctx context.Context) error {
 		_, err := ask[Answer](ctx, http.DefaultClient, http.MethodGet, g.URL+clockPath)
-		select {
-		case <-g.child.Done():
+		if err != nil && g.child.Ended() {
 			return servers.Final(fmt.Errorf("it ended by itself (%s)", g.child.State()))
-		default:
-			return err
 		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("wait for nginx to answer: %w", err)

@@ -53,9 +53,9 @@ func (t *trial) openApart(ctx context.Context) error {
 			return err
 		}
 		a.processes = append(a.processes, p)
-		t.opened(workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
+		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
 	}
-	t.fresh.Resource = register // the harness reads and writes what is guarded itself
+	t.processes[t.Params.Processes].Resource = register // the harness reads and writes what is guarded itself
 	return nil
 }
 

@@ -29,6 +29,8 @@ func (t *trial) up(ctx context.Context) error {
 	if err := open(ctx); err != nil {
 		return err
 	}
+	last := t.Params.Processes
+	t.processes, t.fresh = t.processes[:last], t.processes[last]
 	return t.connect(ctx)
 }
 
@@ -66,7 +68,7 @@ func (t *trial) openHere(context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.opened(workloads.Process{Lock: lock, Resource: register})
+		t.processes = append(t.processes, workloads.Process{Lock: lock, Resource: register})
 	}
 	return nil
 }
@@ -85,15 +87,6 @@ func (t *trial) open(process int) (impls.Lock, error) {
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}
-}
-
-// opened takes a process in: the last one is the epilogue's.
-func (t *trial) opened(p workloads.Process) {
-	if len(t.processes) < t.Params.Processes {
-		t.processes = append(t.processes, p)
-	} else {
-		t.fresh = p
-	}
 }
 
 const (
