@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"lockbench/internal/world/children"
+	"lockbench/internal/world/servers"
 )
 
 // Gate is nginx in front of the services: it looks at the stock itself, and answers who comes when all is sold.
@@ -157,23 +158,17 @@ func (s gateSettings) write(name, text string) error {
 func (g *Gate) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, upWithin)
 	defer cancel()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+clockPath, nil)
-		if err != nil {
-			return err
+	err := servers.Poll(ctx, lookEvery, func(ctx context.Context) error {
+		_, err := ask[Answer](ctx, http.DefaultClient, http.MethodGet, g.URL+clockPath)
+		if err != nil && g.child.Ended() {
+			return servers.Final(fmt.Errorf("it ended by itself (%s)", g.child.State()))
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err == nil {
-			return resp.Body.Close()
-		}
-		select {
-		case <-g.child.Done():
-			return fmt.Errorf("nginx ended by itself (%s)", g.child.State())
-		case <-ctx.Done():
-			return fmt.Errorf("nginx did not answer within %v: %w", upWithin, err)
-		case <-time.After(lookEvery):
-		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for nginx to answer: %w", err)
 	}
+	return nil
 }
 
 // Close ends it: it keeps nothing that would have to be saved.

@@ -15,23 +15,18 @@ import (
 	"time"
 
 	"lockbench/histories"
+	"lockbench/impls/worker"
 	"lockbench/internal/world/children"
 )
 
 // Opening is the first line that a service reads: the only place of URLs, which may hold passwords.
 type Opening struct {
-	Lock    string            `json:"lock"`  // of the table
-	Nodes   []string          `json:"nodes"` // URLs of the lock's servers
-	CAFile  string            `json:"ca_file,omitempty"`
-	Prefix  string            `json:"prefix"`
-	Process int               `json:"process"`
-	Seed    uint64            `json:"seed"`
-	Params  map[string]string `json:"params,omitempty"`
-	Stock   string            `json:"stock"`   // URL of the stock's own Redis
-	Product string            `json:"product"` // the key of what is sold
-	TTL     time.Duration     `json:"ttl_ns"`
-	Wait    time.Duration     `json:"wait_ns"` // < 0: until granted
-	Hold    time.Duration     `json:"hold_ns"` // the work under the lock
+	worker.Open
+	Stock   string        `json:"stock"`   // URL of the stock's own Redis
+	Product string        `json:"product"` // the key of what is sold
+	TTL     time.Duration `json:"ttl_ns"`
+	Wait    time.Duration `json:"wait_ns"` // < 0: until granted
+	Hold    time.Duration `json:"hold_ns"` // the work under the lock
 }
 
 // ready is the line with which it answers: where it listens on 127.0.0.1, or why it does not.

@@ -19,6 +19,7 @@ import (
 
 	"lockbench/impls"
 	redislocks "lockbench/impls/redis"
+	"lockbench/impls/worker"
 	"lockbench/internal/world/children"
 )
 
@@ -57,7 +58,7 @@ func (*halves) Close() error { return nil }
 func newShop(t *testing.T, lock impls.Lock, left ...int64) (*httptest.Server, *Stock, *miniredis.Miniredis) {
 	t.Helper()
 	m := miniredis.RunT(t)
-	o := Opening{Prefix: "p:", Stock: "redis://" + m.Addr(), Product: "k0", Wait: -1, TTL: time.Second, Hold: time.Millisecond}
+	o := Opening{Open: worker.Open{Prefix: "p:"}, Stock: "redis://" + m.Addr(), Product: "k0", Wait: -1, TTL: time.Second, Hold: time.Millisecond}
 	s, err := NewService(o, lock)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func TestServe(t *testing.T) {
 	out, told := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(in, told, open) }()
-	if err := json.NewEncoder(stop).Encode(Opening{Lock: "halves", Stock: "redis://127.0.0.1:1"}); err != nil {
+	if err := json.NewEncoder(stop).Encode(Opening{Open: worker.Open{Lock: "halves"}, Stock: "redis://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
 	var r ready

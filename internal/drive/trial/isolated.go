@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"lockbench/impls"
-	"lockbench/impls/worker"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/workers"
 	"lockbench/internal/world/children"
@@ -20,11 +19,10 @@ import (
 )
 
 // openApart starts a process for each that the clients are spread over, and one for the epilogue.
-func (t *trial) openApart(ctx context.Context, asked []string) error {
+func (t *trial) openApart(ctx context.Context) error {
 	register := t.Workload.Register()
-	scene := faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
-	a := &world{group: t.group, scene: scene, clients: t.Params.Clients, key: t.storeKey()}
-	t.world = a
+	a := t.world
+	a.scene = faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
 	keeper, err := children.New()
 	if err != nil {
 		return err
@@ -36,7 +34,7 @@ func (t *trial) openApart(ctx context.Context, asked []string) error {
 	}
 	t.later(guarded.Close)
 	t.later(a.disconnect)
-	urls, err := a.connect(asked)
+	urls, err := a.connect(t.group.Front())
 	if err != nil {
 		return err
 	}
@@ -48,15 +46,16 @@ func (t *trial) openApart(ctx context.Context, asked []string) error {
 		command = t.Worker
 	}
 	for process := range t.Params.Processes + 1 {
-		p, err := workers.Start(ctx, keeper, command, worker.Open{Lock: t.Lock.Name, Nodes: urls[process], CAFile: t.Remote.CAFile,
-			Prefix: servers.KeyPrefix(t.Run), Process: process, Seed: t.Params.Seed, Params: t.LockParams, Resource: guarded.URL}, t.watch.Renewed)
+		open := t.opening(process, urls[process])
+		open.Resource = guarded.URL
+		p, err := workers.Start(ctx, keeper, command, open, t.watch.Renewed)
 		if err != nil {
 			return err
 		}
 		a.processes = append(a.processes, p)
-		t.opened(workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
+		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
 	}
-	t.fresh.Resource = register // the harness reads and writes what is guarded itself
+	t.processes[t.Params.Processes].Resource = register // the harness reads and writes what is guarded itself
 	return nil
 }
 
@@ -110,10 +109,19 @@ func (c Cell) unreachable(how string) error {
 	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
 }
 
+// verbs returns what the cell's plan does.
+func (c Cell) verbs() (all []faults.Verb) {
+	if c.faulty() {
+		for _, s := range c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3}).Steps {
+			all = append(all, s.Do.Verb)
+		}
+	}
+	return all
+}
+
 // onlyDoes reports whether the cell's plan does nothing else.
 func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
-	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3})
-	return !slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return !slices.Contains(verbs, s.Do.Verb) })
+	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
 // unclustered says why a fault cannot be shown on a cluster, where a node that is back takes nothing for two seconds and

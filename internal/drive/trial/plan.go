@@ -162,15 +162,7 @@ func (c Cell) leftOut(why error) string {
 }
 
 func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
-	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: c.jumps()}
-}
-
-func (c Cell) jumps() bool {
-	if c.Fault.Plan == nil {
-		return false
-	}
-	plan := c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 1})
-	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Jump })
+	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: slices.Contains(c.verbs(), faults.Jump)}
 }
 
 // header is what a cell's histories say of themselves.
@@ -215,17 +207,14 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 		},
 		Plan: func(faults.Scene) faults.Plan { return plan },
 	}}
-	if keeps(plan) && c.On() == servers.Single {
+	keeps := slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Keeps })
+	if keeps && c.On() == servers.Single {
 		c.Deployment = servers.Durable
 	}
 	if err := c.refused(p, plan); err != nil {
 		return Cell{}, fmt.Errorf("real servers cannot show it: %w", err)
 	}
 	return c, nil
-}
-
-func keeps(plan faults.Plan) bool {
-	return slices.ContainsFunc(plan.Steps, func(s faults.Step) bool { return s.Do.Keeps })
 }
 
 // kindOf is the gravest kind of thing that a plan does: servers of our own are needed for what befalls them.

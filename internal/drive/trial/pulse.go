@@ -73,16 +73,17 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	paused  map[int]time.Time // since when a fault has stopped it
-	resumed map[int]time.Time
+	excused map[int]time.Time // until when a fault has stopped a process
 }
 
-// stallBeat is how often a process is asked whether it runs.
-const stallBeat = 40 * time.Millisecond
+const (
+	stallBeat = 40 * time.Millisecond // the interval at which a process is asked whether it runs
+	unbounded = 365 * 24 * time.Hour
+)
 
 func watchStalls(processes []*workers.Process) *stalls {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &stalls{stop: stop, paused: map[int]time.Time{}, resumed: map[int]time.Time{}}
+	s := &stalls{stop: stop, excused: map[int]time.Time{}}
 	for i, p := range processes {
 		s.ended.Go(func() { s.watch(ctx, i, p) })
 	}
@@ -110,11 +111,7 @@ func (s *stalls) watch(ctx context.Context, i int, p *workers.Process) {
 func (s *stalls) answered(i int, asked, answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, stopped := s.paused[i]
-	if stopped || s.resumed[i].After(asked) {
-		return
-	}
-	if took := answered.Sub(asked); took > s.longest {
+	if took := answered.Sub(asked); took > s.longest && !s.excused[i].After(asked) {
 		s.longest, s.process = took, i
 	}
 }
@@ -122,12 +119,10 @@ func (s *stalls) answered(i int, asked, answered time.Time) {
 func (s *stalls) excuse(i int, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.excused[i] = time.Now()
 	if stopped {
-		s.paused[i] = time.Now()
-		return
+		s.excused[i] = time.Now().Add(unbounded)
 	}
-	delete(s.paused, i)
-	s.resumed[i] = time.Now()
 }
 
 // end says why the trial does not count: "" if it does.

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"lockbench/histories"
-	"lockbench/impls"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
@@ -62,22 +60,21 @@ func (s *sale) up(ctx context.Context) (err error) {
 		return err
 	}
 	s.later(s.stock.Close)
-	lock, err := s.Lock.Open(impls.Env{Nodes: s.group.Front(), CAFile: s.Remote.CAFile, Prefix: servers.KeyPrefix(s.Run), Process: s.Params.Processes,
-		Params: s.LockParams, Rand: impls.NewRand(s.Params.Seed, uint64(s.Params.Processes))})
+	lock, err := s.open(s.Params.Processes)
 	if err != nil {
 		return err
 	}
-	s.later(lock.Close)
 	s.fresh = workloads.Process{Lock: lock, Resource: s.stock}
+	return s.staff(ctx)
+}
+
+// staff starts the services, and the gate if there is one.
+func (s *sale) staff(ctx context.Context) error {
 	keeper, err := children.New()
 	if err != nil {
 		return err
 	}
 	s.later(keeper.Close)
-	return s.open(ctx, keeper)
-}
-
-func (s *sale) open(ctx context.Context, keeper *children.Keeper) error {
 	s.later(func() error {
 		return servers.Each(len(s.processes), func(i int) error { return s.processes[i].Close() })
 	})
@@ -86,9 +83,8 @@ func (s *sale) open(ctx context.Context, keeper *children.Keeper) error {
 		wait = -1
 	}
 	for process := range s.Params.Processes {
-		p, err := shop.Start(ctx, keeper, []string{s.Self, "shop"}, shop.Opening{Lock: s.Lock.Name, Nodes: s.group.Front(), CAFile: s.Remote.CAFile,
-			Prefix: servers.KeyPrefix(s.Run), Process: process, Seed: s.Params.Seed, Params: s.LockParams, Stock: s.stocked.URLs()[0],
-			Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
+		p, err := shop.Start(ctx, keeper, []string{s.Self, "shop"}, shop.Opening{Open: s.opening(process, s.group.Front()),
+			Stock: s.stocked.URLs()[0], Product: s.product(), TTL: s.Params.TTL, Wait: wait, Hold: s.Params.Hold})
 		if err != nil {
 			return err
 		}
@@ -114,8 +110,7 @@ func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s
 
 // drive sells, lets buyers come for a while when all is sold, and does what every trial ends with.
 func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
-	d := &workloads.Drive{Workload: s.Workload, Params: s.Params, Processes: []workloads.Process{s.fresh}, Fresh: s.fresh,
-		Recorder: rec, Watch: s.watch, Renews: s.Lock.Renews, Granted: s.granted}
+	d := s.newDrive(rec, []workloads.Process{s.fresh})
 	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
 	defer crowd.Close()
 	return whilePulsed(ctx, rec, func(running context.Context) error {
@@ -123,17 +118,20 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 		if err := crowd.Open(running); err != nil {
 			return err
 		}
-		counted, err := s.counting(running, func() { crowd.Sell(running, s.sellWithin()) })
-		if err != nil {
+		var stock counted
+		var errStock error
+		lock, err := s.counting(ctx, s.group, func() {
+			stock, errStock = s.counting(ctx, s.stocked, func() { crowd.Sell(running, s.sellWithin()) })
+		})
+		if err := errors.Join(err, errStock); err != nil {
 			return err
 		}
 		crowd.Linger(running, s.Params.Duration)
 		figures, err := crowd.Figures(context.WithoutCancel(running))
-		if running.Err() == nil && err == nil {
-			header := s.header(s.Setting, "")
-			d.Epilogue(running, header.FreedWithin())
+		if err == nil {
+			s.epilogue(running, d)
 		}
-		return errors.Join(err, s.write(figures, counted))
+		return errors.Join(err, s.writeSale(figures, lock, stock))
 	})
 }
 
@@ -142,25 +140,8 @@ func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 
-type tallies struct{ lock, stock counted }
-
-func (s *sale) counting(ctx context.Context, do func()) (t tallies, err error) {
-	read := func() (lock, stock map[string]float64, err error) {
-		lock, errLock := s.counters(context.WithoutCancel(ctx))
-		stock, err = Counters(context.WithoutCancel(ctx), s.stocked)
-		return lock, stock, errors.Join(errLock, err)
-	}
-	t.lock.Server, t.stock.Server, t.lock.Store = s.group.Server, s.stocked.Server, s.Lock.Store
-	if t.lock.Before, t.stock.Before, err = read(); err != nil {
-		return t, err
-	}
-	do()
-	t.lock.After, t.stock.After, err = read()
-	return t, err
-}
-
-// write writes counters.json, of the lock's servers, and shop.json.
-func (s *sale) write(f shop.Figures, t tallies) error {
+// writeSale writes counters.json, of the lock's servers, and shop.json.
+func (s *sale) writeSale(f shop.Figures, lock, stock counted) error {
 	segments := s.segments()
 	f.Segments, f.Form = len(segments), s.form(len(segments))
 	for _, key := range segments {
@@ -170,8 +151,8 @@ func (s *sale) write(f shop.Figures, t tallies) error {
 		}
 		f.Left += left
 	}
-	f.LockCommands, f.StockCommands = t.lock.perOrder(f.Sold), t.stock.perOrder(f.Sold)
-	return errors.Join(writeJSON(filepath.Join(s.trial.dir, "counters.json"), t.lock), writeJSON(filepath.Join(s.trial.dir, "shop.json"), f))
+	f.LockCommands, f.StockCommands = lock.perOrder(f.Sold), stock.perOrder(f.Sold)
+	return errors.Join(s.write("counters.json", lock), s.write("shop.json", f))
 }
 
 func (s *sale) form(segments int) string {

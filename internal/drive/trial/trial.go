@@ -137,7 +137,9 @@ type trial struct {
 }
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
-	return &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}, world: &world{}}
+	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{}}
+	t.world = &world{trial: t}
+	return t
 }
 
 func (t *trial) run(ctx context.Context) (Outcome, error) {
@@ -179,29 +181,32 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 
 // drive runs the workload and the epilogue. What the servers counted is read around the workload alone.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
-	before, err := t.counters(ctx)
-	if err != nil {
-		return err
-	}
-	passed := t.world.network()
-	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: t.processes, Fresh: t.fresh,
-		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+	d := t.newDrive(rec, t.processes)
 	if t.Pace != nil {
 		d.Pace = func(ctx context.Context) { t.Pace(ctx, Running{Since: rec.Since, Granted: t.granted, Group: t.group}) }
 	}
-	var after map[string]float64
-	err = whilePulsed(ctx, rec, func(running context.Context) error {
-		t.runThrough(running, d)
-		var err error
-		after, err = t.counters(context.WithoutCancel(ctx))
-		if running.Err() == nil && err == nil {
-			header := t.header(t.Setting, "")
-			d.Epilogue(running, header.FreedWithin())
+	var c counted
+	err := whilePulsed(ctx, rec, func(running context.Context) (err error) {
+		c, err = t.counting(ctx, t.group, func() { t.runThrough(running, d) })
+		if err == nil {
+			t.epilogue(running, d)
 		}
 		return err
 	})
-	return errors.Join(err, t.world.failed(), writeJSON(filepath.Join(t.dir, "counters.json"),
-		counted{t.group.Server, t.Lock.Store, before, after, since(passed, t.world.network())}))
+	return errors.Join(err, t.world.failed(), t.write("counters.json", c))
+}
+
+func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process) *workloads.Drive {
+	return &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: processes, Fresh: t.fresh,
+		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
+}
+
+// epilogue ends every trial that was not cut short.
+func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
+	if ctx.Err() == nil {
+		header := t.header(t.Setting, "")
+		d.Epilogue(ctx, header.FreedWithin())
+	}
 }
 
 // runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
@@ -228,16 +233,6 @@ func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// counted is counters.json: what the servers counted before and after the workload; null where they do not.
-type counted struct {
-	Server string             `json:"server"`
-	Store  string             `json:"store,omitempty"`
-	Before map[string]float64 `json:"before"`
-	After  map[string]float64 `json:"after"`
-	// Network is what passed between the processes and the servers, where that was looked at.
-	Network map[string]float64 `json:"network,omitempty"`
-}
-
 // judge reads the history back: what is judged is what is on the disk.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
@@ -254,9 +249,9 @@ func (t *trial) judge() (Outcome, error) {
 		out.Void = fmt.Sprintf("the harness itself stood still for %s, and %s is what a holder may be late", stall, t.mayBeLate())
 	}
 	if out.Void != "" {
-		err = writeJSON(filepath.Join(t.dir, "void.json"), map[string]string{"reason": out.Void})
+		err = t.write("void.json", map[string]string{"reason": out.Void})
 	}
-	return out, errors.Join(err, writeJSON(filepath.Join(t.dir, "verdict.json"), v))
+	return out, errors.Join(err, t.write("verdict.json", v))
 }
 
 func (t *trial) historyFile() string { return filepath.Join(t.dir, "history.jsonl.zst") }

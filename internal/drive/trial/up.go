@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/worker"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/workloads"
@@ -24,9 +26,11 @@ func (t *trial) up(ctx context.Context) error {
 	if t.InProcesses() {
 		open = t.openApart
 	}
-	if err := open(ctx, t.group.Front()); err != nil {
+	if err := open(ctx); err != nil {
 		return err
 	}
+	last := t.Params.Processes
+	t.processes, t.fresh = t.processes[:last], t.processes[last]
 	return t.connect(ctx)
 }
 
@@ -57,27 +61,32 @@ func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 // storeKey is what the lock's key is called in the store, or the first of them.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
-func (t *trial) openHere(_ context.Context, asked []string) error {
+func (t *trial) openHere(context.Context) error {
 	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {
-		lock, err := t.Lock.Open(impls.Env{Nodes: asked, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
-			Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
+		lock, err := t.open(process)
 		if err != nil {
 			return err
 		}
-		t.later(lock.Close)
-		t.opened(workloads.Process{Lock: lock, Resource: register})
+		t.processes = append(t.processes, workloads.Process{Lock: lock, Resource: register})
 	}
 	return nil
 }
 
-// opened takes a process in: the last one is the epilogue's.
-func (t *trial) opened(p workloads.Process) {
-	if len(t.processes) < t.Params.Processes {
-		t.processes = append(t.processes, p)
-	} else {
-		t.fresh = p
+// open opens the lock of a process for as long as the trial lasts.
+func (t *trial) open(process int) (impls.Lock, error) {
+	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+		Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
+	if err == nil {
+		t.later(lock.Close)
 	}
+	return lock, err
+}
+
+// opening returns what the lock of a process that is started is told.
+func (t *trial) opening(process int, nodes []string) worker.Open {
+	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
+		Seed: t.Params.Seed, Params: t.LockParams}
 }
 
 const (
@@ -135,16 +144,37 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counters are what the trial's servers have counted, summed over the nodes; nil where they do not count.
-func (t *trial) counters(ctx context.Context) (map[string]float64, error) {
-	c, err := Counters(ctx, t.group)
-	if err != nil && t.faulty() {
-		return nil, nil // a server may be dead, or count from anew
+// counted is counters.json: what servers counted before and after the workload; null if they do not.
+type counted struct {
+	Server string             `json:"server"`
+	Store  string             `json:"store,omitempty"`
+	Before map[string]float64 `json:"before"`
+	After  map[string]float64 `json:"after"`
+	// Network is what passed between the processes and the servers, if that was looked at.
+	Network map[string]float64 `json:"network,omitempty"`
+}
+
+// counting returns what servers count while do runs.
+func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
+	ctx = context.WithoutCancel(ctx) // also after an interrupt
+	read := func() (map[string]float64, error) {
+		all, err := Counters(ctx, g)
+		if err != nil && t.faulty() {
+			return nil, nil // a server may be dead, or count from anew
+		}
+		return all, err
 	}
+	passed := t.world.network()
+	c.Server, c.Store = g.Server, t.Lock.Store
+	if c.Before, err = read(); err == nil {
+		do()
+		c.After, err = read()
+	}
+	c.Network = since(passed, t.world.network())
 	return c, err
 }
 
-// Counters are what servers have counted, summed over the nodes; nil where they do not count.
+// Counters returns what servers have counted, summed over the nodes; nil if they do not count.
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -166,10 +196,11 @@ func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error)
 	return sum, nil
 }
 
-func writeJSON(file string, v any) error {
+// write writes a file of the trial.
+func (t *trial) write(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
+	return os.WriteFile(filepath.Join(t.dir, name), append(text, '\n'), 0o644)
 }

@@ -18,10 +18,8 @@ import (
 type world struct {
 	processes []*workers.Process // the last is the epilogue's: no fault is aimed at it
 	links     [][]*proxy.Link    // by process, then by server that the lock asks
-	group     *servers.Group
+	trial     *trial
 	scene     faults.Scene
-	clients   int
-	key       string // of the lock, in the store
 	stalls    *stalls
 }
 
@@ -30,7 +28,7 @@ var _ inject.World = (*world)(nil)
 // ClientsOf are the clients of a process.
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
-	for c := range int32(w.clients) {
+	for c := range int32(w.trial.Params.Clients) {
 		if int(c)%w.scene.Processes == process {
 			all = append(all, c)
 		}
@@ -75,12 +73,12 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 
 func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	if a.Verb == faults.Depose {
-		return inject.Effect{}, w.group.Depose(ctx)
+		return inject.Effect{}, w.trial.group.Depose(ctx)
 	}
 	var errs []error
 	var heal func() error
 	for _, i := range a.Nodes {
-		n := w.group.Nodes[i]
+		n := w.trial.group.Nodes[i]
 		switch a.Verb {
 		case faults.Restart:
 			if a.By == 0 {
@@ -95,15 +93,15 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 			errs = append(errs, n.Pause())
 			heal = n.Resume
 		case faults.Unlink:
-			errs = append(errs, w.group.Stall(ctx, i))
+			errs = append(errs, w.trial.group.Stall(ctx, i))
 		case faults.Failover:
 			errs = append(errs, w.failover(ctx, i))
 		case faults.Jump:
 			errs = append(errs, n.Jump(ctx, a.By))
 		case faults.Evict:
-			errs = append(errs, n.Squeeze(ctx, w.key))
+			errs = append(errs, n.Squeeze(ctx, w.trial.storeKey()))
 		case faults.Unseat:
-			errs = append(errs, n.Unseat(ctx, w.key))
+			errs = append(errs, n.Unseat(ctx, w.trial.storeKey()))
 		default:
 			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
 		}
@@ -114,19 +112,19 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 // failover kills the primary and has a replica take over. It is an error if that takes about as long as a lease.
 func (w *world) failover(ctx context.Context, to int) error {
 	start := time.Now()
-	if err := w.group.Nodes[0].Kill(); err != nil {
+	if err := w.trial.group.Nodes[0].Kill(); err != nil {
 		return err
 	}
 	var err error
 	if w.scene.Deployment == servers.Sentinel {
-		to, err = w.group.AwaitPromotion(ctx)
+		to, err = w.trial.group.AwaitPromotion(ctx)
 	} else {
-		err = w.group.Promote(ctx, to)
+		err = w.trial.group.Promote(ctx, to)
 	}
 	if err != nil {
 		return err
 	}
-	u, _, err := addressOf(w.group.Nodes[to].URL())
+	u, _, err := addressOf(w.trial.group.Nodes[to].URL())
 	if err != nil {
 		return err
 	}

@@ -46,16 +46,16 @@ func (c *Child) Pid() int { return c.cmd.Process.Pid }
 // Done is closed when the process has ended and was reaped.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// State says how it ended ("exit status 3", "signal: killed"), or "running" where it has not, paused or not.
+// State returns how it ended ("exit status 3", "signal: killed"), or "running" if it has not, paused or not.
 func (c *Child) State() string {
-	if !c.ended(0) {
+	if !c.Ended() {
 		return "running"
 	}
 	return c.cmd.ProcessState.String()
 }
 
-// Pause makes every process of the group stand still, and returns when all of their threads were seen to.
-// After an error they run. The paused can be killed, and what is sent to them waits in the system's buffers.
+// Pause stops every process of the group, and returns when all of their threads were seen to stop. After an error they
+// run. A paused process can be killed, and what is sent to it waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
@@ -109,7 +109,7 @@ func count(states string, state rune) int {
 }
 
 func (c *Child) signal(send func(leader int) error) error {
-	if c.ended(0) {
+	if c.Ended() {
 		return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
 	}
 	if err := send(c.Pid()); err != nil {
@@ -124,7 +124,7 @@ func (c *Child) await(what string, is func(states string) bool) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("process %d cannot be seen to %s: %w", c.Pid(), what, err)
-		case c.ended(0) || states == "":
+		case c.Ended() || states == "":
 			return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
 		case is(states):
 			return nil
@@ -145,7 +145,7 @@ func (c *Child) Stop(ask func() error) error {
 // Kill ends a child's family, and returns when all of it is gone, with the memory that it shares. To kill a dead child is
 // no error.
 func (c *Child) Kill() error {
-	if c.ended(0) {
+	if c.Ended() {
 		return nil
 	}
 	_ = pauseGroup(c.Pid()) // it starts no further process, which would be in no group that is listed here
@@ -180,18 +180,23 @@ func (c *Child) awaitGone(group int) error {
 	return nil
 }
 
+// Ended reports whether the process has ended and was reaped.
+func (c *Child) Ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // ended waits so long for the end of the process.
 func (c *Child) ended(within time.Duration) bool {
 	select {
 	case <-c.done:
 		return true
-	default:
-	}
-	select {
-	case <-c.done:
-		return true
 	case <-time.After(within):
-		return false
+		return c.Ended()
 	}
 }
 

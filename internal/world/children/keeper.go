@@ -184,7 +184,7 @@ func Leftovers() ([]Leftover, error) {
 // Remove removes the folder and what is in it.
 func (l Leftover) Remove() error { return os.RemoveAll(l.Dir) }
 
-// Gone tells whether there is no process with a number.
+// Gone reports whether there is no process with a number.
 func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

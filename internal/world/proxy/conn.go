@@ -21,6 +21,7 @@ type conn struct {
 	talk     *Conversation
 	answered atomic.Bool // the server spoke last, or nobody has; of an opaque protocol only
 	mute     atomic.Bool // nothing that is read from now on goes on, either way
+	deaf     atomic.Bool // nothing that the server says reaches the client any more
 
 	// Guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
@@ -172,11 +173,12 @@ func (w *way) flush() {
 // end puts the end on the line, and bounds what still stands before it.
 func (w *way) end(how ending) {
 	due := w.due()
-	w.line.put(w.conn.ctx, load{due: due, ending: how})
-	if due.IsZero() {
-		due = time.Now()
+	by := time.Now()
+	if !due.IsZero() {
+		by = due
 	}
-	_ = w.to.SetWriteDeadline(due.Add(lingerFor)) // it fails only where that is closed already
+	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // it fails only if that is closed already
+	w.line.put(w.conn.ctx, load{due: due, ending: how})
 }
 
 func (w *way) due() time.Time {
@@ -209,7 +211,8 @@ func (w *way) decide(p Part) Fate {
 func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
-			yield(Part{Bytes: chunk, Met: true, At: Request, First: c.answered.Swap(false), Command: Command{Nth: int(c.link.requests.Add(1))}})
+			yield(Part{Bytes: chunk, Met: true, At: Request, First: c.answered.Swap(false),
+				Command: Command{Nth: int(c.link.requests.Add(1)), Bytes: chunk}})
 		}
 	}
 }
@@ -234,7 +237,7 @@ func (w *way) write() {
 		case item.ending != goesOn:
 			w.finish(item.ending)
 			return
-		case w.conn.tornByCut(w.direction), gone:
+		case w.conn.tornByCut(w.direction), gone, w.direction == ToClient && w.conn.deaf.Load():
 			continue
 		}
 		gone = !w.deliver(item.bytes)

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"iter"
 	"math"
 	"strconv"
@@ -28,7 +27,8 @@ type frame struct {
 // piece is bytes to pass on. All of them together are what was read.
 type piece struct {
 	bytes []byte // of the chunk, or the caller's
-	frame *frame // where they end one
+	whole bool   // they end a frame
+	frame frame
 }
 
 // scanner finds the frames in one direction, however the bytes are cut, and holds at most maxHeld.
@@ -37,9 +37,9 @@ type scanner struct {
 
 	raw   bool    // what came is not the protocol; from there on all is passed on as it comes
 	held  []byte  // of the frame under way, what has not been passed on
-	line  []byte  // of the line under way
-	bulk  int     // bytes of the bulk string under way that are still to come, with its line end
-	arg   []byte  // of that string, what is kept
+	part  string  // what has come and could not be read without what follows, passed on or not
+	seen  int     // how much of it has no line end
+	bulk  int     // bytes of the string under way that are still to come, with its line end
 	open  []level // the arrays that are under way, from the outermost
 	frame frame   // as far as it is known
 }
@@ -52,36 +52,51 @@ type level struct {
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		from := 0 // where begins what has not been passed on
-		for at := 0; at < len(chunk) && !s.raw; {
-			n, whole := s.step(chunk[at:])
-			at += n
-			if !whole || s.raw {
-				continue
+		rest := chunk // what has not been passed on
+		text := s.part + string(chunk)
+		for more := true; more && text != ""; {
+			var f frame
+			if text, f, more = s.next(text); more {
+				n := len(rest) - len(text)
+				if !yield(piece{s.withHeld(rest[:n]), true, f}) {
+					return
+				}
+				rest = rest[n:]
 			}
-			f := s.frame
-			s.frame = frame{}
-			if !yield(piece{s.withHeld(chunk[from:at]), &f}) {
-				return
-			}
-			from = at
 		}
-		rest := chunk[from:]
-		if !s.streams(len(rest)) {
+		if s.part = text; !s.streams(len(rest)) {
 			s.held = append(s.held, rest...)
 			return
 		}
 		if rest = s.withHeld(rest); len(rest) > 0 {
 			s.frame.begun = true
-			yield(piece{rest, nil})
+			yield(piece{bytes: rest})
 		}
 	}
 }
 
-// streams says whether what is not yet whole is passed on all the same: nothing of an inline command has an
-// effect before its end has come, and who sends something else may not send a line end at all.
+// next reads to the end of a frame, or as far as it can.
+func (s *scanner) next(text string) (rest string, f frame, whole bool) {
+	for text != "" && !s.raw {
+		n, whole := s.step(text)
+		if s.raw || n == 0 {
+			break
+		}
+		if text = text[n:]; whole {
+			f, s.frame = s.frame, frame{}
+			return text, f, true
+		}
+	}
+	if s.raw {
+		text = ""
+	}
+	return text, f, false
+}
+
+// streams reports whether what is not yet whole is passed on all the same: nothing of an inline command has an
+// effect before its end has come, and what is no command may have no line end at all.
 func (s *scanner) streams(more int) bool {
-	inline := s.requests && len(s.open) == 0 && len(s.line) > 0 && s.line[0] != '*'
+	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
 }
 
@@ -94,110 +109,148 @@ func (s *scanner) withHeld(more []byte) []byte {
 	return all
 }
 
-// step reads what it can of one line or string, and says whether a frame is whole.
-func (s *scanner) step(b []byte) (n int, whole bool) {
+// step reads one line, with the string that it begins if that is there, or more of a string. It reports whether a
+// frame is whole; n is 0 if it takes more than there is.
+func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
-		return s.stepBulk(b)
+		return s.string(text, 0)
 	}
-	n = bytes.IndexByte(b, '\n') + 1
-	part := b[:n]
-	if n == 0 {
-		part = b
+	if n = s.plain(text); n > 0 {
+		return n, s.value()
 	}
-	if !s.plausible(part) {
-		s.raw = true
-		return len(part), false
+	n = s.seen + strings.IndexByte(text[s.seen:], '\n') + 1
+	if n == s.seen {
+		s.raw = !s.plausible(text)
+		s.seen = len(text)
+		return 0, false
 	}
-	if n > 0 && len(s.line) == 0 {
-		return n, s.header(part)
-	}
-	s.line = append(s.line, part...)
-	if n == 0 {
-		return len(part), false
-	}
-	whole = s.header(s.line)
-	s.line = s.line[:0]
-	return n, whole
-}
-
-// stepBulk reads of a string, and in the end its line end.
-func (s *scanner) stepBulk(b []byte) (n int, whole bool) {
-	if s.bulk > len("\r\n") {
-		n = min(len(b), s.bulk-len("\r\n"))
-		if s.looksAt() {
-			s.arg = append(s.arg, b[:min(n, maxArg-len(s.arg))]...)
-		}
-		s.bulk -= n
-		return n, false
-	}
-	if b[0] != "\r\n"[len("\r\n")-s.bulk] {
-		s.raw = true
-		return 1, false
-	}
-	if s.bulk--; s.bulk > 0 {
-		return 1, false
-	}
-	s.keep(s.arg)
-	s.arg = s.arg[:0]
-	return 1, s.value()
-}
-
-// plausible says whether the line under way may go on like this. It must not depend on where it was cut.
-func (s *scanner) plausible(part []byte) bool {
-	kind := part[0]
-	if len(s.line) > 0 {
-		kind = s.line[0]
-	}
+	line := text[:n]
 	switch {
-	case len(s.line)+len(part) > maxLine:
-		return false
-	case s.requests && len(s.open) > 0 && kind != '$':
-		return false
-	case s.requests && len(s.open) == 0 && kind != '*':
-		return !bytes.ContainsFunc(part, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
+	case n > maxLine:
+		s.raw = true
+		return 0, false
+	case s.requests && len(s.open) == 0 && line[0] != '*':
+		s.raw = controls(line[s.seen:])
+		s.seen = 0
+		s.inline(line)
+		return n, true
 	}
-	if len(s.line) == 0 {
-		part = part[1:]
+	s.seen = 0
+	return s.header(line, text)
+}
+
+// plain reads a string in an array that is all there, as nearly all are, for less than the others do; 0: it is none.
+func (s *scanner) plain(text string) (n int) {
+	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
+		return 0
 	}
-	switch kind {
+	size, at := 0, 1
+	for ; at < min(len(text), 10) && text[at] >= '0' && text[at] <= '9'; at++ {
+		size = 10*size + int(text[at]-'0')
+	}
+	from := at + len("\r\n")
+	end := from + size
+	n = end + len("\r\n")
+	if at == 1 || n > len(text) || text[at:from] != "\r\n" || text[end:n] != "\r\n" {
+		return 0
+	}
+	s.keep(text[from:end])
+	return n
+}
+
+func (s *scanner) inline(line string) {
+	for word := range strings.FieldsSeq(line) { // quotes are not looked at
+		s.frame.count++
+		if len(s.frame.args) < maxArgs {
+			s.frame.args = append(s.frame.args, cut(word))
+		}
+	}
+}
+
+func controls(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
+}
+
+// plausible reports whether a line may begin like this. It must not depend on where it was cut.
+func (s *scanner) plausible(text string) bool {
+	switch {
+	case len(text) > maxLine:
+		return false
+	case s.requests && len(s.open) > 0 && text[0] != '$':
+		return false
+	case s.requests && len(s.open) == 0 && text[0] != '*':
+		return !controls(text[s.seen:])
+	}
+	switch text[0] {
 	case '*', '~', '>', '%', '|', '$', '=', '!':
-		return len(bytes.Trim(part, "-0123456789\r\n")) == 0
+		return strings.Trim(text[max(1, s.seen):], "-0123456789\r\n") == ""
 	case '+', '-', ':', '_', '#', ',', '(':
 		return true
 	}
 	return false
 }
 
-func (s *scanner) header(line []byte) (whole bool) {
+// header reads a line that the text begins with.
+func (s *scanner) header(line, text string) (n int, whole bool) {
 	kind := line[0]
-	if s.requests && len(s.open) == 0 && kind != '*' {
-		for word := range bytes.FieldsSeq(line) { // quotes are not looked at
-			s.frame.count++
-			if len(s.frame.args) < maxArgs {
-				s.frame.args = append(s.frame.args, cut(word))
-			}
-		}
-		return true
-	}
-	if !bytes.HasSuffix(line, []byte("\r\n")) {
+	if len(line) <= len("\r\n") || !strings.HasSuffix(line, "\r\n") || s.requests && len(s.open) > 0 && kind != '$' {
 		s.raw = true
-		return false
+		return 0, false
 	}
-	text := line[1 : len(line)-len("\r\n")]
+	value := line[1 : len(line)-len("\r\n")]
 	if len(s.open) == 0 && kind != '|' {
 		s.frame.kind = kind
 	}
 	switch kind {
 	case '*', '~', '>', '%', '|':
-		return s.array(kind, text)
+		return len(line), s.array(kind, value)
 	case '$', '=', '!':
-		return s.string(text)
+		size, ok := number(value)
+		if !ok || size < 0 && s.requests {
+			s.raw = true
+			return 0, false
+		}
+		if size >= 0 {
+			return s.begin(size, text, len(line))
+		}
+		value = "" // null
+	case '+', '-', ':', '_', '#', ',', '(':
+	default:
+		s.raw = true
+		return 0, false
 	}
-	s.keep(text)
-	return s.value()
+	s.keep(value)
+	return len(line), s.value()
 }
 
-func (s *scanner) array(kind byte, text []byte) (whole bool) {
+// begin reads a string that begins at an index, or so much of it as is looked at.
+func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
+	if s.looksAt() {
+		kept := min(size, maxArg)
+		if len(text) < at+kept {
+			return 0, false
+		}
+		s.keep(text[at : at+kept])
+	}
+	s.bulk = size + len("\r\n")
+	return s.string(text, at)
+}
+
+// string reads what is there of a string from an index on, and in the end its line end.
+func (s *scanner) string(text string, at int) (n int, whole bool) {
+	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
+	s.bulk -= n - at
+	for ; s.bulk > 0 && s.bulk <= len("\r\n") && n < len(text); n++ {
+		if text[n] != "\r\n"[len("\r\n")-s.bulk] {
+			s.raw = true
+			return 0, false
+		}
+		s.bulk--
+	}
+	return n, s.bulk == 0 && s.value()
+}
+
+func (s *scanner) array(kind byte, text string) (whole bool) {
 	n, ok := number(text)
 	if !ok || len(s.open) == maxDepth {
 		s.raw = true
@@ -208,6 +261,7 @@ func (s *scanner) array(kind byte, text []byte) (whole bool) {
 	}
 	if len(s.open) == 0 && kind != '|' {
 		s.frame.count = max(n, 0)
+		s.frame.args = make([]string, 0, min(s.frame.count, maxArgs))
 	}
 	switch {
 	case n > 0:
@@ -217,20 +271,6 @@ func (s *scanner) array(kind byte, text []byte) (whole bool) {
 		return false
 	}
 	return s.value() // empty, or null
-}
-
-func (s *scanner) string(text []byte) (whole bool) {
-	n, ok := number(text)
-	switch {
-	case !ok, n < 0 && s.requests:
-		s.raw = true
-		return false
-	case n < 0: // null
-		s.keep(nil)
-		return s.value()
-	}
-	s.bulk = n + len("\r\n")
-	return false
 }
 
 // value ends a value, and with it the arrays whose last element it is.
@@ -250,21 +290,21 @@ func (s *scanner) value() (whole bool) {
 	return true
 }
 
-// looksAt says whether the element under way is one of those that are kept.
+// looksAt reports whether the element under way is one of those that are kept.
 func (s *scanner) looksAt() bool {
 	return len(s.open) == 1 && !s.open[0].attribute && len(s.frame.args) < maxArgs
 }
 
-func (s *scanner) keep(element []byte) {
+func (s *scanner) keep(element string) {
 	if s.looksAt() {
 		s.frame.args = append(s.frame.args, cut(element))
 	}
 }
 
-func cut(b []byte) string { return string(b[:min(len(b), maxArg)]) }
+func cut(word string) string { return word[:min(len(word), maxArg)] }
 
 // number reads a count; -1 is null.
-func number(text []byte) (n int, ok bool) {
-	n, err := strconv.Atoi(string(text))
-	return n, err == nil && n >= -1 && n <= maxCount
+func number(text string) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= -1 && n <= maxCount && text[0] != '+'
 }

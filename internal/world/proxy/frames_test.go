@@ -25,7 +25,7 @@ func scan(requests bool, input []byte, sizes ...int) scanned {
 		n := min(len(input), max(1, sizes[i%len(sizes)]))
 		for p := range s.pieces(input[:n]) {
 			out.Passed = append(out.Passed, p.bytes...)
-			if f := p.frame; f != nil {
+			if f := p.frame; p.whole {
 				out.Frames = append(out.Frames, fmt.Sprintf("%q %d %q to %d", f.kind, f.count, f.args, len(out.Passed)))
 			}
 		}
@@ -119,7 +119,7 @@ func TestLongFrame(t *testing.T) {
 	for chunk := range slices.Chunk(input, readSize) {
 		for p := range s.pieces(chunk) {
 			passed += len(p.bytes)
-			if p.frame == nil {
+			if !p.whole {
 				continue
 			}
 			frames++

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // pairing finds, for what a server sends on one connection, the command that it answers. They are answered in
@@ -25,7 +27,7 @@ type asked struct {
 	confirm int // how many confirmations are to come, if it subscribes
 }
 
-// ask notes a command that has come, with its number of words, and says whether nothing else was outstanding.
+// ask notes a command that has come, with its number of words, and reports whether nothing else was outstanding.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +47,7 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came says what a frame of the server's is: the reply, or its last part, to a command; a message; or neither.
+// came returns what a frame of the server's is: the reply, or its last part, to a command; a message; or neither.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +77,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	return Reply, c, true
 }
 
-// arraysArePublished says whether an array may be a message or a confirmation, as in RESP2.
+// arraysArePublished reports whether an array may be a message or a confirmation, as in RESP2.
 func (p *pairing) arraysArePublished() bool {
 	if p.pushes {
 		return false
@@ -103,7 +105,7 @@ func (p *pairing) count(name string, f *frame) {
 	*total = f.args[2]
 }
 
-// confirmed says whether a confirmation was the last for the command that waits. One that unsubscribes from all
+// confirmed reports whether a confirmation was the last for the command that waits. One that unsubscribes from all
 // that there is has as many as there are, and one if there is none.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
@@ -149,33 +151,17 @@ type Part struct {
 }
 
 // Said cuts the next bytes of a client's. What is not yet whole is kept until it is.
-func (c *Conversation) Said(chunk []byte) iter.Seq[Part] {
-	return func(yield func(Part) bool) {
-		for p := range c.up.pieces(chunk) {
-			part := Part{Bytes: p.bytes}
-			if f := p.frame; f != nil && f.count > 0 { // no server answers an empty line or array
-				part.Met, part.At = true, Request
-				part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
-				if c.number != nil {
-					part.Command.Nth = c.number()
-				}
-				part.First = c.pairing.ask(part.Command, f.count)
-			}
-			if !yield(part) {
-				return
-			}
-		}
-	}
-}
+func (c *Conversation) Said(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
 
 // Answered cuts the next bytes of a server's.
-func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
+func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] { return c.cut(&c.down, chunk) }
+
+func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
-		for p := range c.down.pieces(chunk) {
+		for p := range s.pieces(chunk) {
 			part := Part{Bytes: p.bytes}
-			if p.frame != nil {
-				part.At, part.Command, part.Met = c.pairing.came(p.frame)
-				part.begun = p.frame.begun
+			if p.whole {
+				c.meet(s, &p.frame, &part)
 			}
 			if !yield(part) {
 				return
@@ -187,16 +173,53 @@ func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// maxQueued is how many bytes may be under way in one direction of a connection before its sender waits.
-const maxQueued = 4 << 20
+// meet finds what a frame is that rules can be about. No server answers an empty line or array.
+func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
+	part.begun = f.begun
+	switch {
+	case !s.requests:
+		part.At, part.Command, part.Met = c.pairing.came(f)
+	case f.count > 0:
+		part.Met, part.At = true, Request
+		part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
+		if c.number != nil {
+			part.Command.Nth = c.number()
+		}
+		part.First = c.pairing.ask(part.Command, f.count)
+	}
+}
+
+// Whole is Said or Answered for a chunk that is one command or reply and no more, as nearly all are if nothing cuts what
+// was written: the same part for less. If ok is false nothing was taken, and the chunk is to be given to the other. The
+// part's bytes are the chunk.
+func (c *Conversation) Whole(chunk []byte, said bool) (part Part, ok bool) {
+	s := &c.down
+	if said {
+		s = &c.up
+	}
+	if s.raw || len(s.held) > 0 || s.part != "" || s.bulk > 0 || len(s.open) > 0 || s.frame.begun || len(chunk) > maxLine {
+		return part, false
+	}
+	rest, f, ok := s.next(string(chunk))
+	if !ok || rest != "" {
+		*s = scanner{requests: s.requests, open: s.open[:0]}
+		return part, false
+	}
+	part.Bytes = chunk
+	c.meet(s, &f, &part)
+	return part, true
+}
+
+// What may be under way in one direction of a connection before its sender waits.
+const (
+	maxQueued = 4 << 20 // bytes
+	maxLoads  = 1 << 10
+)
 
 // line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
 type line struct {
-	more, room chan struct{} // tell the one who takes, or puts, to look again
-
-	mu    sync.Mutex // guards what follows; never held across a wait
-	queue []load
-	size  int // bytes in the queue
+	loads chan load
+	room  *semaphore.Weighted // for bytes
 }
 
 // load is bytes, or the end of the stream.
@@ -216,67 +239,33 @@ const (
 )
 
 func newLine() *line {
-	return &line{more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	return &line{loads: make(chan load, maxLoads), room: semaphore.NewWeighted(maxQueued)}
 }
+
+func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
 // put waits for room. What it was given when the context ended is lost.
 func (l *line) put(ctx context.Context, item load) {
-	for !l.offer(item) {
-		select {
-		case <-l.room:
-		case <-ctx.Done():
-			return
-		}
+	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
+		return
 	}
-}
-
-func (l *line) offer(item load) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.size >= maxQueued && item.ending == goesOn { // for an end there is always room
-		return false
+	select {
+	case l.loads <- item:
+	case <-ctx.Done():
 	}
-	l.queue = append(l.queue, item)
-	l.size += len(item.bytes)
-	tell(l.more)
-	return true
 }
 
 func (l *line) take(ctx context.Context) (load, bool) {
-	for {
-		if item, ok := l.next(); ok {
-			return item, sleepUntil(ctx, item.due)
-		}
-		select {
-		case <-l.more:
-		case <-ctx.Done():
-			return load{}, false
-		}
-	}
-}
-
-func (l *line) next() (load, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
+	select {
+	case item := <-l.loads:
+		l.room.Release(item.size())
+		return item, sleepUntil(ctx, item.due)
+	case <-ctx.Done():
 		return load{}, false
 	}
-	item := l.queue[0]
-	l.queue[0] = load{} // so that its bytes can go
-	l.queue = l.queue[1:]
-	l.size -= len(item.bytes)
-	tell(l.room)
-	return item, true
 }
 
-func tell(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // it was told already
-	}
-}
-
-// sleepUntil says whether that time came before the context ended.
+// sleepUntil reports whether that time came before the context ended.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil

@@ -113,6 +113,20 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
+// Deafen keeps from the client of a connection, by its number, what the server says from now on; what the client says and
+// the end of either side still arrive. It reports whether there is such a connection.
+func (l *Link) Deafen(number int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		if c.number == number {
+			c.deaf.Store(true)
+			return true
+		}
+	}
+	return false
+}
+
 // Counters returns the counts so far.
 func (l *Link) Counters() Counters {
 	return Counters{

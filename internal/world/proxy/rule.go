@@ -30,10 +30,11 @@ const (
 
 // Command is a command that a client sent, or a published message.
 type Command struct {
-	Name string   // in upper case; of a message MESSAGE, PMESSAGE or SMESSAGE; of an opaque protocol ""
-	Args []string // with the name as it came; the first 64, each cut at 64 bytes
-	Conn int      // the number of its connection, from 1
-	Nth  int      // its number among the commands of the link, from 1; of a message how many there were
+	Name  string   // in upper case; of a message MESSAGE, PMESSAGE or SMESSAGE; of an opaque protocol ""
+	Args  []string // with the name as it came; the first 64, each cut at 64 bytes
+	Conn  int      // the number of its connection, from 1
+	Bytes []byte   // of a request in an opaque protocol what was sent; it is not to be kept
+	Nth   int      // its number among the commands of the link, from 1; of a message how many there were
 }
 
 // Rule says what to do where something is met.

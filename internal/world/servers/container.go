@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,8 @@ import (
 	docker "github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/log"
+
+	"lockbench/internal/world/children"
 )
 
 const (
@@ -112,12 +113,9 @@ func said(c testcontainers.Container) string {
 		return ""
 	}
 	defer logs.Close()
-	text, _ := io.ReadAll(io.LimitReader(logs, 100*logTail)) // it ends, as its context does
-	text = bytes.TrimSpace(text)
-	if len(text) == 0 {
-		return ""
-	}
-	return ": " + string(text[max(0, len(text)-logTail):])
+	var log children.Tail
+	_, _ = io.Copy(&log, logs) // it ends, as its context does
+	return log.String()
 }
 
 type silence struct{}

@@ -24,8 +24,8 @@ type Access struct {
 	Version func(ctx context.Context, t Target, host string) (string, error)
 	// Counters is nil if they cannot be told from what else the server does.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
-	// Names calls visit with the names that begin with a prefix, some at a time.
-	Names func(ctx context.Context, t Target, prefix string, visit func(names []string) error) error
+	// Names returns the names that begin with a prefix; one may be there twice.
+	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
 	// Remove removes what has a name that begins with the prefix.
 	Remove func(ctx context.Context, t Target, prefix string) error
 }

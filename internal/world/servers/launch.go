@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -90,13 +91,7 @@ func Each(n int, do func(i int) error) error {
 func AtOnce[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
 	all := make([]*N, nodes)
 	err := Each(nodes, func(i int) (err error) { all[i], err = start(i); return err })
-	var started []*N
-	for _, n := range all {
-		if n != nil {
-			started = append(started, n)
-		}
-	}
-	return started, err
+	return slices.DeleteFunc(all, func(n *N) bool { return n == nil }), err
 }
 
 // freePort finds a port that nobody listens on. Nothing reserves it.
@@ -168,11 +163,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 		})
 		cancel()
 		if errors.Is(err, errPortTaken) && attempt < ensembleAttempts {
-			var ends []error
-			for _, p := range started {
-				ends = append(ends, p.Stop())
-			}
-			if err = errors.Join(ends...); err == nil {
+			if err = Each(len(started), func(i int) error { return started[i].Stop() }); err == nil {
 				continue
 			}
 		}
@@ -232,12 +223,8 @@ const makeWithin = time.Minute
 
 // RunToEnd runs a program that makes something in a folder, and fails where the program does.
 func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
-	said, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return err
-	}
-	defer said.Close()
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, said, said
+	var log children.Tail
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
 	c, err := k.Start(cmd)
 	if err != nil {
 		return err
@@ -250,7 +237,7 @@ func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd
 		return errors.Join(fmt.Errorf("%s: %w", filepath.Base(cmd.Path), ctx.Err()), c.Kill())
 	}
 	if state := c.State(); state != "exit status 0" {
-		return fmt.Errorf("%s: %s; it said:\n%s", filepath.Base(cmd.Path), state, tail(logged(dir)))
+		return fmt.Errorf("%s: %s%s", filepath.Base(cmd.Path), state, &log)
 	}
 	return nil
 }

@@ -104,20 +104,11 @@ func (p *Process) Await(ctx context.Context, what string, do func(context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case ended(c):
+		case c.Ended():
 			return Final(fmt.Errorf("it ended at once (%s)", c.State()))
 		}
 		return fmt.Errorf("wait for it to %s: %w", what, err)
 	})
-}
-
-func ended(c *children.Child) bool {
-	select {
-	case <-c.Done():
-		return true
-	default:
-		return false
-	}
 }
 
 func logged(dir string) []byte {
@@ -171,7 +162,7 @@ func (p *Process) Counters(ctx context.Context) (map[string]float64, error) {
 	return c, wrapped("counters of "+p.Shown, err)
 }
 
-func (p *Process) Alive() bool { return !ended(p.child.Load()) }
+func (p *Process) Alive() bool { return !p.child.Load().Ended() }
 
 func (p *Process) Pause() error { return wrapped("pause "+p.Shown, p.child.Load().Pause()) }
 

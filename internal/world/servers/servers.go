@@ -201,20 +201,6 @@ func (g *Group) Stop() error {
 	return errors.Join(errs...)
 }
 
-func (g *Group) replicated() Replication {
-	if g.Replication == nil {
-		return independent{errors.New("it needs redis-servers of our own that follow one another")}
-	}
-	return g.Replication
-}
-
-// independent is servers of which none follows another, or which are not ours.
-type independent struct{ err error }
-
-func (n independent) Stall(context.Context, int) error            { return n.err }
-func (n independent) Promote(context.Context, int) error          { return n.err }
-func (n independent) AwaitPromotion(context.Context) (int, error) { return 0, n.err }
-
 func wrapped(what string, err error) error {
 	if err == nil {
 		return nil
@@ -222,24 +208,32 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// following does something to the nodes that follow others.
+func (g *Group) following(what string, do func(Replication) error) error {
+	if g.Replication == nil {
+		return fmt.Errorf("%s: it needs redis-servers of our own that follow one another", what)
+	}
+	return wrapped(what, do(g.Replication))
+}
+
 // Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays up and
 // the replica can be read. It has received all that was acknowledged before. It ends when the replica follows another
 // node. An error: no fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
-	return wrapped(fmt.Sprintf("stall the link to node %d", i), g.replicated().Stall(ctx, i))
+	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
 // Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow it, which
 // ends what Stall did to them. The old primary, if it lives, continues as one. An error: the group may be half way.
 func (g *Group) Promote(ctx context.Context, i int) error {
-	return wrapped(fmt.Sprintf("promote node %d", i), g.replicated().Promote(ctx, i))
+	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
 // AwaitPromotion returns when Sentinels have replaced the primary, which is dead or does not answer, by another node that
 // takes writes: its index in Nodes. It waits for a minute at most.
-func (g *Group) AwaitPromotion(ctx context.Context) (int, error) {
-	i, err := g.replicated().AwaitPromotion(ctx)
-	return i, wrapped("await a promotion", err)
+func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
+	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
+	return i, err
 }
 
 // Around orders the nodes of a cluster around a key: the first is the primary that has it, the second its replica. It

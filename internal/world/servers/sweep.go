@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -49,30 +50,22 @@ func (g *Group) Sweep(run string) error {
 
 // Runs counts what each run has on the servers.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
-	runs, seen := map[string]int{}, map[string]bool{} // a name may be shown twice
-	err := t.names(ctx, Root, func(names []string) error {
-		for _, name := range names {
-			m := runOf.FindStringSubmatch(name)
-			if m == nil || seen[name] {
-				continue
-			}
+	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
+	defer cancel()
+	names, err := t.of.External.Names(ctx, t, Root)
+	if err != nil {
+		err = fmt.Errorf("look through %s: %w", t, t.hide(err))
+	}
+	slices.Sort(names)
+	runs := map[string]int{}
+	for _, name := range slices.Compact(names) {
+		if m := runOf.FindStringSubmatch(name); m != nil {
 			if _, ok := RunBegan(m[1]); ok {
-				seen[name] = true
 				runs[m[1]]++
 			}
 		}
-		return nil
-	})
-	return runs, err
-}
-
-func (t Target) names(ctx context.Context, prefix string, visit func([]string) error) error {
-	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
-	defer cancel()
-	if err := t.of.External.Names(ctx, t, prefix, visit); err != nil {
-		return fmt.Errorf("look through %s: %w", t, t.hide(err))
 	}
-	return nil
+	return runs, err
 }
 
 // Remove removes what a run has on the servers.

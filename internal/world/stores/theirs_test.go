@@ -113,8 +113,7 @@ func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 			t.Fatal(err)
 		}
 	}
-	var left []string
-	err = access(t, of.Store()).Names(t.Context(), of, servers.Root, func(names []string) error { left = append(left, names...); return nil })
+	left, err := access(t, of.Store()).Names(t.Context(), of, servers.Root)
 	if err != nil {
 		t.Fatal(err)
 	}

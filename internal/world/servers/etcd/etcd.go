@@ -214,18 +214,17 @@ func access() *servers.Access {
 			})
 			return version, err
 		},
-		Names: func(ctx context.Context, t servers.Target, prefix string, visit func([]string) error) error {
-			return at(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
+		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
+			err = at(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
 				found, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-				if err != nil {
-					return err
+				if err == nil {
+					for _, kv := range found.Kvs {
+						names = append(names, string(kv.Key))
+					}
 				}
-				var names []string
-				for _, kv := range found.Kvs {
-					names = append(names, string(kv.Key))
-				}
-				return visit(names)
+				return err
 			})
+			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return at(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {

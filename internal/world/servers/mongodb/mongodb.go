@@ -157,22 +157,21 @@ func access() *servers.Access {
 		Form: servers.Form{Like: "mongodb://host:27017", Port: "27017", Secret: true,
 			Database: regexp.MustCompile(`^[^/]*$`), Option: "authSource", Ignored: "directConnection=true"},
 		Version: version,
-		Names: func(ctx context.Context, t servers.Target, prefix string, visit func([]string) error) error {
+		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
 			var documents []struct {
 				Name string `bson:"_id"`
 			}
-			err := at(t, t.Hosts()[0], func(locks *mongo.Collection) error {
+			err = at(t, t.Hosts()[0], func(locks *mongo.Collection) error {
 				found, err := locks.Find(ctx, begins(prefix), options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}))
 				if err != nil {
 					return err
 				}
 				return found.All(ctx, &documents)
 			})
-			var names []string
 			for _, d := range documents {
 				names = append(names, d.Name)
 			}
-			return errors.Join(err, visit(names))
+			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return at(t, t.Hosts()[0], func(locks *mongo.Collection) error {

@@ -185,9 +185,8 @@ func access() *servers.Access {
 			}
 			return version, err
 		},
-		Names: func(ctx context.Context, t servers.Target, prefix string, visit func([]string) error) error {
-			var names []string
-			err := at(t, func(db *sql.DB) error {
+		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
+			err = at(t, func(db *sql.DB) error {
 				rows, err := db.QueryContext(ctx, "SELECT name FROM lockbench_locks WHERE name >= ? AND name < ?", prefix, servers.After(prefix))
 				if err != nil {
 					return unlessNoTable(err)
@@ -202,7 +201,7 @@ func access() *servers.Access {
 				}
 				return rows.Err()
 			})
-			return errors.Join(err, visit(names))
+			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return at(t, func(db *sql.DB) error {

@@ -266,7 +266,7 @@ func access() *servers.Access {
 			defer conn.Close(ctx)
 			return version, conn.QueryRow(ctx, "SHOW server_version").Scan(&version)
 		},
-		Names:  func(context.Context, servers.Target, string, func([]string) error) error { return nil },
+		Names:  func(context.Context, servers.Target, string) ([]string, error) { return nil, nil },
 		Remove: func(context.Context, servers.Target, string) error { return nil },
 	}
 }

@@ -24,24 +24,15 @@ type cluster struct {
 }
 
 // startCluster returns when every node says that the cluster is there, and every replica follows.
-func startCluster(ctx context.Context, l *servers.Launcher, nodes int) error {
-	s, err := newStarter(ctx, l)
+func startCluster(ctx context.Context, s starter, nodes int) error {
+	started, err := s.start(ctx, nodes, kind{clustered: true, reached: true})
 	if err != nil {
 		return err
 	}
 	c := &cluster{}
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
-		return s.start(ctx, 2, &node{arguments: clustered, reached: true})
-	})
-	if err != nil {
-		s.add(started)
-		return err
-	}
-	for i := range shards { // primaries first, as the nodes are numbered
-		pair := []*node{started[i], started[shards+i]}
-		s.add(pair)
+	for pair := range slices.Chunk(started, 2) {
 		pair[1].follows.Store(pair[0].forwarder)
-		c.first = append(c.first, i*slots/shards)
+		c.first = append(c.first, len(c.shards)*slots/shards)
 		c.shards = append(c.shards, &replicated{cluster: true, nodes: pair})
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
@@ -50,19 +41,8 @@ func startCluster(ctx context.Context, l *servers.Launcher, nodes int) error {
 		return fmt.Errorf("form a cluster: %w", err)
 	}
 	c.replicated = c.shards[0]
-	l.Replicate(c)
+	s.Replicate(c)
 	return nil
-}
-
-// clustered is the command of a node of a cluster, which listens to the others on its second port. Whom it follows
-// stands in its own file.
-func clustered(n *node, p *servers.Process) ([]string, error) {
-	bus := strconv.Itoa(p.Ports[1])
-	return append(append(plain(p), following(n.forwarder)...),
-		"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
-		"--cluster-port", bus, "--cluster-announce-bus-port", bus,
-		"--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", n.forwarder.port(),
-		"--cluster-replica-no-failover", "yes"), nil
 }
 
 func (c *cluster) gather(ctx context.Context, nodes []*node) error {
@@ -103,8 +83,8 @@ func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err
 	}
-	if i < shards {
-		if err := n.do(ctx, "CLUSTER", "ADDSLOTSRANGE", c.first[i], c.last(i)).Err(); err != nil {
+	if shard := i / 2; i%2 == 0 {
+		if err := n.do(ctx, "CLUSTER", "ADDSLOTSRANGE", c.first[shard], (shard+1)*slots/shards-1).Err(); err != nil {
 			return err
 		}
 	}
@@ -113,8 +93,6 @@ func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error
 	}
 	return n.do(ctx, "CLUSTER", "MEET", "127.0.0.1", to.forwarder.port(), to.Ports[1]).Err()
 }
-
-func (c *cluster) last(i int) int { return (i+1)*slots/shards - 1 }
 
 func (n *node) replicate(ctx context.Context, primary *node) error {
 	id, err := primary.do(ctx, "CLUSTER", "MYID").Text()

@@ -1,145 +1,72 @@
 package redis
 
 import (
-	"fmt"
+	"context"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"lockbench/internal/world/proxy"
 )
 
-// dialWithin bounds the dialling of a node of ours, on this machine.
-const dialWithin = time.Second
-
-// forwarder is where a node is reached by those who follow it or watch it. It passes bytes on, and can be made
-// to keep from one follower what the node says, while the link stays up. (To stop the follower instead would not
-// do: what was sent to it waits in the system's buffers.)
+// forwarder is where a node is reached by its followers and Sentinels. It passes bytes on, and can keep from one follower
+// what the node says, while the link stays up. (To pause the follower instead would not do: what was sent to it waits in
+// the system's buffers.)
 type forwarder struct {
-	listener net.Listener
-	node     string         // the node's address
-	all      sync.WaitGroup // its goroutines
+	link *proxy.Link
 
-	mu       sync.Mutex
-	stalled  map[string]bool // by the port that a follower states
-	passages map[*passage]bool
-	closed   bool
+	mu        sync.Mutex
+	stalled   map[string]bool // by the port that a follower states
+	followers map[int]*greeting
 }
 
-type passage struct {
-	outer, inner net.Conn // to who came, and to the node
-	follower     string   // the port that it states as its own; "": it follows nobody; guarded by the forwarder's mu
-	stalled      atomic.Bool
+// greeting is how a connection begins: a follower states its own port, and waits for the answer before it asks for anything.
+type greeting struct {
+	talk     *proxy.Conversation
+	commands int    // so far
+	port     string // of the follower; "": it follows nobody
 }
+
+// maxGreeting bounds how many commands of a connection are looked at.
+const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	link, err := proxy.Listen(node, proxy.Opaque)
 	if err != nil {
-		return nil, fmt.Errorf("forwarder to a node: %w", err)
+		return nil, err
 	}
-	f := &forwarder{listener: l, node: node, stalled: map[string]bool{}, passages: map[*passage]bool{}}
-	f.all.Go(f.accept)
+	f := &forwarder{link: link, stalled: map[string]bool{}, followers: map[int]*greeting{}}
+	link.On(proxy.Rule{Point: proxy.Request, Do: func(_ context.Context, c proxy.Command) proxy.Fate {
+		f.heard(c.Conn, c.Bytes)
+		return proxy.Pass
+	}})
 	return f, nil
 }
 
-func (f *forwarder) port() string { return strconv.Itoa(f.listener.Addr().(*net.TCPAddr).Port) }
-
-func (f *forwarder) accept() {
-	for {
-		conn, err := f.listener.Accept()
-		if err != nil { // it was closed
-			return
-		}
-		f.all.Go(func() { f.serve(conn) })
-	}
+func (f *forwarder) port() string {
+	_, port, _ := net.SplitHostPort(f.link.Addr()) // a listener's own address has one
+	return port
 }
 
-// serve connects who came to the node. Where there is no node, it is as if nobody listened.
-func (f *forwarder) serve(outer net.Conn) {
-	defer outer.Close()
-	inner, err := net.DialTimeout("tcp", f.node, dialWithin)
-	if err != nil {
+// heard learns who follows, before the node hears it: no answer can come before.
+func (f *forwarder) heard(conn int, text []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.followers[conn]
+	if g == nil {
+		g = &greeting{talk: proxy.Begin()}
+		f.followers[conn] = g
+	}
+	if g.commands >= maxGreeting {
 		return
 	}
-	defer inner.Close()
-	p := &passage{outer: outer, inner: inner}
-	if !f.enter(p) {
-		return
-	}
-	defer f.leave(p)
-	var both sync.WaitGroup
-	for _, way := range []func(*passage){f.ask, answer} {
-		both.Go(func() {
-			way(p)
-			outer.Close() // and thereby ends the other way
-			inner.Close()
-		})
-	}
-	both.Wait()
-}
-
-func (f *forwarder) enter(p *passage) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		f.passages[p] = true
-	}
-	return !f.closed
-}
-
-func (f *forwarder) leave(p *passage) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.passages, p)
-}
-
-// greeting bounds how many commands of a connection are looked at: a follower says so in its first.
-const greeting = 16
-
-// ask passes on what comes for the node, and listens at first for who follows. A follower says so and waits for the
-// answer before it asks for anything. It is understood before it is passed on, so that no answer can come before.
-func (f *forwarder) ask(p *passage) {
-	said, commands := proxy.Begin(), 0
-	chunk := make([]byte, 32<<10)
-	for {
-		n, err := p.outer.Read(chunk)
-		if commands < greeting {
-			for part := range said.Said(chunk[:n]) {
-				c := part.Command
-				if commands++; c.Name == "REPLCONF" && len(c.Args) > 2 && strings.EqualFold(c.Args[1], "listening-port") {
-					f.follows(p, c.Args[2])
-					commands = greeting
-				}
+	for part := range g.talk.Said(text) {
+		c := part.Command
+		if g.commands++; c.Name == "REPLCONF" && len(c.Args) > 2 && strings.EqualFold(c.Args[1], "listening-port") {
+			g.port, g.commands = c.Args[2], maxGreeting
+			if f.stalled[g.port] {
+				f.link.Deafen(conn)
 			}
-		}
-		if _, failed := p.inner.Write(chunk[:n]); failed != nil || err != nil {
-			return
-		}
-	}
-}
-
-func (f *forwarder) follows(p *passage, port string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p.follower = port
-	p.stalled.Store(f.stalled[port])
-}
-
-// answer passes on what the node says. That the passage is stalled is looked at after reading: what the node
-// does from then on is read later, and goes nowhere.
-func answer(p *passage) {
-	chunk := make([]byte, 32<<10)
-	for {
-		n, err := p.inner.Read(chunk)
-		if n > 0 && !p.stalled.Load() {
-			if _, err := p.outer.Write(chunk[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
 			return
 		}
 	}
@@ -150,29 +77,12 @@ func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := false
-	for p := range f.passages {
-		if p.follower == port {
-			p.stalled.Store(true)
-			found = true
-		}
+	for conn, g := range f.followers {
+		found = g.port == port && f.link.Deafen(conn) || found
 	}
 	if !found {
 		return errNotFollowing
 	}
 	f.stalled[port] = true
-	return nil
-}
-
-// close ends every connection and returns when nothing of it runs. It may be called again.
-func (f *forwarder) close() error {
-	_ = f.listener.Close()
-	f.mu.Lock()
-	f.closed = true
-	for p := range f.passages {
-		p.outer.Close()
-		p.inner.Close()
-	}
-	f.mu.Unlock()
-	f.all.Wait()
 	return nil
 }

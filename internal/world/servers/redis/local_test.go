@@ -140,18 +140,18 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 		return freePort()
 	}
 	starter := starter{Launcher: l}
-	n, err := starter.start(t.Context(), 1, &node{arguments: data()})
+	n, err := starter.start(t.Context(), 1, kind{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(); err != nil {
+	if err := n[0].Stop(); err != nil {
 		t.Error(err)
 	}
-	if n.Ports[0] == other.Ports[0] || asked != 5 {
-		t.Errorf("port %d after %d attempts, the other has %d", n.Ports[0], asked, other.Ports[0])
+	if n[0].Ports[0] == other.Ports[0] || asked != 5 {
+		t.Errorf("port %d after %d attempts, the other has %d", n[0].Ports[0], asked, other.Ports[0])
 	}
 	l.FreePort = func() (int, error) { return other.Ports[0], nil }
-	if _, err := starter.start(t.Context(), 1, &node{arguments: data()}); err == nil || !strings.Contains(err.Error(), "the port was taken") {
+	if _, err := starter.start(t.Context(), 1, kind{}); err == nil || !strings.Contains(err.Error(), "the port was taken") {
 		t.Errorf("every port taken: %v", err)
 	}
 }

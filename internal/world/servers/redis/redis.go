@@ -38,15 +38,15 @@ func Store() servers.Store {
 			return err
 		},
 		Deployments: []servers.Deployment{
-			{Name: servers.Single, Nodes: 1, Contained: true, Start: startIndependent},
-			{Name: servers.Replica, Nodes: 2, Needs: "replication", Start: startReplicated},
-			{Name: servers.Five, Nodes: 5, Contained: true, Start: startIndependent},
-			{Name: servers.TwoReplicas, Nodes: 3, Needs: "replication", Start: startReplicated},
-			{Name: servers.Sentinel, Nodes: 3, Needs: "replication", Start: startWatched},
+			{Name: servers.Single, Nodes: 1, Contained: true, Start: deployed(startIndependent)},
+			{Name: servers.Replica, Nodes: 2, Needs: "replication", Start: deployed(startReplicated)},
+			{Name: servers.Five, Nodes: 5, Contained: true, Start: deployed(startIndependent)},
+			{Name: servers.TwoReplicas, Nodes: 3, Needs: "replication", Start: deployed(startReplicated)},
+			{Name: servers.Sentinel, Nodes: 3, Needs: "replication", Start: deployed(startWatched)},
 			{Name: servers.Durable, Nodes: 1, Needs: "durability", Contained: true, Durability: onDisk,
-				Options: []string{"--appendonly", "yes", "--appendfsync", "always"}, Start: startIndependent},
-			{Name: servers.FiveDelayed, Nodes: 5, Contained: true, Start: startIndependent},
-			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: startCluster},
+				Options: []string{"--appendonly", "yes", "--appendfsync", "always"}, Start: deployed(startIndependent)},
+			{Name: servers.FiveDelayed, Nodes: 5, Contained: true, Start: deployed(startIndependent)},
+			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: deployed(startCluster)},
 		},
 		Emulator: emulator, Emulate: emulate,
 		Within: upWithin, Ask: ask, ClockMissing: clockMissing,
@@ -65,74 +65,70 @@ func Store() servers.Store {
 	}
 }
 
+// node is a server of a group, or a Sentinel.
 type node struct {
 	*servers.Process
-	arguments arguments
+	kind
 	library   string  // that moves a clock; "": it has the machine's
 	offset    *mapped // of its clock, in a file that the server maps too; nil: it has the machine's
-	reached   bool    // by those who follow it, through its forwarder
 	forwarder *forwarder
 	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
 }
 
-// arguments returns what a server is run with, once it has ports and a folder.
-type arguments func(n *node, p *servers.Process) ([]string, error)
-
-// data returns the arguments of a server that holds keys. Without its --save it would write them to disk now and then,
-// and a replica would keep what it was sent at first.
-func data(options ...string) arguments {
-	return func(n *node, p *servers.Process) ([]string, error) {
-		args := plain(p)
-		if f := n.follows.Load(); f != nil {
-			args = append(args, "--replicaof", "127.0.0.1", f.port())
-		}
-		return append(args, options...), nil
-	}
+// kind states what a node is run as.
+type kind struct {
+	reached   bool       // by its followers, through its forwarder
+	clustered bool       // it listens to the others of its cluster on a second port
+	watches   *forwarder // where a Sentinel reaches its primary; nil: the node holds keys
+	options   []string
 }
 
-func plain(p *servers.Process) []string {
-	return []string{"--port", strconv.Itoa(p.Ports[0]), "--bind", "127.0.0.1", "--dir", p.Dir, "--save", "", "--rdb-del-sync-files", "yes"}
-}
-
+// starter starts the nodes of a group.
 type starter struct {
 	*servers.Launcher
 	library string // that moves a server's clock; "": none
 }
 
-func newStarter(ctx context.Context, l *servers.Launcher) (s starter, err error) {
-	s.Launcher = l
-	if l.Clock {
-		s.library, err = buildClock(ctx, l)
+// deployed returns how a deployment starts.
+func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {
+	return func(ctx context.Context, l *servers.Launcher, nodes int) (err error) {
+		s := starter{Launcher: l}
+		if l.Clock {
+			if s.library, err = buildClock(ctx, l); err != nil {
+				return err
+			}
+		}
+		return start(ctx, s, nodes)
 	}
-	return s, err
 }
 
-func (s starter) start(ctx context.Context, ports int, n *node) (*node, error) {
-	n.library = s.library
-	of := Store()
-	of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
-	var err error
-	n.Process, err = s.Start(ctx, of, ports)
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
-func startIndependent(ctx context.Context, l *servers.Launcher, nodes int) error {
-	s, err := newStarter(ctx, l)
-	if err != nil {
-		return err
-	}
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: data(l.Options...)}) })
-	s.add(started)
+func startIndependent(ctx context.Context, s starter, nodes int) error {
+	_, err := s.start(ctx, nodes, kind{options: s.Options})
 	return err
 }
 
-func (s starter) add(started []*node) {
-	for _, n := range started {
-		s.Add(n, n.Version())
+// start starts so many nodes at once. Those that came up and hold keys are the group's, also after an error.
+func (s starter) start(ctx context.Context, nodes int, k kind) ([]*node, error) {
+	ports := 1
+	if k.clustered {
+		ports = 2
 	}
+	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
+		n := &node{kind: k, library: s.library}
+		of := Store()
+		of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
+		var err error
+		if n.Process, err = s.Start(ctx, of, ports); err != nil {
+			return nil, err
+		}
+		return n, nil
+	})
+	for _, n := range started {
+		if k.watches == nil {
+			s.Add(n, n.Version())
+		}
+	}
+	return started, err
 }
 
 func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
@@ -140,7 +136,7 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 		if n.forwarder, err = newForwarder(p.Addr()); err != nil {
 			return err
 		}
-		p.Free(n.forwarder.close)
+		p.Free(n.forwarder.link.Close)
 	}
 	if n.library == "" {
 		return nil
@@ -155,12 +151,29 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 // clockFile outlasts the server's process, as a machine's clock would.
 func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
+// command returns how a node is run. Without its --save it would write its keys to disk now and then, and a replica would
+// keep what it was sent at first. Without the delay of 0 it would wait five seconds for other replicas before it sends the
+// first what it has; and a link that is stalled, or a clock that was moved, must not look to it as if the other were gone.
+// What a node of a cluster follows stands in a file there.
 func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
-	args, err := n.arguments(n, p)
-	if err != nil {
-		return nil, err
+	if n.watches != nil {
+		return n.sentinel(p)
 	}
-	cmd := exec.Command(program, args...)
+	args := []string{"--port", strconv.Itoa(p.Ports[0]), "--bind", "127.0.0.1", "--dir", p.Dir, "--save", "", "--rdb-del-sync-files", "yes"}
+	if n.reached {
+		args = append(args, "--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
+			"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", n.forwarder.port())
+	}
+	if n.clustered {
+		bus := strconv.Itoa(p.Ports[1])
+		args = append(args, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
+			"--cluster-port", bus, "--cluster-announce-bus-port", bus,
+			"--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", n.forwarder.port(),
+			"--cluster-replica-no-failover", "yes")
+	} else if f := n.follows.Load(); f != nil {
+		args = append(args, "--replicaof", "127.0.0.1", f.port())
+	}
+	cmd := exec.Command(program, append(args, n.options...)...)
 	if n.offset != nil {
 		cmd.Env = append(os.Environ(), "LD_PRELOAD="+n.library, clockVariable+"="+clockFile(p))
 	}
@@ -249,8 +262,12 @@ func access() *servers.Access {
 			}
 			return counters(info)
 		},
-		Names: func(ctx context.Context, t servers.Target, prefix string, visit func([]string) error) error {
-			return scan(ctx, t, prefix, func(_ *redis.Client, keys []string) error { return visit(keys) })
+		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
+			err = scan(ctx, t, prefix, func(_ *redis.Client, keys []string) error {
+				names = append(names, keys...)
+				return nil
+			})
+			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return scan(ctx, t, prefix, func(c *redis.Client, keys []string) error { return c.Unlink(ctx, keys...).Err() })

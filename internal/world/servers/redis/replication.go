@@ -29,51 +29,28 @@ type replicated struct {
 var errNotFollowing = errors.New("it does not follow the primary now")
 
 // startReplicated returns when every replica follows, and says so.
-func startReplicated(ctx context.Context, l *servers.Launcher, nodes int) error {
-	_, _, err := startFollowing(ctx, l, nodes)
+func startReplicated(ctx context.Context, s starter, nodes int) error {
+	_, err := startFollowing(ctx, s, nodes)
 	return err
 }
 
-func startFollowing(ctx context.Context, l *servers.Launcher, nodes int) (*replicated, starter, error) {
-	s, err := newStarter(ctx, l)
-	if err != nil {
-		return nil, s, err
-	}
-	r := &replicated{probe: probeKey}
-	l.Replicate(r)
-	l.OnStop(func() error {
+func startFollowing(ctx context.Context, s starter, nodes int) (r *replicated, err error) {
+	r = &replicated{probe: probeKey}
+	s.Replicate(r)
+	s.OnStop(func() error {
 		return servers.Each(len(r.sentinels), func(i int) error { return r.sentinels[i].Stop() })
 	})
-	if err := r.start(ctx, s, 1, nil); err != nil {
-		return nil, s, err
+	if r.nodes, err = s.start(ctx, nodes, kind{reached: true}); err != nil {
+		return nil, err
 	}
-	if err := r.start(ctx, s, nodes-1, r.nodes[0].forwarder); err != nil {
-		return nil, s, err
+	primary, replicas := r.nodes[0], r.nodes[1:]
+	for _, n := range replicas {
+		n.follows.Store(primary.forwarder)
+		if err := n.replicaOf(ctx, "127.0.0.1", primary.forwarder.port()); err != nil {
+			return nil, err
+		}
 	}
-	return r, s, r.awaitFollowers(ctx, r.nodes[0], r.nodes[1:])
-}
-
-func (r *replicated) start(ctx context.Context, s starter, nodes int, follows *forwarder) error {
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
-		n := &node{arguments: member, reached: true}
-		n.follows.Store(follows)
-		return s.start(ctx, 1, n)
-	})
-	s.add(started)
-	r.nodes = append(r.nodes, started...)
-	return err
-}
-
-// member is the command of a node that others may follow. Without the delay of 0 it would wait five seconds for
-// other replicas before it sends the first what it has; and a link that is stalled, or a clock that was moved,
-// must not look to it as if the other were gone.
-func member(n *node, p *servers.Process) ([]string, error) {
-	return data(following(n.forwarder)...)(n, p)
-}
-
-func following(f *forwarder) []string {
-	return []string{"--repl-diskless-sync-delay", "0", "--repl-timeout", "86400",
-		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", f.port()}
+	return r, r.awaitFollowers(ctx, primary, replicas)
 }
 
 // awaitFollowers returns when replicas follow a primary and acknowledge what it writes.

@@ -89,12 +89,13 @@ func TestAStallOutlastsTheConnection(t *testing.T) {
 		f := g.Replication.(*replicated).nodes[0].forwarder
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		for p := range f.passages {
-			if p.follower != "" {
-				return true
+		connections := 0
+		for _, g := range f.followers {
+			if g.port != "" {
+				connections++
 			}
 		}
-		return false
+		return connections > 1
 	})
 	if n := set(t, g.Nodes[0], "key", 0); n != 0 || has(t, g.Nodes[1], "key") {
 		t.Errorf("%d acknowledged", n)
@@ -194,7 +195,7 @@ func TestSentinelsPromote(t *testing.T) {
 	}
 	must(t, g.Stop())
 	for _, n := range g.Replication.(*replicated).nodes {
-		if listens(t, "redis://"+n.forwarder.listener.Addr().String()) {
+		if listens(t, "redis://"+n.forwarder.link.Addr()) {
 			t.Error("a forwarder outlives its group")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,28 +25,26 @@ const (
 
 // startWatched starts a primary, its replicas and the Sentinels, and returns when each of them knows all others:
 // before that they would promote nobody.
-func startWatched(ctx context.Context, l *servers.Launcher, nodes int) error {
-	r, s, err := startFollowing(ctx, l, nodes)
+func startWatched(ctx context.Context, s starter, nodes int) error {
+	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
 		return err
 	}
-	r.sentinels, err = servers.AtOnce(sentinelNodes, func(int) (*node, error) { return s.start(ctx, 1, &node{arguments: sentinel(r.nodes[0].forwarder)}) })
-	if err != nil {
+	s.library = "" // whose clocks are not moved
+	if r.sentinels, err = s.start(ctx, sentinelNodes, kind{watches: r.nodes[0].forwarder}); err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
 	return servers.Each(sentinelNodes, func(i int) error { return r.sentinels[i].gather(ctx, nodes-1) })
 }
 
-// sentinel are the arguments of a Sentinel. Its file is its memory too.
-func sentinel(primary *forwarder) arguments {
-	return func(_ *node, p *servers.Process) ([]string, error) {
-		file := filepath.Join(p.Dir, "sentinel.conf")
-		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
-			"sentinel monitor %[3]s 127.0.0.1 %[4]s %[5]d\n"+
-			"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n",
-			p.Ports[0], p.Dir, watched, primary.port(), quorum)
-		return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
-	}
+// sentinel returns how a Sentinel is run. Its file is its memory too.
+func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
+	file := filepath.Join(p.Dir, "sentinel.conf")
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
+		"sentinel monitor %[3]s 127.0.0.1 %[4]s %[5]d\n"+
+		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n",
+		p.Ports[0], p.Dir, watched, n.watches.port(), quorum)
+	return exec.Command(program, file, "--sentinel"), os.WriteFile(file, []byte(text), 0o600)
 }
 
 // gather hurries a Sentinel and returns when it knows the replicas and the other Sentinels.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,13 +24,6 @@ const (
 	fillerBatch  = 8
 )
 
-// squeezed are the settings that are changed, and what to.
-var squeezed = []struct{ name, value string }{
-	{"notify-keyspace-events", "Ee"}, // the server says itself what it evicts
-	{"maxmemory-policy", "allkeys-lru"},
-	{"maxmemory", ""}, // what is in use, and the room; the last to be set and the first to be set back
-}
-
 // squeeze leaves the server so little memory that it must throw keys away, and fills that until it has thrown
 // this one away. A key that is in use is as fresh as the fillers, which live for milliseconds, so one of them or
 // it goes by chance; one that is not goes first.
@@ -39,16 +33,14 @@ func squeeze(ctx context.Context, addr, key string) error {
 	return withClient(addr, func(c *redis.Client) error { return evict(ctx, c, key) })
 }
 
+type setting struct{ name, value string }
+
 func evict(ctx context.Context, c *redis.Client, key string) (err error) {
 	switch there, err := c.Exists(ctx, key).Result(); {
 	case err != nil:
 		return err
 	case there == 0:
 		return errors.New("it does not have the key")
-	}
-	before, err := settings(ctx, c)
-	if err != nil {
-		return err
 	}
 	used, err := usedMemory(ctx, c)
 	if err != nil {
@@ -59,12 +51,19 @@ func evict(ctx context.Context, c *redis.Client, key string) (err error) {
 	if _, err := evictions.Receive(ctx); err != nil { // that it listens
 		return err
 	}
+	var before []setting
 	fillers := 0
 	defer func() { err = errors.Join(err, relax(c, before, fillers)) }()
-	for _, s := range squeezed {
-		if s.value == "" {
-			s.value = strconv.Itoa(used + fillerRoom)
+	for _, s := range []setting{
+		{"notify-keyspace-events", "Ee"}, // the server says itself what it evicts
+		{"maxmemory-policy", "allkeys-lru"},
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // the last to be set and the first to be set back
+	} {
+		was, err := c.ConfigGet(ctx, s.name).Result()
+		if err != nil {
+			return err
 		}
+		before = append(before, setting{s.name, was[s.name]})
 		if err := c.ConfigSet(ctx, s.name, s.value).Err(); err != nil {
 			return err
 		}
@@ -103,13 +102,12 @@ func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool,
 }
 
 // relax gives the memory back, also after an interrupt: everything is as it was, but for what was evicted.
-func relax(c *redis.Client, before map[string]string, fillers int) error {
+func relax(c *redis.Client, before []setting, fillers int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), relaxWithin)
 	defer cancel()
 	var errs []error
-	for i := len(squeezed) - 1; i >= 0; i-- {
-		name := squeezed[i].name
-		errs = append(errs, c.ConfigSet(ctx, name, before[name]).Err())
+	for _, s := range slices.Backward(before) {
+		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
 	for i := range fillers + fillerBatch { // and those of a batch that failed
@@ -123,18 +121,6 @@ func relax(c *redis.Client, before map[string]string, fillers int) error {
 }
 
 func fillerName(i int) string { return fillerPrefix + strconv.Itoa(i) }
-
-func settings(ctx context.Context, c *redis.Client) (map[string]string, error) {
-	all := map[string]string{}
-	for _, s := range squeezed {
-		values, err := c.ConfigGet(ctx, s.name).Result()
-		if err != nil {
-			return nil, err
-		}
-		all[s.name] = values[s.name]
-	}
-	return all, nil
-}
 
 func usedMemory(ctx context.Context, c *redis.Client) (int, error) {
 	text, err := c.Info(ctx, "memory").Result()

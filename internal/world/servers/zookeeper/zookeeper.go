@@ -188,14 +188,20 @@ func access() *servers.Access {
 			}
 			return "", errors.New("it does not answer as ZooKeeper does")
 		},
-		Names: func(ctx context.Context, t servers.Target, prefix string, visit func([]string) error) error {
-			return inSession(ctx, t, func(c *zk.Conn) error {
-				nodes, err := queues(c, prefix)
-				for i, n := range nodes {
-					nodes[i], _ = url.PathUnescape(n) // queues has read it already
-				}
-				return errors.Join(err, visit(nodes))
+		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
+			var nodes []string
+			err = inSession(ctx, t, func(c *zk.Conn) (err error) {
+				nodes, err = queues(c, prefix)
+				return err
 			})
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range nodes {
+				name, _ := url.PathUnescape(n) // queues has read it already
+				names = append(names, name)
+			}
+			return names, nil
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return inSession(ctx, t, func(c *zk.Conn) error {
