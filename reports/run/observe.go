@@ -134,23 +134,30 @@ func differingClaims(c Cell, trials []*trialRead) []string {
 
 // tallyOf counts the scores. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
-	scores, states, cells := map[checker.Score]int{}, map[State]int{}, map[string]int{}
+	t := Tally{Disagreements: r.disagreements}
+	seen := map[string]bool{}
 	for _, o := range r.Cells {
-		scores[o.Score]++
-		cells[o.Evidence[0].Dir] = o.Counts.Operations
+		*t.Of(o.Score)++
+		if dir := o.Evidence[0].Dir; !seen[dir] {
+			seen[dir] = true
+			t.Operations += o.Counts.Operations
+		}
 	}
 	for _, trial := range r.Trials {
-		states[trial.State]++
-	}
-	t := Tally{
-		Kept: scores[checker.Kept], Caught: scores[checker.Caught], Broken: scores[checker.Broken], Missed: scores[checker.Missed],
-		Undecided: scores[checker.LeftUndecided], Measured: scores[checker.Measured],
-		Trials: states[Judged], Void: states[Void], Disagreements: r.disagreements,
-	}
-	for _, n := range cells {
-		t.Operations += n
+		switch trial.State {
+		case Judged:
+			t.Trials++
+		case Void:
+			t.Void++
+		}
 	}
 	return t
+}
+
+// Of returns the count of a score.
+func (t *Tally) Of(s checker.Score) *int {
+	return []*int{checker.Measured: &t.Measured, checker.Kept: &t.Kept, checker.Caught: &t.Caught, checker.Broken: &t.Broken,
+		checker.Missed: &t.Missed, checker.LeftUndecided: &t.Undecided}[s]
 }
 
 // inTable reports whether an observation is in the main table: a claim or a control always, else a violation.

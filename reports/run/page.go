@@ -104,19 +104,17 @@ func (p *page) Properties() []string {
 func (r *Results) tiles() []html.Tile {
 	var tiles []html.Tile
 	for _, counted := range []struct {
-		n     int
 		score checker.Score
 		text  string
 	}{
-		{r.Tally.Kept, checker.Kept, "claims kept"}, {r.Tally.Broken, checker.Broken, "claims broken"},
-		{r.Tally.Undecided, checker.LeftUndecided, "claims undecided"}, {r.Tally.Caught, checker.Caught, "controls caught"},
-		{r.Tally.Missed, checker.Missed, "controls missed"},
+		{checker.Kept, "claims kept"}, {checker.Broken, "claims broken"}, {checker.LeftUndecided, "claims undecided"},
+		{checker.Caught, "controls caught"}, {checker.Missed, "controls missed"},
 	} {
-		b := badgeOf(counted.score)
-		if counted.n == 0 {
+		n, b := *r.Tally.Of(counted.score), BadgeOf(counted.score, checker.NotApplicable)
+		if n == 0 {
 			b.Class = ""
 		}
-		tiles = append(tiles, html.Tile{Class: b.Class, Symbol: b.Symbol, Big: format.Count(counted.n), Small: counted.text})
+		tiles = append(tiles, html.Tile{Class: b.Class, Symbol: b.Symbol, Big: format.Count(n), Small: counted.text})
 	}
 	return tiles
 }

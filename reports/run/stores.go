@@ -77,7 +77,7 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			continue
 		}
 		for s := checker.Kept; s <= checker.LeftUndecided; s++ {
-			if b := badgeOf(s); scores[s] > 0 {
+			if b := BadgeOf(s, checker.NotApplicable); scores[s] > 0 {
 				b.Word = format.Count(scores[s]) + " " + b.Word
 				row.Verdicts = append(row.Verdicts, b)
 			}

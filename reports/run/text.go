@@ -180,27 +180,29 @@ var looks = [...]struct {
 	checker.LeftUndecided: {"?", "33", 4}, checker.Missed: {"!", "31", 5}, checker.Broken: {"✗", "31", 6},
 }
 
-func badgeOf(s checker.Score) html.Badge {
-	return html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+const violatedOnly = 3 // the gravity of a violation that no claim forbids
+
+// Gravity orders scores by how much they matter. A violation that no claim forbids has a gravity of its own.
+func Gravity(s checker.Score, o checker.Observed) int {
+	if s == checker.Measured && o == checker.Violated {
+		return violatedOnly
+	}
+	return looks[s].gravity
 }
 
-// Badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
-func (o Observation) Badge() html.Badge {
-	b := badgeOf(o.Score)
-	if o.gravity() == violatedOnly {
+// BadgeOf returns how a score is shown. A violation that no claim forbids has a symbol and a colour of its own.
+func BadgeOf(s checker.Score, o checker.Observed) html.Badge {
+	b := html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+	if Gravity(s, o) == violatedOnly {
 		b.Class, b.Symbol = "score-violated", "×"
 	}
 	return b
 }
 
-const violatedOnly = 3 // the gravity of a violation that no claim forbids
+// Badge returns how the score of an observation is shown.
+func (o Observation) Badge() html.Badge { return BadgeOf(o.Score, o.Observed) }
 
-func (o Observation) gravity() int {
-	if o.Score == checker.Measured && o.Observed == checker.Violated {
-		return violatedOnly
-	}
-	return looks[o.Score].gravity
-}
+func (o Observation) gravity() int { return Gravity(o.Score, o.Observed) }
 
 // expectation returns the word for what was expected.
 func expectation(e histories.Expectation) string {

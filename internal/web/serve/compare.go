@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
@@ -183,7 +184,7 @@ func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}
 	}
-	c := comparedCell{State: scored(o.Score), Text: o.Observed.String(), Small: o.Weight}
+	c := comparedCell{State: scored(o.Score, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
 	if o.Violations > 0 {
 		c.Text += ", " + format.Plural(o.Violations, "violation")
 	}
@@ -192,7 +193,7 @@ func seen(o *run.Observation) comparedCell {
 
 // silent reports whether a finding says nothing: nobody claimed it, and nothing was violated.
 func silent(o *run.Observation) bool {
-	return o == nil || scored(o.Score) == measured && o.Violations == 0
+	return o == nil || o.Score == checker.Measured && o.Violations == 0
 }
 
 // compareBenches does what lockbench compare does, with the metrics that it shows without being asked.

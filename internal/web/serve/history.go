@@ -135,10 +135,7 @@ func (p *historyPage) jumps(v view, verdict *checker.Verdict, faults []checker.B
 	}
 	for _, f := range verdict.Findings {
 		if f.Observed == checker.Violated && f.Witness != nil {
-			st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
-			if st == measured {
-				st = violated
-			}
+			st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed), f.Observed)
 			from, to := span2(f.Witness, v.until)
 			add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
 		}

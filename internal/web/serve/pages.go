@@ -54,7 +54,7 @@ type folderPage struct {
 
 // Here returns the name of a source's folder if it can be shown.
 func (p folderPage) Here(dir string) string {
-	if name := path.Join(p.Name, dir); p.s.kindOf(name) != "" {
+	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
 	}
 	return ""
@@ -62,11 +62,11 @@ func (p folderPage) Here(dir string) string {
 
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if s.kindOf(name) == "" {
+	if !s.isFolder(name) {
 		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "The list has all that there are.")
 		return
 	}
-	f, rec := s.look(name)
+	f := s.look(name)
 	if f.Problem != "" {
 		s.fail(w, http.StatusUnprocessableEntity, "The folder "+name+" cannot be read: "+f.Problem+".",
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
@@ -80,9 +80,9 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	}
 	now := f.Progress
 	if now == nil {
-		now = s.progress(name, rec)
+		now = s.progress(&f)
 	}
-	if p.Cells = now.Cells; f.Running() || rec.err != nil {
+	if p.Cells = now.Cells; f.Running() || f.unreported != nil {
 		for i, c := range p.Cells { // nothing is final yet, or nothing was found
 			p.Cells[i].States, p.Cells[i].Gap = []state{c.Stage}, ""
 		}

@@ -275,7 +275,7 @@ func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (na
 	case rest == "." || strings.Contains(rest, `\`):
 		s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
 		return "", "", false
-	case s.kindOf(name) == "":
+	case !s.isFolder(name):
 		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "")
 		return "", "", false
 	}
