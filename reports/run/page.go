@@ -80,14 +80,25 @@ func newPage(r *Results, results File) (*page, error) {
 	return p, err
 }
 
-// html renders report/index.html.
-func (p *page) html() ([]byte, error) {
-	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
-}
-
-// markdown renders a template of Markdown: the page without its drawings, or the page of the scenarios.
-func (p *page) markdown(name, file string) ([]byte, error) {
-	return html.Markdown(templates, p.funcs(), p, name, "templates/"+file+".tmpl")
+// files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the witnesses, and
+// for scenarios the source of docs/scenarios.md.
+func (p *page) files() (files map[string][]byte, err error) {
+	files = map[string][]byte{}
+	for _, w := range p.Witnesses {
+		if w.Viewer != "" {
+			files[w.Viewer] = w.viewer
+		}
+	}
+	if files["index.html"], err = html.Page(templates, p.funcs(), p, "templates/page.html.tmpl"); err != nil {
+		return nil, err
+	}
+	if files["report.md"], err = html.Markdown(templates, p.funcs(), p, "markdown", "templates/report.md.tmpl"); err != nil {
+		return nil, err
+	}
+	if len(p.Run.Scenarios) > 0 {
+		files["scenarios.md"], err = html.Markdown(templates, p.funcs(), p, "scenarios", "templates/scenarios.md.tmpl")
+	}
+	return files, err
 }
 
 // Properties are the columns of the table at a glance: those that applied anywhere.
@@ -159,9 +170,6 @@ func (o Observation) WitnessID() string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
 	})
 }
-
-// Drawn reports whether the observation has a witness.
-func (o Observation) Drawn() bool { return o.shown != nil }
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9-]`)
 
