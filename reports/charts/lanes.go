@@ -69,7 +69,7 @@ func (l Lanes) SVG(h Head) template.HTML {
 	l.To = max(l.To, l.From+1)
 	c := &canvas{width: wide, height: l.height()}
 	p := l.plot()
-	p.Add(&laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
+	p.Add(margin{top: labelsHigh}, &laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
 	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
 	h.Class = "lanes"
 	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
@@ -96,11 +96,6 @@ type laneMarks struct {
 	hatch string
 	taken map[vg.Length]vg.Length // by height: up to where something was written
 	c     draw.Canvas
-}
-
-// GlyphBoxes implements plot.GlyphBoxer, to make room for the labels of violations.
-func (*laneMarks) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: labelsHigh}}}}
 }
 
 func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
