@@ -70,12 +70,7 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
 		return nil, err
 	}
-	return bytes.Map(func(c rune) rune {
-		if format.Hidden(c) && c != '\n' && c != '\t' {
-			return '\uFFFD'
-		}
-		return c
-	}, b.Bytes()), nil
+	return format.Visible(b.Bytes()), nil
 }
 
 // Script writes a value as JSON for a script element, without hidden characters: they are escaped, so that the value

@@ -93,7 +93,7 @@ func Build(dir string) (*Results, error) {
 
 // readCell reads the trials of a cell and writes its histograms.
 func (r *Results) readCell(dir string, c Cell) error {
-	names, err := trialDirs(dir, c.Dir)
+	names, err := TrialDirs(os.DirFS(dir), c.Dir)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,11 @@ func drawWitness(id, property string, w *checker.Witness, faults []checker.Band)
 	h := charts.Head{ID: id, Title: "Swim lanes of a violation of " + property}
 	h.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
 		w.Story, format.Plural(len(l.Names), "client"))
+	return l.draw(h)
+}
+
+// draw draws the lanes; the faults are described.
+func (l *swimLanes) draw(h charts.Head) template.HTML {
 	for _, f := range l.Faults {
 		h.Desc += " A fault: " + f.Title + "."
 	}
@@ -258,5 +263,5 @@ func DrawWindow(w Window) template.HTML {
 		}
 		l.Violations = append(l.Violations, v)
 	}
-	return l.SVG(charts.Head{ID: w.ID, Title: w.Title, Desc: w.Desc})
+	return l.draw(charts.Head{ID: w.ID, Title: w.Title, Desc: w.Desc})
 }

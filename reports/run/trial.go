@@ -19,10 +19,10 @@ import (
 
 // The files of a trial.
 const (
-	historyName  = "history.jsonl.zst"
-	verdictName  = "verdict.json"
+	HistoryName  = "history.jsonl.zst"
+	VerdictName  = "verdict.json"
 	countersName = "counters.json"
-	voidName     = "void.json"
+	VoidName     = "void.json"
 )
 
 // State is what became of a trial.
@@ -55,9 +55,9 @@ type trialRead struct {
 	warnings []string
 }
 
-// trialDirs lists a cell's trials: 001, 002, ... None where the folder is missing.
-func trialDirs(dir, cell string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(cell)))
+// TrialDirs lists the folders of a cell's trials: 001, 002, ... A missing cell has none.
+func TrialDirs(dir fs.FS, cell string) ([]string, error) {
+	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(name))
 	var void struct{ Reason string }
-	if err := readJSON(folder, voidName, &void); !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(folder, VoidName, &void); !errors.Is(err, fs.ErrNotExist) {
 		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
 	} else if err := t.read(folder); err != nil {
 		t.State, t.Reason = NotJudged, err.Error()
@@ -90,7 +90,7 @@ func readTrial(dir, name string) (*trialRead, error) {
 
 // sum sums the trial's files.
 func (t *trialRead) sum(dir string) error {
-	for _, name := range []string{historyName, verdictName, countersName, shopName, voidName} {
+	for _, name := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
 		f, err := SumFile(dir, path.Join(t.Dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -98,7 +98,7 @@ func (t *trialRead) sum(dir string) error {
 		if err != nil {
 			return err
 		}
-		if name == historyName {
+		if name == HistoryName {
 			t.SHA256 = f.SHA256
 		}
 		t.files = append(t.files, f)
@@ -108,7 +108,7 @@ func (t *trialRead) sum(dir string) error {
 
 // read reads the files of a trial that is not void, in its folder.
 func (t *trialRead) read(dir string) error {
-	switch err := readJSON(dir, verdictName, &t.verdict); {
+	switch err := readJSON(dir, VerdictName, &t.verdict); {
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("it has no verdict: the run was cut short here")
 	case err != nil:
@@ -118,7 +118,7 @@ func (t *trialRead) read(dir string) error {
 	for _, d := range t.verdict.Oracle.Disagreements {
 		t.warnings = append(t.warnings, "monitor and oracle disagree: "+d)
 	}
-	if err := t.readHistory(filepath.Join(dir, historyName)); err != nil {
+	if err := t.readHistory(filepath.Join(dir, HistoryName)); err != nil {
 		return err
 	}
 	if err := readJSON(dir, countersName, &t.counters); err != nil { // a trial is judged without them

@@ -56,17 +56,12 @@ func texts(all ...string) (cells []comparedCell) {
 
 // settle puts rows that differ first, and says how many do.
 func (t *comparedTable) settle(noun string) {
-	differs := 0
-	for _, row := range t.Rows {
-		if row.Differs {
-			differs++
-		}
-	}
-	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", differs, format.Plural(len(t.Rows), noun))
-	if differs == 0 {
+	differing := slices.DeleteFunc(slices.Clone(t.Rows), func(r comparedRow) bool { return !r.Differs })
+	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", len(differing), format.Plural(len(t.Rows), noun))
+	if len(differing) == 0 {
 		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return before(a.Differs, b.Differs) })
+	t.Rows = append(differing, slices.DeleteFunc(t.Rows, func(r comparedRow) bool { return r.Differs })...)
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {

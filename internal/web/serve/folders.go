@@ -98,20 +98,9 @@ func (s *Server) all() (folders []folder, more int, err error) {
 		folders[i].Latest = latest[folders[i].Name]
 	}
 	slices.SortStableFunc(folders, func(a, b folder) int {
-		return cmp.Or(before(a.Problem == "", b.Problem == ""), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(min(len(a.Problem), 1)-min(len(b.Problem), 1), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
 	})
 	return folders, more, nil
-}
-
-// before orders what is so before what is not.
-func before(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // within returns a folder if it is one of ours, and those in it if it is none or an advice, which has its evidence beside it.

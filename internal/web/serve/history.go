@@ -59,7 +59,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, historyName)}
+	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, run.HistoryName)}
 	file := path.Join(name, p.File)
 	over, err := s.overviewOf(r.Context(), file)
 	if err != nil {
@@ -192,13 +192,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
 		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
 			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
-	for _, f := range faults {
-		if f.From <= w.To && (f.To == histories.StillOpen || f.To >= w.From) {
-			drawn.Desc += " A fault: " + f.Name + "."
-		}
-	}
 	for _, o := range w.Overlaps {
-		drawn.Overlaps = append(drawn.Overlaps, run.Overlap{From: o.From, To: o.To, Parts: o.Parts})
+		drawn.Overlaps = append(drawn.Overlaps, o.Overlap)
 	}
 	if !w.Crowded() {
 		drawn.Ops = w.Ops

@@ -126,6 +126,9 @@ type overview struct {
 	Shared   int        // how many there are
 	Faults   []checker.Band
 	Warnings []string
+
+	clients map[int32]bool
+	keys    map[string]bool
 }
 
 type bucket struct {
@@ -142,34 +145,28 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	if o, ok := s.overviews.Get(now); ok {
 		return o, nil
 	}
-	o := &overview{Width: time.Millisecond}
-	clients, keys := map[int32]bool{}, map[string]bool{}
-	k := newTracker(func(run.Hold) {}, o.overlap)
-	o.Header, o.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
-		k.event(e)
-		o.event(e, clients, keys)
-		return nil
-	})
-	if err != nil {
+	o := &overview{Width: time.Millisecond, clients: map[int32]bool{}, keys: map[string]bool{}}
+	if o.Header, o.Warnings, err = s.follow(ctx, file, o); err != nil {
 		return nil, err
 	}
-	k.finish()
-	o.Clients = slices.Sorted(maps.Keys(clients))
-	o.Keys = slices.SortedFunc(maps.Keys(keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
+	o.Clients = slices.Sorted(maps.Keys(o.clients))
+	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
 	s.overviews.Add(now, o)
 	return o, nil
 }
 
-func (o *overview) event(e histories.Event, clients map[int32]bool, keys map[string]bool) {
+func (o *overview) hold(run.Hold) {}
+
+func (o *overview) event(e histories.Event, _ *tracker) error {
 	op := e.Op
 	o.Until = max(o.Until, e.Time())
-	if len(clients) < mostClients {
-		clients[op.Client] = true
+	if len(o.clients) < mostClients {
+		o.clients[op.Client] = true
 	}
-	if op.Key != "" && !keys[op.Key] {
-		if o.MoreKeys = len(keys) == mostKeys; !o.MoreKeys {
-			keys[op.Key] = true
+	if op.Key != "" && !o.keys[op.Key] {
+		if o.MoreKeys = len(o.keys) == mostKeys; !o.MoreKeys {
+			o.keys[op.Key] = true
 		}
 	}
 	o.fault(e)
@@ -177,6 +174,7 @@ func (o *overview) event(e histories.Event, clients map[int32]bool, keys map[str
 		o.Ops++
 		o.bucket(e.Time()).Ops++
 	}
+	return nil
 }
 
 // fault keeps from when to when a fault was on.
@@ -221,9 +219,9 @@ func (o *overview) overlap(v *overlap) {
 
 // verdictOf returns the verdict beside a history; one without findings if it cannot be read.
 func (s *Server) verdictOf(dir string) *checker.Verdict {
-	v := &checker.Verdict{}
-	if err := s.read(path.Join(dir, verdictName), v); err != nil {
+	var v checker.Verdict
+	if err := s.read(path.Join(dir, run.VerdictName), &v); err != nil {
 		return &checker.Verdict{}
 	}
-	return v
+	return &v
 }

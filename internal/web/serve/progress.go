@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -81,8 +80,6 @@ func (p *progress) Cut(word string) (n int) {
 	return n
 }
 
-var trialNumber = regexp.MustCompile(`^[0-9]{3,}$`)
-
 // progress reads how far the trials of a run or a bench have come.
 func (s *Server) progress(f *folder) *progress {
 	p := &progress{Sign: f.Started, Cells: slices.Clone(f.cells)}
@@ -153,13 +150,10 @@ func (c *cell) count(alive bool) {
 }
 
 func (s *Server) trialsOf(name, dir string) (trials []trial) {
-	entries, _ := fs.ReadDir(s.root.FS(), path.Join(name, dir)) // none before the first trial
-	for _, e := range entries {
-		if !e.IsDir() || !trialNumber.MatchString(e.Name()) {
-			continue
-		}
-		t := trial{Name: e.Name(), Dir: path.Join(dir, e.Name()), State: running}
-		files, _ := fs.ReadDir(s.root.FS(), path.Join(name, t.Dir))
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // none before the first trial
+	for _, at := range dirs {
+		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
+		files, _ := fs.ReadDir(s.root.FS(), at)
 		for _, f := range files {
 			info, err := f.Info()
 			if err != nil {
@@ -167,13 +161,13 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 			}
 			t.at = later(t.at, info.ModTime())
 			switch f.Name() {
-			case historyName:
+			case run.HistoryName:
 				t.History = true
-			case verdictName, bench.TrialName:
+			case run.VerdictName, bench.TrialName:
 				if t.State != void {
 					t.State = measured
 				}
-			case voidName:
+			case run.VoidName:
 				t.State = void
 			}
 		}
@@ -258,24 +252,17 @@ var outcomes = map[selection.Outcome]state{
 	selection.NothingFits:  {Class: "score-broken", Symbol: "✗", Word: "nothing fits"},
 }
 
-// The files of a trial.
-const (
-	historyName = "history.jsonl.zst"
-	verdictName = "verdict.json"
-	voidName    = "void.json"
-)
-
 // marks are the verdicts on a trial: what was claimed of it and what was found, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
 	var v checker.Verdict
-	err := s.read(path.Join(name, dir, verdictName), &v)
+	err := s.read(path.Join(name, dir, run.VerdictName), &v)
 	switch {
 	case missing(err):
 		return s.benchMarks(name, dir)
 	case err != nil:
 		return []mark{{unreadable, reason(err, s.dir)}}
 	}
-	r, closeAll, err := s.openHistory(path.Join(name, dir, historyName))
+	r, closeAll, err := s.openHistory(path.Join(name, dir, run.HistoryName))
 	if err != nil {
 		return marksOf(&v, histories.Header{})
 	}

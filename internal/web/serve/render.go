@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"io"
@@ -120,12 +119,7 @@ var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 // harmless is the last look at a page: no password leaves in an address, and no hidden character. It stands here and not
 // where the texts come from, so that none is forgotten.
 func harmless(text []byte) []byte {
-	return bytes.Map(func(c rune) rune {
-		if format.Hidden(c) && c != '\n' && c != '\t' {
-			return '\uFFFD'
-		}
-		return c
-	}, credentials.ReplaceAll(text, []byte("://***@")))
+	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }
 
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {

@@ -61,18 +61,40 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 // tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
 type tracker struct {
 	*projection.Projection
-	at       time.Duration
-	both     map[*projection.Key]*overlap // the time that goes on in which two hold a key
-	ended    func(run.Hold)
-	overlaps func(*overlap)
+	at   time.Duration
+	both map[*projection.Key]*overlap // the time that goes on in which two hold a key
+	into reader
 }
 
-// overlap is a time in which one key was held by two, or more: from when the second was granted it to when one was left.
+// reader takes in what a history comes to.
+type reader interface {
+	event(histories.Event, *tracker) error
+	hold(run.Hold) // one that has ended, or that the history leaves open
+	overlap(*overlap)
+}
+
+// follow reads a history into a reader.
+func (s *Server) follow(ctx context.Context, file string, into reader) (histories.Header, []string, error) {
+	k := &tracker{both: map[*projection.Key]*overlap{}, into: into}
+	k.Projection = projection.New(0, k.change)
+	h, warnings, err := s.replay(ctx, file, func(e histories.Event) error {
+		k.event(e)
+		return into.event(e, k)
+	})
+	for _, key := range k.Keys { // what is still held
+		if o := k.both[key]; o != nil {
+			k.close(key, o)
+		}
+	}
+	k.Finish()
+	return h, warnings, err
+}
+
+// overlap is a time in which one key was held by two or more clients: from the second grant until one holder was left.
 type overlap struct {
-	Key      string
-	From, To time.Duration
-	Parts    []run.Part // the holds in it, the first ones
-	Clients  []int32
+	run.Overlap
+	Key     string
+	Clients []int32
 }
 
 // mostParts is how many holds of one overlap are kept: without a lock it goes on for as long as the run.
@@ -106,12 +128,6 @@ func (o *overlap) Who() string {
 	return text
 }
 
-func newTracker(ended func(run.Hold), overlaps func(*overlap)) *tracker {
-	k := &tracker{both: map[*projection.Key]*overlap{}, ended: ended, overlaps: overlaps}
-	k.Projection = projection.New(0, k.change)
-	return k
-}
-
 func (k *tracker) event(e histories.Event) {
 	k.at = e.Time()
 	switch op := e.Op; {
@@ -126,7 +142,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	switch {
 	case h.End < h.Granted: // its client was gone before the answer came
 	case c == projection.Began && len(key.Live) > 1 && k.both[key] == nil:
-		k.both[key] = &overlap{Key: key.Name, From: h.Granted}
+		k.both[key] = &overlap{Key: key.Name, Overlap: run.Overlap{From: h.Granted}}
 	case c == projection.Ended:
 		if o := k.both[key]; o != nil {
 			o.add(h, h.End)
@@ -134,9 +150,9 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 				k.close(key, o)
 			}
 		}
-		k.ended(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
+		k.into.hold(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
 	case c == projection.Closed && h.End == histories.Forever:
-		k.ended(run.Hold{Acquire: h.Acquire})
+		k.into.hold(run.Hold{Acquire: h.Acquire})
 	}
 }
 
@@ -147,16 +163,13 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 	delete(k.both, key)
 	if o.To = k.at; o.To > o.From {
-		k.overlaps(o)
+		k.into.overlap(o)
 	}
 }
 
-// finish reports what was still held when the reading ended.
-func (k *tracker) finish() {
-	for _, key := range k.Keys {
-		if o := k.both[key]; o != nil {
-			k.close(key, o)
-		}
-	}
-	k.Finish()
+// holds reports whether something is held that was granted by then.
+func (k *tracker) holds(by time.Duration) bool {
+	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
+		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
+	})
 }
