@@ -213,7 +213,6 @@ func (r *Results) funcs() template.FuncMap {
 		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
 		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"cell":        cellText,
-		"claims":      claims,
 		"client":      clientName,
 		"counts":      counts,
 		"docrows":     docRows,

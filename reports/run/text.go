@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -83,7 +84,7 @@ func textGroup(t *format.Lines, g group) {
 			}
 			return codes[cells[row][score]]
 		})
-		if n := len(claims(g.Rest)); n > 0 {
+		if n := len(g.Rest); n > 0 {
 			t.Add("     and " + format.Plural(n, "property") + " measured without a claim, none violated")
 		}
 	}
@@ -95,15 +96,7 @@ func lockTable(all []claim) [][]string {
 	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
 	for _, c := range all {
 		o := c.Gravest
-		seen := inTrials(o)
-		switch {
-		case seen != "":
-		case c.Times > 0:
-			seen = format.Plural(c.Times, "violation")
-		default:
-			seen = observed(o.Observed)
-		}
-		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), seen, o.Score.String(), c.Where(), counts(c.Counts)})
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), c.Outcome(), o.Score.String(), c.Where(), counts(c.Counts)})
 	}
 	return cells
 }
@@ -121,6 +114,27 @@ func scenarioTable(all []claim) [][]string {
 	}
 	return cells
 }
+
+// docRows returns the claims of a scenario: a row for what is expected for one reason and came out alike.
+func docRows(all []claim) [][]string {
+	var rows [][]string
+	for _, c := range all {
+		o, seen := c.Gravest, c.Outcome()
+		lock, _, _ := strings.Cut(c.Label, " under ")
+		if o.Score != checker.Measured && o.Score != checker.Kept && o.Score != checker.Caught {
+			seen = "**" + o.Score.String() + "** " + seen
+		}
+		because := o.Because
+		if o.Expected == histories.MeasuredOnly {
+			because = cmp.Or(because, "measured without a claim")
+		}
+		rows = mergeAlike(rows, []string{"`" + lock + "`", o.Fault, o.Property, expectation(o.Expected), cellText(seen), cellText(because)}, 2)
+	}
+	return rows
+}
+
+// cellText is a text as a cell of a Markdown table.
+func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
 
 // mergeAlike adds a row to a table or, if one of the rows differs from it only in the merged column, adds the text of that
 // column to that row.
