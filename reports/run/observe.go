@@ -22,19 +22,17 @@ import (
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
 // verdicts, then what was claimed and never judged.
 func observe(c Cell, trials []*trialRead) []Observation {
-	var names []string
+	var judged, claimed []string
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
-			names = append(names, f.Property)
+			judged = append(judged, f.Property)
 		}
-	}
-	for _, t := range trials {
 		for _, claim := range t.header.Claims {
-			names = append(names, claim.Property)
+			claimed = append(claimed, claim.Property)
 		}
 	}
 	var all []Observation
-	for _, property := range unique(names) {
+	for _, property := range unique(slices.Concat(judged, claimed)) {
 		all = append(all, merge(c, property, trials))
 	}
 	return all
@@ -91,11 +89,8 @@ func (o *Observation) explain(trials []*trialRead) {
 // firstOf gives the first text and how many others there are: twenty trials say much the same.
 func firstOf(texts []string) string {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-	switch {
-	case len(texts) == 0:
-		return ""
-	case len(slices.Compact(slices.Clone(texts))) == 1:
-		return texts[0]
+	if different := unique(texts); len(different) < 2 {
+		return strings.Join(different, "")
 	}
 	return fmt.Sprintf("%s (and likewise in %s)", texts[0], format.Plural(len(texts)-1, "other trial"))
 }

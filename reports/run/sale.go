@@ -67,18 +67,16 @@ type saleRow struct {
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
+	highest := 1e-9
 	for _, sales := range grouped(r.Sales, (*Sale).cell) {
 		row := rowOf(sales)
 		row.Label = label(row.Lock, row.Deployment)
-		rows = append(rows, row)
-	}
-	highest := 0.0
-	for _, row := range rows {
 		highest = max(highest, row.Goodput)
+		rows = append(rows, row)
 	}
 	for i := range rows {
 		rows[i].compare(rows)
-		rows[i].Bar = rows[i].Goodput / max(highest, 1e-9)
+		rows[i].Bar = rows[i].Goodput / highest
 	}
 	return rows
 }
@@ -87,9 +85,8 @@ func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workl
 
 // rowOf sums the sales of a cell up.
 func rowOf(all []Sale) saleRow {
-	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
-	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
+	slices.SortStableFunc(all, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
+	row := saleRow{Sale: all[(len(all)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
 	for _, s := range all {
 		row.Exact = row.Exact && s.Sold == s.Stock && s.Left == 0
 	}
@@ -135,9 +132,6 @@ func (row saleRow) Balance() string {
 
 // saleSetup says in words what the shops were.
 func saleSetup(rows []saleRow) string {
-	if len(rows) == 0 {
-		return ""
-	}
 	f := rows[0]
 	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),
 		format.Plural(f.Stock, "piece"), time.Duration(f.HoldNS))

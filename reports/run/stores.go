@@ -59,7 +59,8 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 	label := r.Run.labels()
 	highest := 0.0
 	for _, doc := range r.Run.Environment.Stores {
-		row, scores := storeRow{StoreDoc: doc}, map[checker.Score]int{}
+		var tally Tally
+		row := storeRow{StoreDoc: doc}
 		measured := slices.DeleteFunc(slices.Clone(r.Measurements), func(m Measurement) bool { return m.Store != doc.Name || m.Scenario != "" })
 		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
 			line := storeLock{Label: label(of[0].Lock, of[0].Deployment), control: r.isControl(of[0].Lock)}
@@ -69,7 +70,7 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			row.Locks = append(row.Locks, line)
 			for _, o := range r.Cells {
 				if o.Scenario == "" && o.Lock == of[0].Lock && o.Deployment == of[0].Deployment {
-					scores[o.Score]++
+					*tally.Of(o.Score)++
 				}
 			}
 		}
@@ -77,8 +78,8 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			continue
 		}
 		for s := checker.Kept; s <= checker.LeftUndecided; s++ {
-			if b := BadgeOf(s, checker.NotApplicable); scores[s] > 0 {
-				b.Word = format.Count(scores[s]) + " " + b.Word
+			if b, n := BadgeOf(s, checker.NotApplicable), *tally.Of(s); n > 0 {
+				b.Word = format.Count(n) + " " + b.Word
 				row.Verdicts = append(row.Verdicts, b)
 			}
 		}

@@ -152,9 +152,11 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 func storeTable(rows []storeRow) [][]string {
 	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
 	for _, row := range rows {
-		b := row.Best
-		cells = append(cells, []string{row.Server, row.Counted(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
-			b.Commands.OrNone().Text, b.Recovery.OrNone().Text})
+		line := []string{row.Server, row.Counted(), row.Floor.Text, row.Best.Label}
+		for _, c := range []cell{row.Best.Goodput, row.Best.HandOff, row.Best.Commands, row.Best.Recovery} {
+			line = append(line, cmp.Or(c.Text, format.None))
+		}
+		cells = append(cells, line)
 	}
 	return cells
 }
@@ -171,15 +173,10 @@ func saleTable(rows []saleRow) [][]string {
 // counts lists what was counted, leaving out what did not happen.
 func counts(c checker.Counts) string {
 	parts := []string{format.Plural(c.Operations, "operation")}
-	for _, counted := range []struct {
-		n    int
-		noun string
-	}{
-		{c.HandOffs, "hand-off"}, {c.Expiries, "expiry"}, {c.Takeovers, "takeover"}, {c.Faults, "fault"},
-		{c.Losses, "loss"}, {c.FalseLosses, "false loss"}, {c.Stale, "stale operation"},
-	} {
-		if counted.n > 0 {
-			parts = append(parts, format.Plural(counted.n, counted.noun))
+	nouns := []string{"hand-off", "expiry", "takeover", "fault", "loss", "false loss", "stale operation"}
+	for i, n := range []int{c.HandOffs, c.Expiries, c.Takeovers, c.Faults, c.Losses, c.FalseLosses, c.Stale} {
+		if n > 0 {
+			parts = append(parts, format.Plural(n, nouns[i]))
 		}
 	}
 	return strings.Join(parts, ", ")
