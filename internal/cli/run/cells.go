@@ -26,13 +26,11 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken := f.faults
-	if len(broken) == 0 {
-		broken = []string{"none"}
-	}
-	breaks, err := choice.Faults.Choose(broken...)
-	if err != nil {
-		return nil, err
+	breaks := []faults.Fault{faults.None()}
+	if len(f.faults) > 0 {
+		if breaks, err = choice.Faults.Choose(f.faults...); err != nil {
+			return nil, err
+		}
 	}
 	wanted := f.workloads
 	faulty := slices.ContainsFunc(breaks, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
@@ -55,7 +53,10 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		plan = append(plan, trial.On(on, of)...)
 	}
 	add(locks, "") // each on its usual deployment
-	for _, name := range slices.DeleteFunc(slices.Clone(f.locks), func(name string) bool { return !isPlaced(name) }) {
+	for _, name := range f.locks {
+		if !isPlaced(name) {
+			continue
+		}
 		name, on, _ := strings.Cut(name, "@")
 		lock, err := choice.Locks.One(name)
 		if err != nil {
@@ -75,15 +76,19 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 
 // missingStores returns the stores that locks of a plan talk to and that are not here.
 func missingStores(plan []trial.Cell, on choice.Servers) []string {
-	var missing []string
+	return slices.DeleteFunc(storesOf(plan), func(store string) bool {
+		return !errors.As(stores.Supported(servers.Spec{How: on.How, Store: store, Remote: on.Remote}), new(servers.Absent))
+	})
+}
+
+// storesOf returns the stores that locks of a plan talk to, each once.
+func storesOf(plan []trial.Cell) (names []string) {
 	for _, c := range plan {
-		of := c.Lock.Store
-		err := stores.Supported(servers.Spec{How: on.How, Store: of, Remote: on.Remote})
-		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
-			missing = append(missing, of)
+		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
 		}
 	}
-	return missing
+	return names
 }
 
 // chosenLocks returns the locks on their usual deployments, with the control and the user's own.
