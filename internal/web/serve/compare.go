@@ -24,7 +24,6 @@ type comparePage struct {
 
 type group struct {
 	Name    string
-	kind    kind
 	Folders []string
 }
 
@@ -45,13 +44,6 @@ type comparedCell struct {
 	State state
 	Text  string
 	Small string
-}
-
-func texts(all ...string) (cells []comparedCell) {
-	for _, text := range all {
-		cells = append(cells, comparedCell{Text: text})
-	}
-	return cells
 }
 
 // settle puts rows that differ first, and says how many do.
@@ -92,17 +84,16 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 }
 
 func groups(all []folder) (of []group) {
-	for _, g := range []group{{Name: "runs", kind: runKind}, {Name: "benches", kind: benchKind}} {
+	for i, k := range []kind{runKind, benchKind} {
+		g := group{Name: []string{"runs", "benches"}[i]}
 		for _, f := range all {
-			if f.Kind == g.kind && f.Problem == "" {
+			if f.Kind == k && f.Problem == "" {
 				g.Folders = append(g.Folders, f.Name)
 			}
 		}
-		if len(g.Folders) > 0 {
-			of = append(of, g)
-		}
+		of = append(of, g)
 	}
-	return of
+	return slices.DeleteFunc(of, func(g group) bool { return len(g.Folders) == 0 })
 }
 
 func (s *Server) fillCompared(p *comparePage, all []folder) error {
@@ -135,10 +126,10 @@ func (s *Server) compareRuns(p *comparePage) error {
 	found, keys := map[full][2]*run.Observation{}, []full{}
 	for i, name := range []string{p.A, p.B} {
 		results, err := s.results(name)
-		if missing(err) {
+		switch {
+		case missing(err):
 			return fmt.Errorf("%s has no results yet: lockbench report makes them", name)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		for _, o := range results.Cells {
@@ -156,8 +147,8 @@ func (s *Server) compareRuns(p *comparePage) error {
 	only := []comparedTable{{Title: "only in A", Head: head}, {Title: "only in B", Head: head}}
 	for _, k := range keys {
 		a, b := found[k][0], found[k][1]
-		row := comparedRow{Cells: append([]comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario}}, texts(k.fault, k.property)...)}
-		row.Cells = append(row.Cells, seen(a), seen(b))
+		row := comparedRow{Cells: []comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario},
+			{Text: k.fault}, {Text: k.property}, seen(a), seen(b)}}
 		switch {
 		case silent(a) && silent(b):
 		case b == nil:
@@ -214,8 +205,12 @@ func (s *Server) compareBenches(p *comparePage) error {
 	}
 	for _, of := range c.Tables(bench.DefaultMetrics()) {
 		t := comparedTable{Title: of.Title, Head: of.Head}
-		for _, row := range of.Rows {
-			t.Rows = append(t.Rows, comparedRow{row.Differs, texts(row.Cells...)})
+		for _, from := range of.Rows {
+			row := comparedRow{Differs: from.Differs}
+			for _, text := range from.Cells {
+				row.Cells = append(row.Cells, comparedCell{Text: text})
+			}
+			t.Rows = append(t.Rows, row)
 		}
 		t.settle("row")
 		p.Tables = append(p.Tables, t)

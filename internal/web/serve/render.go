@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"html/template"
 	"io"
 	"io/fs"
@@ -69,10 +68,10 @@ func link(room, name string, more ...string) template.URL {
 }
 
 func clientName(c int32) string {
-	if c < 0 {
+	if c == histories.Harness {
 		return harness
 	}
-	return fmt.Sprint("client ", c)
+	return "client " + clientWord(c)
 }
 
 // show writes a page. With ?part=live it is the part that changes, for the script.

@@ -95,14 +95,10 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	// A name may have been resolved to something else than it says.
-	if a, ok := l.Addr().(*net.TCPAddr); !anyone && (!ok || !a.IP.IsLoopback()) {
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // a name may be resolved to something else
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
-	return l, nil
+	return l, err
 }
 
 func loopback(host string) bool {
@@ -129,10 +125,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	}
 	moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := server.Shutdown(moment); err != nil {
-		return server.Close() // somebody's request is cut off: nothing is lost by that
+	if server.Shutdown(moment) == nil {
+		return nil
 	}
-	return nil
+	return server.Close() // a request is cut off: nothing is lost by that
 }
 
 // Policies of what a page may do. Ours run the one script and fetch from here alone. Reports are files that may have come

@@ -52,8 +52,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		return v, nil
 	}
 	v.To = v.until
-	for i, into := range []*time.Duration{&v.From, &v.To} {
-		name := []string{"from", "to"}[i]
+	for i, name := range []string{"from", "to"} {
 		text := q.Get(name)
 		if text == "" {
 			continue
@@ -62,7 +61,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
-		*into = min(at, histories.Forever)
+		*[]*time.Duration{&v.From, &v.To}[i] = min(at, histories.Forever)
 	}
 	if v.To <= v.From {
 		return v, fmt.Errorf("from %s to %s: the end must lie after the beginning", ms(v.From), ms(v.To))
@@ -98,13 +97,7 @@ func (v *view) fit() {
 
 // wants tells whether the filters let an operation through. What has no key, such as a fault, belongs to all.
 func (v view) wants(client int32, key string) bool {
-	switch {
-	case v.Client != "" && v.Client != clientWord(client):
-		return false
-	case v.Key != "" && key != "" && v.Key != key:
-		return false
-	}
-	return true
+	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
 
 func clientWord(client int32) string {
@@ -138,10 +131,12 @@ func (v view) at(from, to time.Duration) view {
 
 // The ways to move: each is a view again.
 
-func (v view) In() view    { q := (v.To - v.From) / 4; return v.at(v.From+q, v.To-q) }
-func (v view) Out() view   { h := (v.To - v.From) / 2; return v.at(max(0, v.From-h), v.To+h) }
-func (v view) Left() view  { h := (v.To - v.From) / 2; return v.at(v.From-h, v.To-h) }
-func (v view) Right() view { h := (v.To - v.From) / 2; return v.at(v.From+h, v.To+h) }
+func (v view) half() time.Duration { return (v.To - v.From) / 2 }
+
+func (v view) In() view    { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
+func (v view) Out() view   { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
+func (v view) Left() view  { return v.at(v.From-v.half(), v.To-v.half()) }
+func (v view) Right() view { return v.at(v.From+v.half(), v.To+v.half()) }
 func (v view) Home() view  { return v.at(0, v.To-v.From) }
 func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
 func (v view) All() view   { v.From, v.To = 0, v.until; return v }
@@ -271,15 +266,13 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 // pathOf returns the folder and the path in it that a request names, or answers that there is no such thing.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
-	switch {
-	case rest == "." || strings.Contains(rest, `\`):
-		s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
-		return "", "", false
-	case !s.isFolder(name):
-		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "")
-		return "", "", false
+	if rest != "." && !strings.Contains(rest, `\`) {
+		if what = "folder of a run, a bench or an advice"; s.isFolder(name) {
+			return name, rest, true
+		}
 	}
-	return name, rest, true
+	s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
+	return "", "", false
 }
 
 // stamp identifies one content of a file: what was made of it is kept by that.

@@ -102,12 +102,10 @@ func (w *window) add(op histories.Op) {
 }
 
 func (w *window) share(client int32) *clientShare {
-	c, ok := w.shares[client]
-	if !ok {
-		c = &clientShare{Client: client}
-		w.shares[client] = c
+	if w.shares[client] == nil {
+		w.shares[client] = &clientShare{Client: client}
 	}
-	return c
+	return w.shares[client]
 }
 
 // hold keeps what was held in the window, once for each and once with what lies close together as one.
