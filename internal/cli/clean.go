@@ -19,7 +19,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// cleaner removes what runs left that were killed.
 type cleaner struct {
 	own       choice.Own
 	run       string

@@ -29,9 +29,6 @@ type Span struct {
 	Name     string
 }
 
-const heatLevels = 6
-
-// heatMap draws a Heat.
 type heatMap struct {
 	Heat
 	most int // in one cell

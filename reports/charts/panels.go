@@ -21,6 +21,23 @@ type Head struct {
 	Title, Desc string // for readers who cannot see it
 }
 
+// The measures of all drawings, in pixels unless they say otherwise.
+const (
+	wide      = 860 // every drawing
+	rowHeight = 28
+	nameMost  = 180 // of a row
+	textMost  = 240 // of a row
+	endGap    = 16  // between the middles of the names of two lines
+	endSample = 22  // of the line beside its name
+	endMost   = 190 // of the name
+	endRoom   = 20 + endSample
+
+	maxTicks   = 5    // of a linear axis, about
+	heatLevels = 6    // colours
+	wider      = 1.16 // than the font that is measured is that of a browser
+	bolder     = 1.18 // than a font is its bold variant
+)
+
 func (h Head) wrap(c *canvas, defs string) template.HTML {
 	class, id := strings.TrimSpace("plot "+h.Class), clean(h.ID)
 	return template.HTML(fmt.Sprintf(
@@ -39,9 +56,6 @@ type Grid struct {
 	Columns int
 	Panels  []Panel
 }
-
-// wide is the width of every drawing in pixels.
-const wide = 860
 
 // SVG draws the panels.
 func (g Grid) SVG(h Head) template.HTML {
@@ -125,18 +139,11 @@ func caption(p *plot.Plot, name, axis string, style *Style) {
 	}))
 }
 
-// end is the end of a line, beside which its name is written.
+// end is the end of a line, where its name is written.
 type end struct {
 	line Line
 	at   plotter.XY
 }
-
-const (
-	endGap    = 16  // between the middles of two names
-	endSample = 22  // of the line
-	endMost   = 190 // pixels of a name
-	endRoom   = 20 + endSample
-)
 
 // nameEnds writes the names of lines beside their ends, each with a sample of its line, apart from each other.
 func nameEnds(p *plot.Plot, ends []end) {

@@ -38,24 +38,18 @@ type Mark struct {
 	Class string // in place of the style's colour
 }
 
-const rowHeight = 28
-
 // SVG draws the chart.
 func (r Rows) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{r}}.SVG(h) }
 
 func (r Rows) height() vg.Length {
 	high := vg.Length(rowHeight*len(r.Rows)) + 12
-	if r.Title != "" {
-		high += 24
-	}
-	if !r.NoAxis {
-		high += 26
-	}
-	if r.X.Label != "" {
-		high += 18
-	}
-	if r.ruleTexts() {
-		high += 24
+	for _, part := range []struct {
+		shown bool
+		high  vg.Length
+	}{{r.Title != "", 24}, {!r.NoAxis, 26}, {r.X.Label != "", 18}, {r.ruleTexts(), 24}} {
+		if part.shown {
+			high += part.high
+		}
 	}
 	return high
 }
@@ -105,12 +99,6 @@ func (r Rows) plot() *plot.Plot {
 	}
 	return p
 }
-
-// The most pixels of a row's name and of its text.
-const (
-	nameMost = 180
-	textMost = 240
-)
 
 // draw draws the rows, the first one on top.
 func (r Rows) draw(c draw.Canvas, x, y func(float64) vg.Length) {

@@ -15,6 +15,20 @@ import (
 	"lockbench/reports/figures"
 )
 
+// The files of a run folder, and of a trial in it.
+const (
+	ManifestName = "run.json"
+	ResultsName  = "results.json"
+	HistoryName  = "history.jsonl.zst"
+	VerdictName  = "verdict.json"
+	VoidName     = "void.json"
+	countersName = "counters.json"
+	shopName     = "shop.json" // if its clients were buyers of a shop
+
+	manifestVersion = 1 // that this package writes, and the newest that it reads
+	resultsVersion  = 1 // docs/results.schema.json describes it
+)
+
 // File is one file of a run folder.
 type File struct {
 	Path   string `json:"path"` // in the run folder, with slashes
@@ -166,7 +180,6 @@ func (r *Results) keep(dir, name string, text []byte) error {
 	return r.list(dir, name)
 }
 
-// list lists a file of the run folder with its checksum.
 func (r *Results) list(dir, name string) error {
 	file, err := SumFile(dir, name)
 	r.Files = append(r.Files, file)

@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// grantKinds are never mixed.
 var grantKinds = []string{"contended", "uncontended"}
 
 func (m *Measurement) granted(kind string) figures.Distribution {

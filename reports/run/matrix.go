@@ -42,8 +42,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys is the least number of keys that a lock was asked for in the same workload. By chance a few of
-// many keys may not come up; a lock that splits its keys has several times as many.
+// fewestKeys returns the least number of keys that a lock was asked for in the same workload. By chance a few of many keys
+// may not come up; a lock that splits its keys has several times as many.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -70,7 +70,6 @@ func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	return "", 0
 }
 
-// cell is one figure of a table.
 type cell struct {
 	Text  string
 	Ratio string  // to the best of the table
@@ -186,7 +185,6 @@ func setRatios(figures []*cell, greatest bool) {
 	}
 }
 
-// hundredths writes two decimal places.
 func hundredths(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return format.None

@@ -168,7 +168,7 @@ type Network struct {
 	Received   float64 `json:"received"`    // bytes from them
 }
 
-// networkOf is per grant, over the trials in which a proxy counted.
+// networkOf returns the traffic per grant, over the trials in which a proxy counted.
 func networkOf(trials []*trialRead) *Network {
 	var n Network
 	grants := 0.0

@@ -69,7 +69,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain takes the words of the trials that decided.
+// explain takes over the reasons of the trials that decided.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -86,7 +86,7 @@ func (o *Observation) explain(trials []*trialRead) {
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
 }
 
-// firstOf gives the first text and how many others there are: twenty trials say much the same.
+// firstOf returns the first text and the number of others.
 func firstOf(texts []string) string {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	if different := unique(texts); len(different) < 2 {
@@ -116,7 +116,7 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// differingClaims warns of trials that were held to something else than the first.
+// differingClaims warns of trials whose claims differ from those of the first.
 func differingClaims(c Cell, trials []*trialRead) []string {
 	var warnings []string
 	for _, t := range trials[1:] {
@@ -174,12 +174,6 @@ func cellWords(scenario, workload, fault string) string {
 	}
 	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
 }
-
-// resultsVersion is the version of results.json; docs/results.schema.json describes it.
-const resultsVersion = 1
-
-// ResultsName is the file of a run folder that holds its results.
-const ResultsName = "results.json"
 
 // Results is a run, read and summed up: the content of results.json.
 type Results struct {

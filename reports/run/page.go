@@ -42,7 +42,6 @@ type page struct {
 	ResultsSum string // of results.json
 }
 
-// witness is one violation with its drawing.
 type witness struct {
 	ID       string
 	Label    string
@@ -56,7 +55,6 @@ type witness struct {
 	viewer   []byte
 }
 
-// workload is what was measured under one workload.
 type workload struct {
 	ID     string
 	Name   string
@@ -191,7 +189,6 @@ func (r *Results) workloads() []workload {
 	return all
 }
 
-// setup says in words how a workload was driven.
 func setup(m *Measurement) string {
 	parts := []string{format.Plural(m.Clients, "client")}
 	if m.Processes > 0 {

@@ -51,7 +51,6 @@ type recoveryRow struct {
 	Drawing                 template.HTML
 }
 
-// recoveries are the rows of the cells in which something recovered.
 func (r *Results) recoveries() []recoveryRow {
 	label := r.Run.labels()
 	var rows []recoveryRow

@@ -9,9 +9,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// shopName is the file of a trial whose clients were buyers of a shop.
-const shopName = "shop.json"
-
 // barWidth is the length of the longest bar of a table, of a drawing that is 120 wide.
 const barWidth = 119
 
@@ -63,7 +60,6 @@ type saleRow struct {
 	Bar               float64 // goodput as a part of the highest
 }
 
-// saleRows are the rows of the sales, in the order of the plan.
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
@@ -83,7 +79,7 @@ func (r *Results) saleRows() []saleRow {
 
 func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workload} }
 
-// rowOf sums the sales of a cell up.
+// rowOf sums up the sales of a cell.
 func rowOf(all []Sale) saleRow {
 	slices.SortStableFunc(all, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
 	row := saleRow{Sale: all[(len(all)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
@@ -130,7 +126,6 @@ func (row saleRow) Balance() string {
 	return text
 }
 
-// saleSetup says in words what the shops were.
 func saleSetup(rows []saleRow) string {
 	f := rows[0]
 	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),

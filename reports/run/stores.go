@@ -49,8 +49,8 @@ const (
 	killed        = "holder-kill"
 )
 
-// stores are the rows, in the order of the plan, where there is more than one store; and the workload that the
-// figures under contention are of.
+// stores returns a row for each store, in the order of the plan, if there are several; and the workload of the figures
+// under contention.
 func (r *Results) stores() (rows []storeRow, workload string) {
 	if len(r.Run.Environment.Stores) < 2 {
 		return nil, ""
@@ -112,7 +112,7 @@ func (r *Results) isControl(lock string) bool {
 	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
 }
 
-// commonWorkload is the one with which most locks contended without a fault.
+// commonWorkload returns the one in which most locks contended without a fault.
 func (r *Results) commonWorkload() string {
 	count := map[string]int{}
 	most := ""
@@ -127,7 +127,6 @@ func (r *Results) commonWorkload() string {
 	return most
 }
 
-// take takes over what one measurement has to say.
 func (l *storeLock) take(m Measurement, workload string) {
 	f := figuresIn(m)
 	switch {

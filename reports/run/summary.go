@@ -95,7 +95,6 @@ func (r *Results) listed(s checker.Score, verb string) string {
 	return strings.Join(names, "; ")
 }
 
-// conditions says under which conditions the verdict was found.
 func (r *Results) conditions() string {
 	label := r.Run.labels()
 	var locks, workloads, faults []string
@@ -118,7 +117,7 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// weight is the sentence on what a pass means.
+// weight says what a pass means.
 func (r *Results) weight() string {
 	return fmt.Sprintf("Where a claim is kept, no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }

@@ -215,7 +215,6 @@ func (o Observation) Badge() html.Badge { return BadgeOf(o.Score, o.Observed) }
 
 func (o Observation) gravity() int { return Gravity(o.Score, o.Observed) }
 
-// expectation returns the word for what was expected.
 func expectation(e histories.Expectation) string {
 	if e == histories.MeasuredOnly {
 		return format.None

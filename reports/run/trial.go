@@ -17,14 +17,6 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The files of a trial.
-const (
-	HistoryName  = "history.jsonl.zst"
-	VerdictName  = "verdict.json"
-	countersName = "counters.json"
-	VoidName     = "void.json"
-)
-
 // State is what became of a trial.
 type State string
 

@@ -74,14 +74,13 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// missingStores returns the stores that locks of a plan talk to and that are not here.
+// missingStores returns the stores of a plan that are not available here.
 func missingStores(plan []trial.Cell, on choice.Servers) []string {
 	return slices.DeleteFunc(storesOf(plan), func(store string) bool {
 		return !errors.As(stores.Supported(servers.Spec{How: on.How, Store: store, Remote: on.Remote}), new(servers.Absent))
 	})
 }
 
-// storesOf returns the stores that locks of a plan talk to, each once.
 func storesOf(plan []trial.Cell) (names []string) {
 	for _, c := range plan {
 		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {

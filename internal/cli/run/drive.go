@@ -171,7 +171,7 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	}
 }
 
-// summary is the scores of a trial in a few words: the bad ones by name.
+// summary lists the scores of a trial, the bad ones by property.
 func summary(out trial.Outcome) string {
 	var n run.Tally
 	var parts, bad []string

@@ -123,7 +123,7 @@ func (r *Runner) writeManifest() error {
 	return nil
 }
 
-// conditions are what a reader must know of how the clients lived.
+// conditions returns notes on the processes of clients.
 func (r *Runner) conditions() []string {
 	isServed := func(c trial.Cell) bool { return c.Workload.Served }
 	isApart := func(c trial.Cell) bool { return !c.Workload.Served && c.InProcesses() }
@@ -149,7 +149,6 @@ func (r *Runner) conditions() []string {
 	return notes
 }
 
-// parameters are the settings of a run, for people.
 func parameters(p workloads.Params) []run.Parameter {
 	wait := "until granted"
 	if p.Wait > 0 {

@@ -67,20 +67,15 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if own.Name != said.Lock {
 		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
 	}
-	own.Expect = nil
-	for _, c := range said.Claims {
-		claimed, err := c.Expectation()
-		if err != nil {
-			return nil, err
-		}
-		own.Expect = append(own.Expect, claimed)
+	if own.Expect, err = expectations(said.Claims); err != nil {
+		return nil, err
 	}
-	f.name = "chosen"
-	r := &Runner{flags: f}
 	plan, err := said.cells(own)
 	if err != nil {
 		return nil, err
 	}
+	f.name = "chosen"
+	r := &Runner{flags: f}
 	var left []string
 	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 {
 		return nil, console.Environment(fmt.Errorf("not everything that is claimed can be tried here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")

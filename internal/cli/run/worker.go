@@ -40,14 +40,19 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own.Name, own.Doc = ready.Name, ready.Doc
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
-	for _, e := range ready.Expect {
+	own.Expect, err = expectations(ready.Expect)
+	return own, err
+}
+
+func expectations(all []worker.Expect) (into []impls.Expectation, err error) {
+	for _, e := range all {
 		claimed, err := e.Expectation()
 		if err != nil {
-			return own, err
+			return nil, err
 		}
-		own.Expect = append(own.Expect, claimed)
+		into = append(into, claimed)
 	}
-	return own, nil
+	return into, nil
 }
 
 // checkReady holds the names that a worker uses to the tables: one that is misspelt would never be looked at.

@@ -175,7 +175,6 @@ func (b *Page) Quiet() {
 	}
 }
 
-// unfold opens all that is folded.
 func (b *Page) unfold() {
 	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
 }

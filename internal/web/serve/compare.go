@@ -123,7 +123,7 @@ func (s *Server) compareRuns(p *comparePage) error {
 		cellKey
 		property string
 	}
-	found, keys := map[full][2]*run.Observation{}, []full{}
+	found, keys := [2]map[full]*run.Observation{{}, {}}, []full{}
 	for i, name := range []string{p.A, p.B} {
 		results, err := s.results(name)
 		switch {
@@ -134,19 +134,17 @@ func (s *Server) compareRuns(p *comparePage) error {
 		}
 		for _, o := range results.Cells {
 			k := full{keyOf(o), o.Property}
-			both, known := found[k]
-			if !known {
+			if found[0][k] == nil {
 				keys = append(keys, k)
 			}
-			both[i] = &o
-			found[k] = both
+			found[i][k] = &o
 		}
 	}
 	head := []string{"lock", "workload", "fault", "property", "in A", "in B"}
 	t := comparedTable{Title: "Cell by cell", Head: head}
 	only := []comparedTable{{Title: "only in A", Head: head}, {Title: "only in B", Head: head}}
 	for _, k := range keys {
-		a, b := found[k][0], found[k][1]
+		a, b := found[0][k], found[1][k]
 		row := comparedRow{Cells: []comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario},
 			{Text: k.fault}, {Text: k.property}, seen(a), seen(b)}}
 		switch {
@@ -177,12 +175,12 @@ func seen(o *run.Observation) comparedCell {
 	return c
 }
 
-// silent reports whether a finding says nothing: nobody claimed it, and nothing was violated.
+// silent reports whether a finding was neither claimed nor violated.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Score == checker.Measured && o.Violations == 0
 }
 
-// compareBenches does what lockbench compare does, with the metrics that it shows without being asked.
+// compareBenches compares two benches as lockbench compare does, by the default metrics.
 func (s *Server) compareBenches(p *comparePage) error {
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {

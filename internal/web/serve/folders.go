@@ -18,7 +18,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kind is what a folder is of.
 type kind string
 
 const (
@@ -132,7 +131,6 @@ func (s *Server) kindOf(name string) (found kind, manifest string) {
 	return found, manifest
 }
 
-// isFolder reports whether a folder is one of ours.
 func (s *Server) isFolder(name string) bool {
 	k, _ := s.kindOf(name)
 	return k != ""
@@ -185,7 +183,7 @@ func (s *Server) look(name string) folder {
 	return f
 }
 
-// began is when a folder was made that does not say so: as its name says, or when it was last changed.
+// began returns when a folder was made that does not say so: by its name, or when it was last changed.
 func (s *Server) began(whole string) (at time.Time) {
 	const form = "20060102-150405"
 	name := path.Base(whole)
@@ -198,7 +196,7 @@ func (s *Server) began(whole string) (at time.Time) {
 	return at
 }
 
-// reason is an error as a sentence, without where on this machine it happened.
+// reason returns an error as a sentence, without the place of the folder on this machine.
 func reason(err error, dir string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
 }
@@ -231,7 +229,7 @@ func (s *Server) sum(f *folder) {
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run. How many trials each cell is to have stands in the line that started it.
+// readRun reads a run. The number of trials of each cell is in its command line.
 func (s *Server) readRun(f *folder) error {
 	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {
@@ -268,7 +266,6 @@ func keyOf(o run.Observation) cellKey {
 	return cellKey{o.Lock, o.Deployment, o.Workload, o.Fault, o.Scenario}
 }
 
-// results reads results.json of a run.
 func (s *Server) results(name string) (*run.Results, error) {
 	r := &run.Results{}
 	return r, s.read(path.Join(name, run.ResultsName), r)

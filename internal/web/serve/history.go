@@ -63,8 +63,6 @@ type slice struct {
 	To       view
 }
 
-const mostJumps = 24
-
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	name, dir, ok := s.pathOf(w, r, "history")
 	if !ok {
@@ -109,7 +107,7 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard is what is shown at first: the first violation, or the beginning with some dozens of operations.
+// standard returns what is shown at first: the first violation, or the beginning with some dozens of operations.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)
@@ -127,7 +125,6 @@ func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration)
 // shown reports whether a finding is a violation with a place in the history.
 func shown(f checker.Finding) bool { return f.Observed == checker.Violated && f.Witness != nil }
 
-// timeOf returns the time of a violation.
 func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
 	if w.To < w.From || w.To > until {
 		return w.From, until
@@ -199,7 +196,7 @@ func (p *historyPage) draw(faults []checker.Band) {
 	p.Drawing = run.DrawWindow(drawn)
 }
 
-// lanes are the clients that are drawn: all of a small history, so that none comes and goes, else those that did something.
+// lanes returns the clients to be drawn: all of a small history, so that none comes and goes, else the active ones.
 func (p *historyPage) lanes() (clients []int32) {
 	w := p.Window
 	for _, c := range p.Over.Clients {

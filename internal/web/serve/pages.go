@@ -103,15 +103,6 @@ func (s *Server) others(f folder) (names []string) {
 	return names
 }
 
-// How much an overview keeps.
-const (
-	buckets      = 96
-	mostClients  = 4096
-	mostKeys     = 1000
-	mostOverlaps = 200
-	mostFaults   = 200
-)
-
 // overview is a whole history in a few figures: what there is to choose from and to jump to.
 type overview struct {
 	Header   histories.Header
@@ -177,7 +168,6 @@ func (o *overview) event(e histories.Event, _ *tracker) error {
 	return nil
 }
 
-// fault keeps from when to when a fault was on.
 func (o *overview) fault(e histories.Event) {
 	switch op := e.Op; {
 	case op.Kind == histories.Inject && e.Return && len(o.Faults) < mostFaults:
@@ -194,7 +184,7 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket is the one of a time. Those there are become wider as the history goes on, since nobody knows how long it is.
+// bucket returns the bucket of a time. Buckets become wider as the history goes on, since its length is not known.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {

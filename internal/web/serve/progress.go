@@ -18,10 +18,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// quiet is after how long without a sign of life a run is taken for killed: one that goes on writes twice a second, but for
-// the time in which servers come up or a long history is judged.
-const quiet = time.Minute
-
 type progress struct {
 	Planned, Finished, Void int // trials
 	Sign                    time.Time
@@ -55,9 +51,6 @@ type mark struct {
 	Text  string
 }
 
-// mostNewest is how many of the latest verdicts are shown.
-const mostNewest = 6
-
 // Counts says how far it has come.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
@@ -80,7 +73,6 @@ func (p *progress) Cut(word string) (n int) {
 	return n
 }
 
-// progress reads how far the trials of a run or a bench have come.
 func (s *Server) progress(f *folder) *progress {
 	p := &progress{Sign: f.Started, Cells: slices.Clone(f.cells)}
 	if info, err := s.root.Stat(path.Join(f.Name, f.manifest)); err == nil {
@@ -252,7 +244,7 @@ var outcomes = map[selection.Outcome]state{
 	selection.NothingFits:  {Class: "score-broken", Symbol: "✗", Word: "nothing fits"},
 }
 
-// marks are the verdicts on a trial: what was claimed of it and what was found, the gravest first.
+// marks returns the verdicts on a trial, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
 	var v checker.Verdict
 	err := s.read(path.Join(name, dir, run.VerdictName), &v)

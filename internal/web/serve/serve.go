@@ -38,11 +38,38 @@ type Server struct {
 
 // How much of anything is kept, read at once or shown.
 const (
+	mostRequests  = 64 // at once
 	mostFolders   = 2000
-	mostScans     = 2
+	mostScans     = 2         // of histories, at once
+	mostUnmarked  = 2_000_000 // operations of a history before a mark: replay keeps them in memory
 	mostFileBytes = 256 << 20 // of a JSON file that is read whole
 	mostPageBytes = 64 << 20  // of a page that is served whole
+	mostNewest    = 6         // verdicts of a run in progress
+
+	// A run without a sign of life for this long is taken for killed. One in progress writes twice a second, except while
+	// servers come up or a long history is judged.
+	quiet = time.Minute
+
+	// Of an overview.
+	buckets      = 96
+	mostClients  = 4096
+	mostKeys     = 1000
+	mostOverlaps = 200
+	mostFaults   = 200
+	mostParts    = 500 // holds of one overlap: without a lock it lasts as long as the run
+	mostJumps    = 24
+
+	// Of a window.
+	narrowest  = time.Microsecond
+	mostOps    = 300 // drawn and listed one by one
+	mostLanes  = 40
+	mostBars   = 4000
+	resolution = 450 // holds that are nearer than one part in so many are drawn as one
+	mostHatch  = 60
+	mostBeyond = 20_000 // events after the window, in which what it began may end
 )
+
+const harness = "harness" // its client number in a query
 
 // New looks at the folder that is to be shown. Close frees it.
 func New(dir string) (*Server, error) {
@@ -139,8 +166,6 @@ const (
 	reportPolicy = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; " +
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-const mostRequests = 64
 
 // guard lets only reads through, by a name of this server, and a limited number at once.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {

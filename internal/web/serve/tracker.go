@@ -14,9 +14,6 @@ import (
 	"lockbench/reports/run"
 )
 
-// most that a history may have before a mark: replay keeps so much in memory.
-const mostUnmarked = 2_000_000
-
 var errEnough = errors.New("enough was read")
 
 // replay reads a history and visits its events in order. What is malformed ends it, and is a warning: what stands before it is
@@ -73,7 +70,6 @@ type reader interface {
 	overlap(*overlap)
 }
 
-// follow reads a history into a reader.
 func (s *Server) follow(ctx context.Context, file string, into reader) (histories.Header, []string, error) {
 	k := &tracker{both: map[*projection.Key]*overlap{}, into: into}
 	k.Projection = projection.New(0, k.change)
@@ -96,9 +92,6 @@ type overlap struct {
 	Key     string
 	Clients []int32
 }
-
-// mostParts is how many holds of one overlap are kept: without a lock it goes on for as long as the run.
-const mostParts = 500
 
 func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	c := t.Acquire.Client
@@ -167,7 +160,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether something is held that was granted by then.
+// holds reports whether a hold that was granted by then goes on.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

@@ -29,9 +29,6 @@ type view struct {
 	until time.Duration // of the history
 }
 
-// narrowest is the least time that a window has.
-const narrowest = time.Microsecond
-
 // parseView reads a query. Times are milliseconds, with digits down to the nanosecond; what lies outside of the history is
 // moved into it. Without times it is the standard view.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
@@ -70,9 +67,6 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 	return v, nil
 }
 
-// harness is what its client number is called in a query.
-const harness = "harness"
-
 func clip(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -95,7 +89,7 @@ func (v *view) fit() {
 	v.To = v.From + width
 }
 
-// wants tells whether the filters let an operation through. What has no key, such as a fault, belongs to all.
+// wants reports whether the filters let an operation through. What has no key, such as a fault, belongs to all.
 func (v view) wants(client int32, key string) bool {
 	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
@@ -119,7 +113,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at is the view moved to another time, to the microsecond where that makes no difference.
+// at returns the view moved to another time, to the microsecond if that makes no difference.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -141,7 +135,7 @@ func (v view) Home() view  { return v.at(0, v.To-v.From) }
 func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
 func (v view) All() view   { v.From, v.To = 0, v.until; return v }
 
-// around is the window in which something can be looked at with what lies about it.
+// around returns a view of a time with its surroundings.
 func (v view) around(from, to time.Duration) view {
 	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // a file may say anything
 	margin := max((to-from)/2, time.Millisecond/2)
@@ -205,17 +199,17 @@ func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
 
-// missing reports whether something does not exist, or lies where nothing is served from.
+// missing reports whether something does not exist, or lies outside of what is served.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath is a folder for readers of whole folders: what they read was checked before, see place and contained.
+// folderPath is for readers of whole folders: what they read was checked before, by place or contained.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-// fileType returns the type of what is shown in the browser; all else is handed over to be saved.
+// fileType returns the type of a file, and whether a browser shows it; others are downloads.
 func fileType(name string) (kind string, shown bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":
@@ -275,7 +269,7 @@ func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (na
 	return "", "", false
 }
 
-// stamp identifies one content of a file: what was made of it is kept by that.
+// stamp identifies one content of a file, for caches.
 func stamp(name string, info fs.FileInfo) string {
 	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }

@@ -11,16 +11,6 @@ import (
 	"lockbench/reports/run"
 )
 
-// How much a window shows.
-const (
-	mostOps    = 300 // drawn and listed one by one
-	mostLanes  = 40
-	mostBars   = 4000
-	resolution = 450 // holds that are nearer than one part in so many are drawn as one
-	mostHatch  = 60
-	mostBeyond = 20_000 // events after the window, in which what it began may end
-)
-
 // window is a part of a history: the operations of that time, or where they are too many to be drawn, who held when.
 type window struct {
 	view
