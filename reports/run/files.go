@@ -113,11 +113,10 @@ func (r *Results) readCell(dir string, c Cell) error {
 	}
 	var judged []*trialRead
 	for _, name := range names {
-		t, err := readTrial(dir, name)
+		t, err := r.readTrial(dir, name)
 		if err != nil {
 			return err
 		}
-		r.addTrial(t)
 		if t.State == Judged {
 			judged = append(judged, t)
 		}
@@ -139,19 +138,6 @@ func (r *Results) readCell(dir string, c Cell) error {
 		}
 	}
 	return r.writeHistograms(dir, c, judged)
-}
-
-func (r *Results) addTrial(t *trialRead) {
-	r.Trials = append(r.Trials, t.Trial)
-	r.Files = append(r.Files, t.files...)
-	if t.State == NotJudged {
-		r.Gaps = append(r.Gaps, Gap{Dir: t.Dir, Reason: t.Reason})
-		return
-	}
-	for _, w := range t.warnings {
-		r.Warnings = append(r.Warnings, t.Dir+": "+w)
-	}
-	r.disagreements += len(t.verdict.Oracle.Disagreements)
 }
 
 func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error {

@@ -43,7 +43,6 @@ type trialRead struct {
 	stats    *figures.Stats
 	counters counters
 	sale     *saleFigures // nil: it had no shop
-	files    []File
 	warnings []string
 }
 
@@ -63,12 +62,22 @@ func TrialDirs(dir fs.FS, cell string) ([]string, error) {
 	return dirs, nil
 }
 
-// readTrial reads a trial. What is missing or malformed makes it NotJudged; only a folder that cannot be
-// read at all is an error.
-func readTrial(dir, name string) (*trialRead, error) {
+// readTrial reads a trial and lists it with its files. What is missing or malformed makes it NotJudged; only a folder that
+// cannot be read at all is an error.
+func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
-	if err := t.sum(dir); err != nil {
-		return nil, err
+	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
+		f, err := SumFile(dir, path.Join(name, file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if file == HistoryName {
+			t.SHA256 = f.SHA256
+		}
+		r.Files = append(r.Files, f)
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(name))
 	var void struct{ Reason string }
@@ -76,26 +85,15 @@ func readTrial(dir, name string) (*trialRead, error) {
 		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
 	} else if err := t.read(folder); err != nil {
 		t.State, t.Reason = NotJudged, err.Error()
+		r.Gaps = append(r.Gaps, Gap{Dir: name, Reason: t.Reason})
+	} else {
+		for _, w := range t.warnings {
+			r.Warnings = append(r.Warnings, name+": "+w)
+		}
+		r.disagreements += len(t.verdict.Oracle.Disagreements)
 	}
+	r.Trials = append(r.Trials, t.Trial)
 	return t, nil
-}
-
-// sum sums the trial's files.
-func (t *trialRead) sum(dir string) error {
-	for _, name := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
-		f, err := SumFile(dir, path.Join(t.Dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if name == HistoryName {
-			t.SHA256 = f.SHA256
-		}
-		t.files = append(t.files, f)
-	}
-	return nil
 }
 
 // read reads the files of a trial that is not void, in its folder.

@@ -93,8 +93,8 @@ func (s *Server) all() (folders []folder, more int, err error) {
 			folders = append(folders, s.folder(name))
 		}
 	}
-	for i := range folders {
-		folders[i].Latest = latest[folders[i].Name]
+	for i, f := range folders {
+		folders[i].Latest = latest[f.Name]
 	}
 	slices.SortStableFunc(folders, func(a, b folder) int {
 		return cmp.Or(min(len(a.Problem), 1)-min(len(b.Problem), 1), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
@@ -159,7 +159,7 @@ func (s *Server) folder(name string) folder {
 func (s *Server) look(name string) folder {
 	f := folder{Name: name}
 	f.Kind, f.manifest = s.kindOf(name)
-	_, _, err := s.place(path.Join(name, f.manifest))
+	_, err := s.stat(path.Join(name, f.manifest))
 	switch {
 	case err != nil:
 	case f.Kind == adviceKind:
@@ -184,16 +184,17 @@ func (s *Server) look(name string) folder {
 }
 
 // began returns when a folder was made that does not say so: by its name, or when it was last changed.
-func (s *Server) began(whole string) (at time.Time) {
+func (s *Server) began(whole string) time.Time {
 	const form = "20060102-150405"
 	name := path.Base(whole)
-	if at, err := time.Parse(form, name[:min(len(name), len(form))]); err == nil {
+	at, err := time.Parse(form, name[:min(len(name), len(form))])
+	if err == nil {
 		return at
 	}
 	if info, err := s.root.Stat(whole); err == nil {
-		at = info.ModTime()
+		return info.ModTime()
 	}
-	return at
+	return time.Time{}
 }
 
 // reason returns an error as a sentence, without the place of the folder on this machine.
@@ -317,7 +318,7 @@ func (s *Server) sumAdvice(f *folder) error {
 		return err
 	}
 	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Headline()
-	if info, err := s.root.Stat(path.Join(f.Name, selection.DataName)); err == nil {
+	if info, err := s.stat(path.Join(f.Name, selection.DataName)); err == nil {
 		f.Started = info.ModTime()
 	}
 	f.States = []state{cmp.Or(outcomes[r.Decision.Outcome], undecided)}

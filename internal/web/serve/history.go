@@ -71,11 +71,10 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, run.HistoryName)}
 	file := path.Join(name, p.File)
 	over, err := s.overviewOf(r.Context(), file)
-	if err != nil {
+	if p.Over = over; err != nil {
 		s.unreadableHistory(w, err)
 		return
 	}
-	p.Over = over
 	verdict := s.verdictOf(path.Join(name, dir))
 	v, err := parseView(r.URL.Query(), over.Until, func() (time.Duration, time.Duration) { return standard(over, verdict) })
 	if err != nil {

@@ -72,9 +72,15 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
 		return
 	}
-	p := folderPage{s: s, folder: f, Others: s.others(f)}
+	p := folderPage{s: s, folder: f}
+	all, _, _ := s.all() // without the list there is nothing to compare with
+	for _, other := range all {
+		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
+			p.Others = append(p.Others, other.Name)
+		}
+	}
 	for _, file := range []string{"report/index.html", "index.html", "advice.html", "report/report.md", "advice.md", run.ResultsName, selection.DataName} {
-		if _, _, err := s.place(path.Join(name, file)); err == nil {
+		if _, err := s.stat(path.Join(name, file)); err == nil {
 			p.Reports = append(p.Reports, file)
 		}
 	}
@@ -88,19 +94,6 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
-}
-
-func (s *Server) others(f folder) (names []string) {
-	all, _, err := s.all()
-	if err != nil || f.Kind == adviceKind {
-		return nil
-	}
-	for _, other := range all {
-		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
-			names = append(names, other.Name)
-		}
-	}
-	return names
 }
 
 // overview is a whole history in a few figures: what there is to choose from and to jump to.
@@ -128,7 +121,7 @@ type bucket struct {
 
 // overviewOf reads a history once, as long as its file is the same.
 func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error) {
-	_, info, err := s.place(file)
+	info, err := s.stat(file)
 	if err != nil {
 		return nil, err
 	}

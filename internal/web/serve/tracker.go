@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,8 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 		return h, nil, err
 	}
 	defer closeAll()
-	unmarked, read := 0, 0
+	unmarked := 0
 	next := func() (histories.Line, error) {
-		if read++; read%4096 == 0 && ctx.Err() != nil {
-			return histories.Line{}, ctx.Err()
-		}
 		line, err := r.Next()
 		if unmarked++; line.Mark {
 			unmarked = 0
@@ -42,17 +40,14 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 		if unmarked > mostUnmarked {
 			return line, fmt.Errorf("more than %d operations without a mark", mostUnmarked)
 		}
-		return line, err
+		return line, cmp.Or(err, ctx.Err())
 	}
 	_, err = histories.Replay(next, visit)
 	warnings = r.Warnings
-	if ctx.Err() != nil {
-		return r.Header, warnings, ctx.Err()
-	}
-	if err != nil && !errors.Is(err, errEnough) && err != io.EOF {
+	if err != nil && !errors.Is(err, errEnough) && err != io.EOF && ctx.Err() == nil {
 		warnings = append(warnings, "the history was read up to a mistake: "+err.Error())
 	}
-	return r.Header, warnings, nil
+	return r.Header, warnings, ctx.Err()
 }
 
 // tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
@@ -104,19 +99,19 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who tells whose holds they were.
+// Who names the clients.
 func (o *overlap) Who() string {
+	if len(o.Clients) == 1 { // it did not know whether it held, and went on as another
+		return "client " + clientWord(o.Clients[0]) + " twice"
+	}
 	const most = 6
-	names := make([]string, 0, most)
+	var names []string
 	for _, c := range o.Clients[:min(len(o.Clients), most)] {
 		names = append(names, clientWord(c))
 	}
 	text := "clients " + strings.Join(names, ", ")
-	if len(o.Clients) > most {
-		return text + fmt.Sprintf(" and %d more", len(o.Clients)-most)
-	}
-	if len(names) == 1 { // it did not know whether it held, and went on as another
-		return "client " + names[0] + " twice"
+	if more := len(o.Clients) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }

@@ -144,21 +144,17 @@ func (v view) around(from, to time.Duration) view {
 
 // Everything is opened through the root: links within the folder are followed, and none leads out of it.
 
-// place returns the path on disk of a regular file within the folder, for readers that want a path. Others are refused: a
-// pipe would block its reader.
-func (s *Server) place(name string) (string, fs.FileInfo, error) {
+// stat describes a regular file within the folder. Others are refused: a pipe would block its reader.
+func (s *Server) stat(name string) (fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
-	if err != nil {
-		return "", nil, err
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path.Base(name))
 	}
-	if !info.Mode().IsRegular() {
-		return "", nil, fmt.Errorf("%s is not a file", path.Base(name))
-	}
-	return filepath.Join(s.dir, filepath.FromSlash(name)), info, nil
+	return info, err
 }
 
 func (s *Server) open(name string) (*os.File, fs.FileInfo, error) {
-	_, info, err := s.place(name)
+	info, err := s.stat(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,10 +171,10 @@ func (s *Server) read(name string, into any) error {
 	if info.Size() > mostFileBytes {
 		return fmt.Errorf("%s has %d MiB, more than is read here", path.Base(name), info.Size()>>20)
 	}
-	if err := json.NewDecoder(io.LimitReader(f, mostFileBytes)).Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", path.Base(name), err)
+	if err = json.NewDecoder(io.LimitReader(f, mostFileBytes)).Decode(into); err != nil {
+		err = fmt.Errorf("%s: %w", path.Base(name), err)
 	}
-	return nil
+	return err
 }
 
 // contained refuses a folder in which a link leads out of what is served: readers of whole folders follow links.
@@ -204,7 +200,7 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath is for readers of whole folders: what they read was checked before, by place or contained.
+// folderPath is for readers of whole folders: what they read was checked before, by stat or contained.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
