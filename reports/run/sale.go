@@ -104,12 +104,10 @@ func perOrder(n *float64) string {
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
-	switch {
-	case len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact:
-		row.Ratio = format.None
-	case row.Form == "plain" && row.cell() == plain[i].cell():
-		row.Ratio = "1"
-	default:
+	if row.Ratio = format.None; len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact {
+		return
+	}
+	if row.Ratio = "1"; row.cell() != plain[i].cell() {
 		row.Ratio = hundredths(row.Goodput / plain[i].Goodput)
 	}
 }

@@ -99,12 +99,12 @@ func (row *storeRow) choose() {
 	if len(sound) == 0 {
 		sound = row.Locks
 	}
-	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
 	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.Goodput.value, b.Goodput.value) })
-	alone := slices.DeleteFunc(slices.Clone(sound), func(l storeLock) bool { return l.Floor.value == 0 })
-	if len(alone) > 0 {
-		least := slices.MinFunc(alone, func(a, b storeLock) int { return cmp.Compare(a.Floor.value, b.Floor.value) })
-		row.Floor = cell{Text: least.Floor.Text, Title: "of " + least.Label}
+	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
+	for _, l := range sound {
+		if v := l.Floor.value; v > 0 && (row.Floor.value == 0 || v < row.Floor.value) {
+			row.Floor = cell{Text: l.Floor.Text, Title: "of " + l.Label, value: v}
+		}
 	}
 }
 
@@ -114,14 +114,13 @@ func (r *Results) isControl(lock string) bool {
 
 // commonWorkload returns the one in which most locks contended without a fault.
 func (r *Results) commonWorkload() string {
-	count := map[string]int{}
-	most := ""
+	count, most := map[string]int{}, ""
 	for _, m := range r.Measurements {
-		if m.Fault == "none" && m.Contended.N > 0 && m.Ceiling > 0 {
-			count[m.Workload]++
-			if count[m.Workload] > count[most] {
-				most = m.Workload
-			}
+		if m.Fault != "none" || m.Contended.N == 0 || m.Ceiling == 0 {
+			continue
+		}
+		if count[m.Workload]++; count[m.Workload] > count[most] {
+			most = m.Workload
 		}
 	}
 	return most

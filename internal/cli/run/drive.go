@@ -82,15 +82,16 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 
 // split parts the trials whose figures are to be compared, of which one runs at a time, from those that mostly wait.
 func (r *Runner) split(all []work) (measured, waiting []work) {
+	waits := func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }
+	if !slices.ContainsFunc(all, waits) {
+		return all, nil // controls stay where they stand in the plan
+	}
 	for _, w := range all {
-		if len(r.scenarios) > 0 || w.cell.Fault.Name != "none" || w.cell.Lock.Store == "" || w.cell.Workload.Waits {
+		if waits(w) || len(r.scenarios) > 0 || w.cell.Lock.Store == "" {
 			waiting = append(waiting, w)
 		} else {
 			measured = append(measured, w)
 		}
-	}
-	if !slices.ContainsFunc(waiting, func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }) {
-		return all, nil // controls stay where they stand in the plan
 	}
 	return measured, waiting
 }
@@ -163,10 +164,9 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	p.mu.Lock()
 	p.running = slices.DeleteFunc(p.running, func(o *shownTrial) bool { return o == s })
 	p.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		p.Print(p.label(s) + "  failed")
-	case out.Verdict != nil:
+	} else if out.Verdict != nil {
 		p.Print(fmt.Sprintf("%s  %6d grants  %s", p.label(s), out.Verdict.Counts.Grants, summary(out)))
 	}
 }
