@@ -111,10 +111,7 @@ func (c claim) Where() string {
 		}
 		names = append(names, name)
 	}
-	if len(names) == 0 {
-		names = []string{c.Gravest.Workload}
-	}
-	return cellWords("", strings.Join(names, ", "), c.Gravest.Fault)
+	return cellWords("", cmp.Or(strings.Join(names, ", "), c.Gravest.Workload), c.Gravest.Fault)
 }
 
 // groups are by lock, or by scenario if the run has scenarios: what belongs to none of them then comes last.

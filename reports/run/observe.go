@@ -116,17 +116,6 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// differingClaims warns of trials whose claims differ from those of the first.
-func differingClaims(c Cell, trials []*trialRead) []string {
-	var warnings []string
-	for _, t := range trials[1:] {
-		if !slices.Equal(t.header.Claims, trials[0].header.Claims) {
-			warnings = append(warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter", t.Dir, trials[0].Dir))
-		}
-	}
-	return warnings
-}
-
 // tallyOf counts the scores. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
 	t := Tally{Disagreements: r.disagreements}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -131,32 +130,22 @@ func (r *Results) tiles() []html.Tile {
 // witnesses draws every violation that has one: broken claims first, as they matter most.
 func (r *Results) witnesses() ([]witness, error) {
 	label := r.Run.labels()
-	var all []witness
-	for _, o := range r.Cells {
-		if o.shown == nil {
-			continue
-		}
-		id := o.WitnessID()
-		from, _ := timeOf(o.shown)
-		all = append(all, witness{
-			ID: id, Label: label(o.Lock, o.Deployment), Observed: o, From: from,
-			Drawing: drawWitness(id, o.Property, o.shown, o.faults), Ops: o.shown.Ops, Dir: o.shownIn,
-		})
-	}
 	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
-	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Compare(slices.Index(urgency, a.Observed.Score), slices.Index(urgency, b.Observed.Score))
-	})
-	for i := range all { // what was expected is folded away; but one drawing is always in sight
-		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
-		o := all[i].Observed
+	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
+	slices.SortStableFunc(violated, func(a, b Observation) int { return slices.Index(urgency, a.Score) - slices.Index(urgency, b.Score) })
+	var all []witness
+	for i, o := range violated { // what was expected is folded away; but one drawing is always in sight
+		w := witness{ID: o.WitnessID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,
+			Drawing: drawWitness(o.WitnessID(), o.Property, o.shown, o.faults), Open: i == 0 || o.Score != checker.Caught}
+		w.From, _ = timeOf(o.shown)
 		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			all[i].Viewer, all[i].viewer = fmt.Sprintf("witness-%03d.html", i+1), page
+			w.Viewer, w.viewer = fmt.Sprintf("witness-%03d.html", i+1), page
 		}
+		all = append(all, w)
 	}
 	return all, nil
 }

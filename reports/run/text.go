@@ -233,20 +233,19 @@ func observed(o checker.Observed) string {
 // labels returns the function that names locks: lock@deployment if that is not the lock's usual one or, in a run that
 // does not say what is usual, if the lock was run on several.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual, several := map[string]string{}, map[string]bool{}
+	usual := map[string]string{} // "several" if there is none
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
-			several[c.Lock] = true
+			usual[c.Lock] = "several"
+		} else {
+			usual[c.Lock] = c.Deployment
 		}
-		usual[c.Lock] = c.Deployment
 	}
 	for _, l := range m.Locks {
-		if l.Deployment != "" {
-			usual[l.Name], several[l.Name] = l.Deployment, false
-		}
+		usual[l.Name] = cmp.Or(l.Deployment, usual[l.Name])
 	}
 	return func(lock, deployment string) string {
-		if deployment == "" || deployment == usual[lock] && !several[lock] {
+		if deployment == "" || deployment == usual[lock] {
 			return lock
 		}
 		return lock + "@" + deployment

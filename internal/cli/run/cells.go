@@ -11,7 +11,6 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
@@ -121,11 +120,13 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {
-	chosen := scenarios.All()
-	if !slices.Contains(f.scenarios, "all") {
-		if chosen, err = choice.Scenarios.Choose(f.scenarios...); err != nil {
-			return nil, err
-		}
+	wanted := f.scenarios
+	if slices.Contains(wanted, "all") {
+		wanted = nil
+	}
+	chosen, err := choice.Scenarios.Choose(wanted...)
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range chosen {
 		of, err := s.Cells()

@@ -33,14 +33,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	l := listPage{Dir: path.Base(strings.ReplaceAll(s.dir, `\`, "/")), Filter: strings.TrimSpace(r.URL.Query().Get("q")), Of: len(all), More: more}
 	l.Filter = l.Filter[:min(len(l.Filter), 200)]
-	p := page{Title: "Runs", Refresh: slices.ContainsFunc(all, folder.Running)}
-	for _, f := range all {
-		if f.passes(l.Filter) {
-			l.Folders = append(l.Folders, f)
-		}
-	}
-	p.Content = l
-	s.show(w, r, "list", p)
+	refresh := slices.ContainsFunc(all, folder.Running)
+	l.Folders = slices.DeleteFunc(all, func(f folder) bool { return !f.passes(l.Filter) })
+	s.show(w, r, "list", page{Title: "Runs", Refresh: refresh, Content: l})
 }
 
 // folderPage is one folder: where its report is, what its cells came to, and the way to their histories.

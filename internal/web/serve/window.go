@@ -127,10 +127,7 @@ func (w *window) hold(t run.Hold) {
 }
 
 func (w *window) overlap(o *overlap) {
-	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key {
-		return
-	}
-	if w.Client != "" && !slices.ContainsFunc(o.Clients, func(c int32) bool { return clientWord(c) == w.Client }) {
+	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key || !slices.ContainsFunc(o.Clients, func(c int32) bool { return w.wants(c, "") }) {
 		return
 	}
 	w.Shared++
