@@ -92,9 +92,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 		out = append(out, c)
 	}
 	if f.asJSON {
-		if err := console.JSON(w, out); err != nil {
-			return err
-		}
+		return cmp.Or(console.JSON(w, out), found.Err())
 	}
 	return found.Err()
 }
@@ -139,7 +137,7 @@ func score(v *checker.Verdict, h histories.Header, all bool) []scored {
 }
 
 func (c checked) print(w io.Writer) {
-	fmt.Fprintf(w, "%s\n", c.File)
+	fmt.Fprintln(w, c.File)
 	if c.Header.Lock != "" {
 		fmt.Fprintf(w, "  %s, workload %s, fault %s, %d clients in %d processes\n", c.Header.Lock, c.Header.Workload, c.Header.Fault, c.Header.Clients, c.Header.Processes)
 	}
@@ -147,14 +145,14 @@ func (c checked) print(w io.Writer) {
 	fmt.Fprintf(w, "  %d operations in %v: %d grants, %d refused, %d unknown, %d contended hand-offs\n",
 		n.Operations, c.Verdict.Until.Round(1000), n.Grants, n.Refused, n.Unknown, n.HandOffs)
 	o := c.Verdict.Oracle
-	fmt.Fprintf(w, "  Porcupine searched the same %s", format.Plural(o.Pairs, "hold"))
+	searched := "  Porcupine searched the same " + format.Plural(o.Pairs, "hold")
 	if o.Windows > 0 {
-		fmt.Fprintf(w, " in %s", format.Plural(o.Windows, "window"))
+		searched += " in " + format.Plural(o.Windows, "window")
 	}
 	if o.Skipped > 0 {
-		fmt.Fprintf(w, " and skipped %d (--oracle full)", o.Skipped)
+		searched += fmt.Sprintf(" and skipped %d (--oracle full)", o.Skipped)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, searched)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range c.Results {
 		f := c.Verdict.Findings[i]

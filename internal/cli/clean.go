@@ -19,7 +19,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// cleaner removes what runs left that were killed.
 type cleaner struct {
 	own       choice.Own
 	run       string
@@ -65,9 +64,9 @@ func (c *cleaner) clean(ctx context.Context) error {
 	if err := c.check(remote); err != nil {
 		return err
 	}
-	errs := make([]error, len(remote.Targets))
+	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // all at once, so that those that are not there are found out soon
+	for i, t := range remote.Targets { // all at once, so that a missing server is found soon
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -77,7 +76,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 		}
 	}
 	if c.run == "" {
-		errs = append(errs, c.here(ctx))
+		errs[len(remote.Targets)] = c.here(ctx)
 	}
 	if ctx.Err() != nil {
 		return &console.Exit{Code: console.ExitInterrupted}
@@ -139,17 +138,13 @@ func (c *cleaner) here(ctx context.Context) error {
 // goes.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
-	age := c.now.Sub(since)
-	did := "removed"
-	switch {
-	case age < c.olderThan && c.run == "":
+	age, did := c.now.Sub(since), "removed"
+	if age < c.olderThan && c.run == "" {
 		did = fmt.Sprintf("left: younger than %v", c.olderThan)
-	case c.dryRun:
+	} else if c.dryRun {
 		did = "would be removed"
-	default:
-		if err := act(); err != nil {
-			return err
-		}
+	} else if err := act(); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(c.w, "%s  %s old  %s\n", what, age.Round(time.Second), did)
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/impls/worker"
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/simulate/explore"
@@ -77,12 +77,11 @@ func storeCommand() *cobra.Command {
 }
 
 func lockNamed(name string) (impls.Impl, error) {
-	for _, l := range catalog.All() {
-		if l.Name == name {
-			return l, nil
-		}
+	l, err := choice.Locks.One(name)
+	if err != nil {
+		err = fmt.Errorf("there is no lock %q", name)
 	}
-	return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	return l, err
 }
 
 func openLock(name string, env impls.Env) (impls.Lock, error) {

@@ -28,7 +28,6 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	return execute(ctx, root)
 }
 
-// execute turns what becomes of a command into an exit code.
 func execute(ctx context.Context, root *cobra.Command) (code int) {
 	stderr := root.ErrOrStderr()
 	defer func() {

@@ -13,6 +13,7 @@ import (
 	"lockbench/internal/web/serve"
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
+	"lockbench/reports/selection"
 )
 
 func serveCommand() *cobra.Command {
@@ -29,15 +30,10 @@ There is no password, so it listens where this machine alone can reach it. With 
 says, and whoever reaches that address can read all that lies in DIR.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "runs"
-			switch len(args) {
-			case 0:
-			case 1:
-				dir = args[0]
-			default:
+			if len(args) > 1 {
 				return console.Usage(fmt.Errorf("serve shows one folder, got %d arguments", len(args)), "lockbench serve runs")
 			}
-			return serveFolder(cmd, dir, address, anyone)
+			return serveFolder(cmd, append(args, "runs")[0], address, anyone)
 		},
 	}
 	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:7070", "address to listen on; port 0 is one that is free")
@@ -46,7 +42,7 @@ says, and whoever reaches that address can read all that lies in DIR.`,
 }
 
 func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
-	for _, name := range []string{run.ManifestName, bench.PlanName, "advice.json"} {
+	for _, name := range []string{run.ManifestName, bench.PlanName, selection.DataName} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return console.Usage(fmt.Errorf("%s is one folder: there is a %s in it", dir, name), "serve shows the folder in which such folders lie: lockbench serve runs")
 		}

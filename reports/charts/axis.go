@@ -25,9 +25,6 @@ type Tick struct {
 	Text string
 }
 
-// maxTicks is about how many ticks a linear axis has.
-const maxTicks = 5
-
 // round returns the round values from low to high: steps of 1, 2 or 5 on a linear axis and on a short logarithmic one; on
 // others 1, 2 and 5 of each decade, or the decades alone if there are many.
 func round(low, high float64, log bool) []float64 {
@@ -60,36 +57,28 @@ func niceStep(v float64) float64 {
 	return power * steps[slices.IndexFunc(steps, func(m float64) bool { return m == 10 || m*power >= v })]
 }
 
-func tickText(v float64) string {
-	if v == 0 || math.Abs(v) >= 1000 {
-		return format.Significant(v)
-	}
-	return format.TrimZeros(format.Significant(v))
-}
-
 // fit returns the axis with bounds that hold the values.
 func (a Axis) fit(values []float64) Axis {
 	if a.Low != 0 || a.High != 0 {
 		return a
 	}
-	low, high := math.Inf(1), math.Inf(-1)
+	a.Low, a.High = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log) {
-			low, high = min(low, v), max(high, v)
+			a.Low, a.High = min(a.Low, v), max(a.High, v)
 		}
 	}
 	switch {
-	case math.IsInf(low, 1):
-		low, high = 1, 10
+	case math.IsInf(a.Low, 1):
+		a.Low, a.High = 1, 10
 	case a.Log:
-		low, high = low/1.2, high*1.2
+		a.Low, a.High = a.Low/1.2, a.High*1.2
 	default:
-		low, high = min(0, low), high*1.06
+		a.Low, a.High = min(0, a.Low), a.High*1.06
 	}
-	if low == high {
-		high = low + 1
+	if a.Low == a.High {
+		a.High++
 	}
-	a.Low, a.High = low, high
 	return a
 }
 
@@ -103,14 +92,14 @@ func (a Axis) set(to *plot.Axis, x text.XAlignment, y text.YAlignment) {
 	to.Padding, to.LineStyle = 0, stroke("rule")
 	to.Label.TextStyle = words("axis", text.XCenter, text.YBottom)
 	to.Tick.Label, to.Tick.LineStyle, to.Tick.Length = words("axis", x, y), stroke("tick"), 4
+	if a.Ticks == nil {
+		for _, v := range round(a.Low, a.High, a.Log) {
+			a.Ticks = append(a.Ticks, Tick{v, format.Short(v) + a.Unit})
+		}
+	}
 	ticks := plot.ConstantTicks{}
 	for _, t := range a.Ticks {
 		ticks = append(ticks, plot.Tick{Value: t.At, Label: t.Text})
-	}
-	if a.Ticks == nil {
-		for _, v := range round(a.Low, a.High, a.Log) {
-			ticks = append(ticks, plot.Tick{Value: v, Label: tickText(v) + a.Unit})
-		}
 	}
 	to.Tick.Marker = ticks
 }

@@ -135,7 +135,7 @@ func (c *canvas) path(p vg.Path) string {
 	return b.String()
 }
 
-// rectangle returns the path's, if that is what it is.
+// rectangle returns the upright rectangle that a path draws.
 func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	if len(p) != 5 || p[4].Type != vg.CloseComp {
 		return r, false
@@ -146,12 +146,6 @@ func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 
 // labels measures text as gonum does, and leaves its placement to the browser's own font.
 type labels struct{ text.Plain }
-
-// Fonts of browsers are wider than the one that is measured, by as much as this.
-const (
-	wider  = 1.16
-	bolder = 1.18 // for the bold of the same font
-)
 
 // Box implements text.Handler.
 func (l labels) Box(s string, f font.Font) (width, height, depth vg.Length) {

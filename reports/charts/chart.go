@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html/template"
 	"image/color"
+	"regexp"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -47,14 +48,10 @@ var CSS template.CSS
 
 // Slug makes an id of a name: letters that an id must not have become dashes.
 func Slug(parts ...string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-			return c
-		}
-		return '-'
-	}, strings.Join(parts, "-"))
+	return notInSlug.ReplaceAllString(strings.Join(parts, "-"), "-")
 }
+
+var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
 // Style is how a subject looks in every chart: a colour, a dash and a marker, so that nothing depends on colour alone.
 type Style struct {

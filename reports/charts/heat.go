@@ -29,9 +29,6 @@ type Span struct {
 	Name     string
 }
 
-const heatLevels = 6
-
-// heatMap draws a Heat.
 type heatMap struct {
 	Heat
 	most int // in one cell
@@ -68,18 +65,12 @@ func (h Heat) plot() *plot.Plot {
 	}
 	p := newPlot(h.X, y)
 	p.Y.Tick.Length = 4
-	p.Add(h.counted())
+	p.Add(margin{top: 48}, drawn(h.counted().draw))
 	return p
 }
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room for the legend and the names of spans.
-func (h heatMap) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 48}}}}
-}
-
-// Plot implements plot.Plotter: the spans across the map, each named if there is room, and the legend above.
-func (h heatMap) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+// draw draws the spans across the map, each named if there is room, and the legend above.
+func (h heatMap) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	at := func(column int) vg.Length { return x(float64(column) * h.X.High / float64(len(h.Counts))) }
 	for i, column := range h.Counts {
 		for r, n := range column[:min(len(column), len(h.Edges)-1)] {

@@ -4,7 +4,7 @@ import (
 	"html/template"
 	"slices"
 
-	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -20,16 +20,13 @@ type Histogram struct {
 func (b Histogram) SVG(h Head) template.HTML {
 	c := &canvas{width: 260, height: 64}
 	p := newPlot(Axis{High: b.Width * float64(max(len(b.Counts), 1))}, Axis{High: 1, Ticks: []Tick{}})
-	p.Add(histogramBars(b))
+	p.Add(drawn(b.draw))
 	p.Draw(draw.Crop(draw.NewCanvas(c, c.width, c.height), 2, -10, 2, -4))
 	h.Class = "histogram"
 	return h.wrap(c, "")
 }
 
-type histogramBars Histogram
-
-func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (b Histogram) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	most := slices.Max(append([]int{1}, b.Counts...))
 	for i, n := range b.Counts {
 		if n == 0 {
@@ -39,7 +36,7 @@ func (b histogramBars) Plot(c draw.Canvas, p *plot.Plot) {
 		from, to := x(float64(i)*b.Width), x(float64(i+1)*b.Width)
 		fill(c, ink{Class: "times", title: b.Title(i)}, from+.5, c.Min.Y, max(to-.5, from+1), high)
 	}
-	if at := x(min(b.Bound, p.X.Max)); b.Bound > 0 {
+	if at := min(x(b.Bound), c.Max.X); b.Bound > 0 {
 		c.StrokeLine2(stroke("bound"), at, c.Min.Y, at, c.Max.Y)
 	}
 }

@@ -69,7 +69,7 @@ func (l Lanes) SVG(h Head) template.HTML {
 	l.To = max(l.To, l.From+1)
 	c := &canvas{width: wide, height: l.height()}
 	p := l.plot()
-	p.Add(&laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
+	p.Add(margin{top: labelsHigh}, &laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
 	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
 	h.Class = "lanes"
 	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
@@ -98,11 +98,6 @@ type laneMarks struct {
 	c     draw.Canvas
 }
 
-// GlyphBoxes implements plot.GlyphBoxer, to make room for the labels of violations.
-func (*laneMarks) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: labelsHigh}}}}
-}
-
 func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 	d.c = c
 	for i := range len(d.Names) + 1 {
@@ -112,14 +107,13 @@ func (d *laneMarks) Plot(c draw.Canvas, _ *plot.Plot) {
 		d.fault(s)
 	}
 	for _, s := range d.shown(d.Holds) {
-		d.box("hold", s, s.Lane, holdTop, holdHeight, "")
+		d.box("hold", s, holdTop, holdHeight, "")
 	}
 	for _, v := range d.Violations {
 		d.violation(v)
 	}
 	for _, s := range d.shown(d.Leases) {
-		y := d.y(s.Lane, leaseAt)
-		c.StrokeLine2(s.line("lease"), d.x(s.From), y, d.x(s.To), y)
+		d.level("lease", s, leaseAt)
 	}
 	for _, s := range d.shown(d.Calls) {
 		d.call(s)
@@ -168,10 +162,10 @@ func (s LaneSpan) line(class Class) draw.LineStyle {
 }
 
 // box fills a span's time and returns its sides.
-func (d *laneMarks) box(class Class, s LaneSpan, lane int, below, high vg.Length, paint string) (from, to vg.Length) {
+func (d *laneMarks) box(class Class, s LaneSpan, below, high vg.Length, paint string) (from, to vg.Length) {
 	from = d.x(s.From)
 	to = max(from+2, d.x(s.To))
-	top := d.y(lane, below)
+	top := d.y(s.Lane, below)
 	fill(d.c, ink{Class: class, title: s.Title, fill: paint}, from, top-high, to, top)
 	return from, to
 }
@@ -186,7 +180,7 @@ func (d *laneMarks) fault(s LaneSpan) {
 	if s.Faint {
 		class += " unseen"
 	}
-	from, to := d.box(class, s, s.Lane, below, high, "")
+	from, to := d.box(class, s, below, high, "")
 	edges(d.c, "fault-edge", from, to, d.y(s.Lane, below), d.y(s.Lane, below+high))
 	long := boldWidth(s.Label)
 	y := d.y(s.Lane, line)
@@ -199,14 +193,19 @@ func (d *laneMarks) fault(s LaneSpan) {
 }
 
 func (d *laneMarks) call(s LaneSpan) {
-	from, to, y := d.x(s.From), d.x(s.To), d.y(s.Lane, callAt)
-	edges(d.c, "flight", from, to, y-6, y+6)
-	d.c.StrokeLine2(s.line("flight"), from, y, to, y)
+	edges(d.c, "flight", d.x(s.From), d.x(s.To), d.y(s.Lane, callAt+6), d.y(s.Lane, callAt-6))
+	d.level("flight", s, callAt)
 	if number := strconv.Itoa(s.Number); s.Number > 0 {
-		if at, ok := d.room(d.y(s.Lane, numberAt), from, width(number)+4); ok {
+		if at, ok := d.room(d.y(s.Lane, numberAt), d.x(s.From), width(number)+4); ok {
 			write(d.c, "number", text.XLeft, at, d.y(s.Lane, numberAt), number)
 		}
 	}
+}
+
+// level draws a level line for a span's time.
+func (d *laneMarks) level(class Class, s LaneSpan, below vg.Length) {
+	y := d.y(s.Lane, below)
+	d.c.StrokeLine2(s.line(class), d.x(s.From), y, d.x(s.To), y)
 }
 
 // violation hatches its parts, and writes its label above the lanes.
@@ -222,18 +221,15 @@ func (d *laneMarks) violation(v Violation) {
 			break
 		}
 	}
+	high := vg.Length(laneHeight)
 	if len(v.Parts) == 0 {
-		d.hatched(LaneSpan{Lane: AllLanes, From: v.From, To: v.To}, vg.Length(len(d.Names)*laneHeight))
+		high *= vg.Length(len(d.Names))
+		v.Parts = []LaneSpan{{Lane: AllLanes, From: v.From, To: v.To}}
 	}
-	for _, part := range d.shown(v.Parts) {
-		d.hatched(part, laneHeight)
-	}
-}
-
-func (d *laneMarks) hatched(s LaneSpan, high vg.Length) {
-	from, to := d.box("hatched", s, s.Lane, 0, high, d.hatch)
-	if to-from >= thinHatch {
-		edges(d.c, "edge", from, to, d.y(s.Lane, 0), d.y(s.Lane, high))
+	for _, s := range d.shown(v.Parts) {
+		if from, to := d.box("hatched", s, 0, high, d.hatch); to-from >= thinHatch {
+			edges(d.c, "edge", from, to, d.y(s.Lane, 0), d.y(s.Lane, high))
+		}
 	}
 }
 

@@ -75,9 +75,9 @@ func (l Lines) plot() *plot.Plot {
 	p := newPlot(l.X, l.Y)
 	p.Add(grid(true))
 	for _, r := range l.Rules {
-		p.Add(r)
+		p.Add(drawn(r.draw))
 	}
-	ends := ends{}
+	var ends []end
 	for _, line := range slices.Backward(l.Lines) {
 		line.add(p, l.Y)
 		if line.Name != "" && len(line.Points) > 0 {
@@ -85,7 +85,8 @@ func (l Lines) plot() *plot.Plot {
 			ends = append(ends, end{line, plotter.XY{X: last.X, Y: l.Y.clamp(last.Y)}})
 		}
 	}
-	p.Add(ends, caption{l.Title, l.Y.Label, l.Marker})
+	nameEnds(p, ends)
+	caption(p, l.Title, l.Y.Label, l.Marker)
 	return p
 }
 
@@ -115,25 +116,20 @@ func (l *Lines) spread() {
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
 	const most = .045 // of the width, for all of them
-	if l.X.Ticks != nil || low < high {
-		for i := range l.Lines {
-			by := most * (float64(i)/float64(n-1) - .5) * min(1, float64(n)/6)
-			l.Lines[i].Points = slices.Clone(l.Lines[i].Points)
-			for j := range l.Lines[i].Points {
-				if x := &l.Lines[i].Points[j].X; l.X.Log {
-					*x *= math.Pow(high/low, by)
-				} else {
-					*x += by * (high - low)
-				}
-			}
-		}
-	}
+	moved := func(x, by float64) float64 { return x + by*(high-low) }
+	room := max(most*(high-low), .5)
+	l.X.Low, l.X.High = low-room, high+room
 	if l.X.Log {
-		room := max(math.Pow(high/low, most), 1.1)
+		moved = func(x, by float64) float64 { return x * math.Pow(high/low, by) }
+		room = max(math.Pow(high/low, most), 1.1)
 		l.X.Low, l.X.High = low/room, high*room
-	} else {
-		room := max(most*(high-low), .5)
-		l.X.Low, l.X.High = low-room, high+room
+	}
+	for i := range l.Lines {
+		by := most * (float64(i)/float64(n-1) - .5) * min(1, float64(n)/6)
+		l.Lines[i].Points = slices.Clone(l.Lines[i].Points)
+		for j := range l.Lines[i].Points {
+			l.Lines[i].Points[j].X = moved(l.Lines[i].Points[j].X, by)
+		}
 	}
 }
 
@@ -154,12 +150,12 @@ func (l Line) add(p *plot.Plot, y Axis) {
 		slices.Reverse(high)
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
 	}
-	drawn := &plotter.Line{XYs: line, LineStyle: l.stroke()}
+	joined := &plotter.Line{XYs: line, LineStyle: l.stroke()}
 	if l.Area {
-		drawn.FillColor = l.ink("band")
+		joined.FillColor = l.ink("band")
 	}
 	if !l.Alone {
-		p.Add(drawn)
+		p.Add(joined)
 	}
 	if l.Marks && len(at) > 0 {
 		p.Add(&plotter.YErrorBars{XYs: at, YErrors: spans, LineStyle: stroke(l.ink("whisker")), CapWidth: 8})
@@ -167,7 +163,11 @@ func (l Line) add(p *plot.Plot, y Axis) {
 	if l.Marks && l.Class == "" {
 		p.Add(&plotter.Scatter{XYs: line, GlyphStyle: l.Style.glyph()})
 	}
-	p.Add(notes{l.Points, y})
+	p.Add(drawn(func(c draw.Canvas, x, upright func(float64) vg.Length) {
+		for _, q := range l.Points {
+			write(c, "", text.XLeft, x(q.X)+9, upright(y.clamp(q.Y))+10, q.Text)
+		}
+	}))
 }
 
 func (l Line) stroke() draw.LineStyle {
@@ -179,21 +179,7 @@ func (l Line) stroke() draw.LineStyle {
 
 func (l Line) ink(class string) Class { return Class(class + " " + l.Style.Class()) }
 
-type notes struct {
-	points []Point
-	y      Axis
-}
-
-func (n notes) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for _, q := range n.points {
-		write(c, "", text.XLeft, x(q.X)+9, y(n.y.clamp(q.Y))+10, q.Text)
-	}
-}
-
-// Plot implements plot.Plotter.
-func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (r Rule) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	class := Class("ruled")
 	if r.Emphasis {
 		class = "emphasis"

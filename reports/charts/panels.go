@@ -21,6 +21,23 @@ type Head struct {
 	Title, Desc string // for readers who cannot see it
 }
 
+// The measures of all drawings, in pixels unless they say otherwise.
+const (
+	wide      = 860 // every drawing
+	rowHeight = 28
+	nameMost  = 180 // of a row
+	textMost  = 240 // of a row
+	endGap    = 16  // between the middles of the names of two lines
+	endSample = 22  // of the line beside its name
+	endMost   = 190 // of the name
+	endRoom   = 20 + endSample
+
+	maxTicks   = 5    // of a linear axis, about
+	heatLevels = 6    // colours
+	wider      = 1.16 // than the font that is measured is that of a browser
+	bolder     = 1.18 // than a font is its bold variant
+)
+
 func (h Head) wrap(c *canvas, defs string) template.HTML {
 	class, id := strings.TrimSpace("plot "+h.Class), clean(h.ID)
 	return template.HTML(fmt.Sprintf(
@@ -39,9 +56,6 @@ type Grid struct {
 	Columns int
 	Panels  []Panel
 }
-
-// wide is the width of every drawing in pixels.
-const wide = 860
 
 // SVG draws the panels.
 func (g Grid) SVG(h Head) template.HTML {
@@ -85,72 +99,77 @@ func grid(level bool) *plotter.Grid {
 	return g
 }
 
-// caption is a text above the axes: a marker and a name, or what the upright axis shows.
-type caption struct {
-	name, axis string
-	style      *Style
+// drawn is a plotter: x and y turn values into places.
+type drawn func(c draw.Canvas, x, y func(float64) vg.Length)
+
+// Plot implements plot.Plotter.
+func (d drawn) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	d(c, x, y)
 }
 
-func (k caption) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	if k.name == "" && k.axis == "" {
-		return nil
+// margin is the room for texts beside the axes, in pixels.
+type margin struct{ left, right, top vg.Length }
+
+// Plot implements plot.Plotter; there is nothing to draw.
+func (margin) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (m margin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{
+		{X: 0, Y: .5, Rectangle: vg.Rectangle{Min: vg.Point{X: -m.left}}},
+		{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: m.right}}},
+		{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: m.top}}},
 	}
-	return []plot.GlyphBox{{X: .5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: 24}}}}
 }
 
-func (k caption) Plot(c draw.Canvas, _ *plot.Plot) {
-	at := vg.Point{X: c.Min.X, Y: c.Max.Y + 15}
-	if k.style != nil {
-		k.style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
-		at.X += 16
+// caption writes above the axes: a marker and a name, or what the upright axis shows.
+func caption(p *plot.Plot, name, axis string, style *Style) {
+	if name == "" && axis == "" {
+		return
 	}
-	write(c, "name", text.XLeft, at.X, at.Y, short(k.name, c.Max.X-at.X, boldWidth))
-	write(c, "soft", text.XLeft, c.Min.X, at.Y, k.axis)
+	p.Add(margin{top: 24}, drawn(func(c draw.Canvas, _, _ func(float64) vg.Length) {
+		at := vg.Point{X: c.Min.X, Y: c.Max.Y + 15}
+		if style != nil {
+			style.mark(c, vg.Point{X: at.X + 5, Y: at.Y})
+			at.X += 16
+		}
+		write(c, "name", text.XLeft, at.X, at.Y, short(name, c.Max.X-at.X, boldWidth))
+		write(c, "soft", text.XLeft, c.Min.X, at.Y, axis)
+	}))
 }
 
-// ends writes the names of lines beside their ends, each with a sample of its line, apart from each other.
-type ends []end
-
+// end is the end of a line, where its name is written.
 type end struct {
 	line Line
 	at   plotter.XY
 }
 
-const (
-	endGap    = 16  // between the middles of two names
-	endSample = 22  // of the line
-	endMost   = 190 // pixels of a name
-	endRoom   = 20 + endSample
-)
-
-func (all ends) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+// nameEnds writes the names of lines beside their ends, each with a sample of its line, apart from each other.
+func nameEnds(p *plot.Plot, ends []end) {
 	widest := vg.Length(0)
-	for _, e := range all {
+	for _, e := range ends {
 		widest = max(widest, endRoom+min(endMost, width(e.line.Name)))
 	}
-	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: widest}}}}
-}
-
-func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(y(a.at.Y), y(b.at.Y)) })
-	at := make([]vg.Length, len(all))
-	for i, e := range all {
-		at[i] = y(e.at.Y)
-	}
-	at = spread(at, c.Min.Y+4, c.Max.Y-2)
-	right := c.Max.X
-	for i, e := range all {
-		from := vg.Point{X: x(e.at.X), Y: y(e.at.Y)}
-		c.StrokeLines(stroke(e.line.ink("lead")), []vg.Point{from, {X: right, Y: from.Y}, {X: right + 12, Y: at[i]}})
-		c.StrokeLine2(e.line.stroke(), right+14, at[i], right+14+endSample, at[i])
-		if e.line.Class == "" {
-			e.line.Style.mark(c, from)
-			e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
+	p.Add(margin{right: widest}, drawn(func(c draw.Canvas, x, y func(float64) vg.Length) {
+		slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(y(a.at.Y), y(b.at.Y)) })
+		var at []vg.Length
+		for _, e := range ends {
+			at = append(at, y(e.at.Y))
 		}
-		write(c, "", text.XLeft, right+endRoom, at[i], short(e.line.Name, endMost, width))
-	}
+		at = spread(at, c.Min.Y+4, c.Max.Y-2)
+		right := c.Max.X
+		for i, e := range ends {
+			from := vg.Point{X: x(e.at.X), Y: y(e.at.Y)}
+			c.StrokeLines(stroke(e.line.ink("lead")), []vg.Point{from, {X: right, Y: from.Y}, {X: right + 12, Y: at[i]}})
+			c.StrokeLine2(e.line.stroke(), right+14, at[i], right+14+endSample, at[i])
+			if e.line.Class == "" {
+				e.line.Style.mark(c, from)
+				e.line.Style.mark(c, vg.Point{X: right + 14 + endSample/2, Y: at[i]})
+			}
+			write(c, "", text.XLeft, right+endRoom, at[i], short(e.line.Name, endMost, width))
+		}
+	}))
 }
 
 // spread moves ascending positions apart by at least endGap, within the bounds if there is room.

@@ -43,23 +43,22 @@ func Ranks() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999
 
 // RankTable returns the table of Percentiles: milliseconds at the ranks that any of the lines reaches.
 func RankTable(lines []Line) (head []string, rows [][]string) {
-	ranks := slices.DeleteFunc(Ranks(), func(rank float64) bool {
-		return !slices.ContainsFunc(lines, func(l Line) bool { _, ok := l.At(rank); return ok })
-	})
 	head = []string{"lock"}
-	for _, rank := range ranks {
-		head = append(head, format.RankName(rank)+", ms")
-	}
 	for _, line := range lines {
-		row := []string{line.Name}
-		for _, rank := range ranks {
+		rows = append(rows, []string{line.Name})
+	}
+	for _, rank := range Ranks() {
+		if !slices.ContainsFunc(lines, func(l Line) bool { _, ok := l.At(rank); return ok }) {
+			continue
+		}
+		head = append(head, format.RankName(rank)+", ms")
+		for i, line := range lines {
 			text := format.None
 			if ns, ok := line.At(rank); ok {
 				text = format.Milliseconds(int64(ns))
 			}
-			row = append(row, text)
+			rows[i] = append(rows[i], text)
 		}
-		rows = append(rows, row)
 	}
 	return head, rows
 }

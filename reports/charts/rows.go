@@ -38,24 +38,18 @@ type Mark struct {
 	Class string // in place of the style's colour
 }
 
-const rowHeight = 28
-
 // SVG draws the chart.
 func (r Rows) SVG(h Head) template.HTML { return Grid{Columns: 1, Panels: []Panel{r}}.SVG(h) }
 
 func (r Rows) height() vg.Length {
 	high := vg.Length(rowHeight*len(r.Rows)) + 12
-	if r.Title != "" {
-		high += 24
-	}
-	if !r.NoAxis {
-		high += 26
-	}
-	if r.X.Label != "" {
-		high += 18
-	}
-	if r.ruleTexts() {
-		high += 24
+	for _, part := range []struct {
+		shown bool
+		high  vg.Length
+	}{{r.Title != "", 24}, {!r.NoAxis, 26}, {r.X.Label != "", 18}, {r.ruleTexts(), 24}} {
+		if part.shown {
+			high += part.high
+		}
 	}
 	return high
 }
@@ -89,41 +83,25 @@ func (r Rows) plot() *plot.Plot {
 	} else {
 		p.Add(grid(false))
 	}
-	p.Add(rowMarks(r), caption{name: r.Title})
+	room := margin{left: 4}
+	for _, row := range r.Rows {
+		if r.Names {
+			room.left = max(room.left, 18+min(nameMost, boldWidth(row.Name)))
+		}
+		if row.Text != "" {
+			room.right = max(room.right, 14+min(textMost, width(row.Text)))
+		}
+	}
+	p.Add(room, drawn(r.draw))
+	caption(p, r.Title, "", nil)
 	if r.ruleTexts() {
-		p.Add(caption{axis: " "})
+		p.Add(margin{top: 24})
 	}
 	return p
 }
 
-// rowMarks draws the rows, the first one on top.
-type rowMarks Rows
-
-// GlyphBoxes implements plot.GlyphBoxer, to make room for names and texts.
-func (r rowMarks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	left, right := vg.Length(0), vg.Length(0)
-	for _, row := range r.Rows {
-		if r.Names {
-			left = max(left, 14+min(nameMost, boldWidth(row.Name)))
-		}
-		if row.Text != "" {
-			right = max(right, 14+min(textMost, width(row.Text)))
-		}
-	}
-	return []plot.GlyphBox{
-		{X: 0, Y: .5, Rectangle: vg.Rectangle{Min: vg.Point{X: -left - 4}}},
-		{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: right}}},
-	}
-}
-
-// The most pixels of a row's name and of its text.
-const (
-	nameMost = 180
-	textMost = 240
-)
-
-func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+// draw draws the rows, the first one on top.
+func (r Rows) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	for _, rule := range r.Rules {
 		at := x(rule.At)
 		c.StrokeLine2(stroke("ruled"), at, c.Min.Y, at, c.Max.Y+6)
@@ -141,7 +119,7 @@ func (r rowMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-func (r rowMarks) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, row Row) {
+func (r Rows) row(c draw.Canvas, x func(float64) vg.Length, at vg.Length, row Row) {
 	end := c.Min.X
 	value := func(v float64) vg.Length { return x(r.X.clamp(v)) }
 	if row.Bar && len(row.Marks) > 0 {

@@ -23,6 +23,16 @@ func Clean(s string) string {
 	}, s)
 }
 
+// Visible replaces the hidden characters of a text of several lines.
+func Visible(text []byte) []byte {
+	return bytes.Map(func(c rune) rune {
+		if Hidden(c) && c != '\n' && c != '\t' {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, text)
+}
+
 // credentials finds what stands before the @ of a URL. A password may have a space in it, if somebody did not encode it;
 // but what follows host:port is other words, often a lock's name with the @ of its deployment.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)

@@ -60,7 +60,7 @@ func (t *Lines) Hang(mark, text string) {
 	}
 }
 
-// Width returns how many columns a text takes, about.
+// Width returns about how many columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
 // Pad fills a text with spaces to a width.

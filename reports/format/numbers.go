@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 )
 
 // None is shown in place of a missing figure.
@@ -104,12 +105,7 @@ func Often(n int) string {
 }
 
 // Joined writes a list as in a sentence: a, b and c.
-func Joined(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
+func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 
 // Duration writes nanoseconds with their unit, to three digits.
 func Duration[T ~int | ~int64 | ~float64](d T) string {
@@ -142,11 +138,11 @@ func Setting(ns int64) string {
 		return strconv.FormatInt(int64(d/time.Minute), 10) + " min"
 	}
 	text := time.Duration(ns).String()
-	i := strings.LastIndexFunc(text, unicode.IsDigit)
-	if strings.ContainsFunc(text[:i+1], unicode.IsLetter) || i < 0 {
+	number := strings.TrimRightFunc(text, unicode.IsLetter)
+	if strings.ContainsFunc(number, unicode.IsLetter) {
 		return text
 	}
-	return text[:i+1] + " " + text[i+1:]
+	return number + " " + text[len(number):]
 }
 
 // Lasting writes a length of time in its largest whole unit: 12 s, 3 min, 2 h, 5 days.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -70,12 +71,7 @@ func Render(t *template.Template, name string, data any) ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
 		return nil, err
 	}
-	return bytes.Map(func(c rune) rune {
-		if format.Hidden(c) && c != '\n' && c != '\t' {
-			return '\uFFFD'
-		}
-		return c
-	}, b.Bytes()), nil
+	return format.Visible(b.Bytes()), nil
 }
 
 // Script writes a value as JSON for a script element, without hidden characters: they are escaped, so that the value
@@ -172,11 +168,7 @@ type column struct {
 
 // abbr returns a column whose heading is explained: {{abbr "goodput" "critical sections completed per second" "/s"}}.
 func abbr(text, doc string, rest ...string) column {
-	c := column{Text: text, Doc: doc}
-	if len(rest) > 0 {
-		c.Rest = rest[0]
-	}
-	return c
+	return column{Text: text, Doc: doc, Rest: strings.Join(rest, "")}
 }
 
 // newTable takes the columns as texts, lists of texts, or what abbr and number return.
@@ -203,20 +195,14 @@ func newTable(label, class string, columns ...any) (table, error) {
 type section struct{ ID, Title string }
 
 // sections takes an id, a title and a condition for each section of a page: {{sections "lease" "Lease" .Lease}}.
-func sections(all ...any) ([]section, error) {
-	var shown []section
-	for i := 0; i+2 < len(all); i += 3 {
-		id, isText := all[i].(string)
-		title, isTitle := all[i+1].(string)
-		if !isText || !isTitle {
-			return nil, fmt.Errorf("section %v: its id and its title are no texts", all[i])
-		}
-		if truth, ok := template.IsTrue(all[i+2]); ok && truth {
-			shown = append(shown, section{id, title})
-		}
-	}
+func sections(all ...any) (shown []section, err error) {
 	if len(all)%3 != 0 {
 		return nil, fmt.Errorf("sections: %d arguments, not three for each", len(all))
+	}
+	for of := range slices.Chunk(all, 3) {
+		if onlyIf(of[2], "shown") != "" {
+			shown = append(shown, section{fmt.Sprint(of[0]), fmt.Sprint(of[1])})
+		}
 	}
 	return shown, nil
 }

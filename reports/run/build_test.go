@@ -271,14 +271,14 @@ func TestBuildOfARunCutShort(t *testing.T) {
 		spoil  func(t *testing.T, trial string)
 		reason string
 	}{
-		"no verdict":    {func(t *testing.T, trial string) { remove(t, trial, verdictName) }, "it has no verdict: the run was cut short here"},
-		"torn verdict":  {func(t *testing.T, trial string) { put(t, filepath.Join(trial, verdictName), []byte(`{"unt`)) }, "its verdict cannot be read: unexpected end of JSON input"},
-		"no history":    {func(t *testing.T, trial string) { remove(t, trial, historyName) }, "it has no history"},
-		"empty history": {func(t *testing.T, trial string) { put(t, filepath.Join(trial, historyName), nil) }, "its history cannot be read: history.jsonl.zst: line 1"},
+		"no verdict":    {func(t *testing.T, trial string) { remove(t, trial, VerdictName) }, "it has no verdict: the run was cut short here"},
+		"torn verdict":  {func(t *testing.T, trial string) { put(t, filepath.Join(trial, VerdictName), []byte(`{"unt`)) }, "its verdict cannot be read: unexpected end of JSON input"},
+		"no history":    {func(t *testing.T, trial string) { remove(t, trial, HistoryName) }, "it has no history"},
+		"empty history": {func(t *testing.T, trial string) { put(t, filepath.Join(trial, HistoryName), nil) }, "its history cannot be read: history.jsonl.zst: line 1"},
 		"broken history": {func(t *testing.T, trial string) {
-			put(t, filepath.Join(trial, historyName), []byte("{\"lockbench\":1}\n{\"client\":1}\n{\"client\":1}\n"))
+			put(t, filepath.Join(trial, HistoryName), []byte("{\"lockbench\":1}\n{\"client\":1}\n{\"client\":1}\n"))
 		}, "its history cannot be read: line 2"},
-		"an empty folder": {func(t *testing.T, trial string) { remove(t, trial, historyName); remove(t, trial, verdictName) }, "it has no verdict"},
+		"an empty folder": {func(t *testing.T, trial string) { remove(t, trial, HistoryName); remove(t, trial, VerdictName) }, "it has no verdict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

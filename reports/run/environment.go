@@ -87,12 +87,6 @@ func field(proc fs.FS, file, name string) string {
 	return ""
 }
 
-// manifestVersion is the version of run.json that this package writes, and the newest that it reads.
-const manifestVersion = 1
-
-// ManifestName is the file of a run folder that holds its manifest.
-const ManifestName = "run.json"
-
 // Manifest is what is known of a run beside its trials: what was planned, on what, and how to do it again.
 type Manifest struct {
 	Version     int         `json:"lockbench_run"` // set by WriteManifest

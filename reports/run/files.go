@@ -5,13 +5,29 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"lockbench/reports/figures"
+)
+
+// The files of a run folder, and of a trial in it.
+const (
+	ManifestName = "run.json"
+	ResultsName  = "results.json"
+	HistoryName  = "history.jsonl.zst"
+	VerdictName  = "verdict.json"
+	VoidName     = "void.json"
+	countersName = "counters.json"
+	shopName     = "shop.json" // if its clients were buyers of a shop
+
+	manifestVersion = 1 // that this package writes, and the newest that it reads
+	resultsVersion  = 1 // docs/results.schema.json describes it
 )
 
 // File is one file of a run folder.
@@ -21,9 +37,8 @@ type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// WriteFile replaces a file at once: whoever reads it, or is left with it after a crash, has the old text
-// or the new one.
-func WriteFile(file string, text []byte) (err error) {
+// WriteFile replaces a file atomically: a reader, also one after a crash, sees the old text or the new one.
+func WriteFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -31,25 +46,15 @@ func WriteFile(file string, text []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}()
+	defer os.Remove(tmp.Name()) // nothing is there once it is renamed
 	_, err = tmp.Write(text)
-	if e := tmp.Chmod(0o644); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return os.Rename(tmp.Name(), file)
 }
 
-// WriteJSON replaces a file at once with a value as indented JSON.
+// WriteJSON replaces a file atomically with a value as indented JSON.
 func WriteJSON(file string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -88,11 +93,9 @@ func Build(dir string) (*Results, error) {
 		Cells: []Observation{}, Measurements: []Measurement{}, Trials: []Trial{},
 		Gaps: []Gap{}, Warnings: []string{}, Files: []File{},
 	}
-	run, err := SumFile(dir, ManifestName)
-	if err != nil {
+	if err := r.list(dir, ManifestName); err != nil {
 		return nil, err
 	}
-	r.Files = append(r.Files, run)
 	for _, c := range m.Plan {
 		if err := r.readCell(dir, c); err != nil {
 			return nil, fmt.Errorf("cell %s: %w", c.Dir, err)
@@ -105,17 +108,16 @@ func Build(dir string) (*Results, error) {
 
 // readCell reads the trials of a cell and writes its histograms.
 func (r *Results) readCell(dir string, c Cell) error {
-	names, err := trialDirs(dir, c.Dir)
+	names, err := TrialDirs(os.DirFS(dir), c.Dir)
 	if err != nil {
 		return err
 	}
 	var judged []*trialRead
 	for _, name := range names {
-		t, err := readTrial(dir, name)
+		t, err := r.readTrial(dir, name)
 		if err != nil {
 			return err
 		}
-		r.addTrial(t)
 		if t.State == Judged {
 			judged = append(judged, t)
 		}
@@ -128,7 +130,11 @@ func (r *Results) readCell(dir string, c Cell) error {
 		r.Gaps = append(r.Gaps, Gap{Dir: c.Dir, Reason: reason})
 		return nil
 	}
-	r.Warnings = append(r.Warnings, differingClaims(c, judged)...)
+	for _, t := range judged[1:] {
+		if !slices.Equal(t.header.Claims, judged[0].header.Claims) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter", t.Dir, judged[0].Dir))
+		}
+	}
 	r.Cells = append(r.Cells, observe(c, judged)...)
 	r.Measurements = append(r.Measurements, measure(c, judged))
 	for _, t := range judged {
@@ -137,19 +143,6 @@ func (r *Results) readCell(dir string, c Cell) error {
 		}
 	}
 	return r.writeHistograms(dir, c, judged)
-}
-
-func (r *Results) addTrial(t *trialRead) {
-	r.Trials = append(r.Trials, t.Trial)
-	r.Files = append(r.Files, t.files...)
-	if t.State == NotJudged {
-		r.Gaps = append(r.Gaps, Gap{Dir: t.Dir, Reason: t.Reason})
-		return
-	}
-	for _, w := range t.warnings {
-		r.Warnings = append(r.Warnings, t.Dir+": "+w)
-	}
-	r.disagreements += len(t.verdict.Oracle.Disagreements)
 }
 
 func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error {
@@ -167,18 +160,21 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 	if err != nil {
 		return fmt.Errorf("percentile text: %w", err)
 	}
-	for i, content := range [][]byte{log, text} {
-		name := path.Join(c.Dir, []string{"latency.hlog", "latency.hgrm"}[i])
-		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
-			return err
-		}
-		file, err := SumFile(dir, name)
-		if err != nil {
-			return err
-		}
-		r.Files = append(r.Files, file)
+	return errors.Join(r.keep(dir, path.Join(c.Dir, "latency.hlog"), log), r.keep(dir, path.Join(c.Dir, "latency.hgrm"), text))
+}
+
+// keep writes a file of the run folder and lists it.
+func (r *Results) keep(dir, name string, text []byte) error {
+	if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
+		return err
 	}
-	return nil
+	return r.list(dir, name)
+}
+
+func (r *Results) list(dir, name string) error {
+	file, err := SumFile(dir, name)
+	r.Files = append(r.Files, file)
+	return err
 }
 
 // write writes results.json and the report, and removes Porcupine's pages of a report that was there before.
@@ -194,37 +190,17 @@ func (r *Results) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	files, err := p.files()
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
 	dir = filepath.Join(dir, "report")
 	old, err := filepath.Glob(filepath.Join(dir, "witness-*.html"))
-	if err != nil {
-		return err
-	}
 	for _, file := range old {
-		if err := os.Remove(file); err != nil {
-			return err
-		}
-	}
-	files := map[string][]byte{}
-	for _, w := range p.Witnesses {
-		if w.Viewer != "" {
-			files[w.Viewer] = w.viewer
-		}
-	}
-	if files["index.html"], err = p.html(); err != nil {
-		return fmt.Errorf("index.html: %w", err)
-	}
-	if files["report.md"], err = p.markdown("markdown", "report.md"); err != nil {
-		return fmt.Errorf("report.md: %w", err)
-	}
-	if len(r.Run.Scenarios) > 0 { // the source of docs/scenarios.md
-		if files["scenarios.md"], err = p.markdown("scenarios", "scenarios.md"); err != nil {
-			return fmt.Errorf("scenarios.md: %w", err)
-		}
+		err = errors.Join(err, os.Remove(file))
 	}
 	for name, text := range files {
-		if err := WriteFile(filepath.Join(dir, name), text); err != nil {
-			return err
-		}
+		err = errors.Join(err, WriteFile(filepath.Join(dir, name), text))
 	}
-	return nil
+	return err
 }

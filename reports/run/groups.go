@@ -2,8 +2,6 @@ package run
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,7 @@ import (
 	"lockbench/reports/html"
 )
 
-// group is all observations of one lock, or of one scenario where the run has any, in the order of the plan.
+// group holds all observations of one lock, or of one scenario if the run has any, in the order of the plan.
 type group struct {
 	ID         string // of the heading on the page
 	Label      string
@@ -22,9 +20,9 @@ type group struct {
 	Title      string // of a scenario
 	Warning    string // of a scenario
 	Doc        string
-	Scenario   bool          // it is one
-	Main       []claim       // claims, controls and what was violated
-	Rest       []Observation // measured without a claim, not violated, but applicable
+	Scenario   bool    // it is one
+	Main       []claim // claims, controls and what was violated
+	Rest       []claim // measured without a claim, not violated, but applicable
 	applicable []Observation
 }
 
@@ -32,10 +30,21 @@ type group struct {
 // observation decides.
 type claim struct {
 	Gravest Observation
-	Label   string        // of the lock, with its deployment where it ran on several
-	Seen    []Observation // Where it applied
+	Label   string        // of the lock, with its deployment if it ran on several
+	Seen    []Observation // in which it applied
 	Counts  checker.Counts
 	Times   int // violations
+}
+
+// Outcome says in how many of several trials the property came out as it did, or how often it was violated in one.
+func (c claim) Outcome() string {
+	switch text := inTrials(c.Gravest); {
+	case text != "":
+		return text
+	case c.Times > 0:
+		return format.Plural(c.Times, "violation")
+	}
+	return observed(c.Gravest.Observed)
 }
 
 // grouped returns the values with each key together, in the order in which the keys first come.
@@ -90,8 +99,8 @@ func claims(all []Observation) []claim {
 	return out
 }
 
-// Where names the cells a claim was seen in, each with its mark where they differ; of one that was seen in
-// none, a cell that it was looked for in.
+// Where names the cells that a claim was seen in, each with its mark if they differ. If it was seen in none, it names one
+// that was searched.
 func (c claim) Where() string {
 	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Score != c.Gravest.Score })
 	var names []string
@@ -102,60 +111,39 @@ func (c claim) Where() string {
 		}
 		names = append(names, name)
 	}
-	if len(names) == 0 {
-		names = []string{c.Gravest.Workload}
-	}
-	return cellWords("", strings.Join(names, ", "), c.Gravest.Fault)
+	return cellWords("", cmp.Or(strings.Join(names, ", "), c.Gravest.Workload), c.Gravest.Fault)
 }
 
-// groups are by lock, or by scenario where the run has scenarios: what belongs to none of them then comes last.
-func (r *Results) groups() []group {
-	cells, byScenario := r.Cells, len(r.Run.Scenarios) > 0
-	if byScenario {
-		rank := map[string]int{"": len(r.Run.Scenarios)}
-		for i, s := range r.Run.Scenarios {
-			rank[s.Name] = i
-		}
-		cells = slices.Clone(cells)
-		slices.SortStableFunc(cells, func(a, b Observation) int { return rank[a.Scenario] - rank[b.Scenario] })
-	}
-	var all []group
-	for i, seen := range grouped(cells, func(o *Observation) [2]string {
-		if byScenario {
-			return [2]string{o.Scenario}
-		}
-		return [2]string{o.Lock, o.Deployment}
-	}) {
-		g := r.groupOf(&seen[0], byScenario)
-		g.ID += strconv.Itoa(i + 1)
-		g.fill(seen, r.Run.labels())
+// groups are by lock, or by scenario if the run has scenarios: what belongs to none of them then comes last.
+func (r *Results) groups() (all []group) {
+	label := r.Run.labels()
+	add := func(g group, seen []Observation) {
+		g.ID += strconv.Itoa(len(all) + 1)
+		g.fill(seen, label)
 		all = append(all, g)
+	}
+	if len(r.Run.Scenarios) > 0 {
+		for _, s := range append(slices.Clone(r.Run.Scenarios), Scenario{}) {
+			seen := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.Scenario != s.Name })
+			if len(seen) > 0 {
+				add(group{ID: "scenario-", Label: cmp.Or(s.Name, "no scenario"), Scenario: true, Title: s.Title, Warning: s.Warning, Doc: s.Doc}, seen)
+			}
+		}
+		return all
+	}
+	docs := map[string]string{}
+	for _, l := range r.Run.Locks {
+		docs[l.Name] = l.Doc
+	}
+	for _, seen := range grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} }) {
+		o := seen[0]
+		add(group{ID: "lock-", Label: label(o.Lock, o.Deployment), Deployment: o.Deployment, Doc: docs[o.Lock]}, seen)
 	}
 	return all
 }
 
-// groupOf begins the group that an observation belongs to.
-func (r *Results) groupOf(o *Observation, byScenario bool) group {
-	if byScenario {
-		g := group{ID: "scenario-", Label: cmp.Or(o.Scenario, "no scenario"), Scenario: true}
-		for _, s := range r.Run.Scenarios {
-			if s.Name == o.Scenario {
-				g.Title, g.Warning, g.Doc = s.Title, s.Warning, s.Doc
-			}
-		}
-		return g
-	}
-	g := group{ID: "lock-", Label: r.Run.labels()(o.Lock, o.Deployment), Deployment: o.Deployment}
-	for _, d := range r.Run.Locks {
-		if d.Name == o.Lock {
-			g.Doc = d.Doc
-		}
-	}
-	return g
-}
-
 func (g *group) fill(seen []Observation, label func(lock, deployment string) string) {
-	var main []Observation
+	var main, rest []Observation
 	for _, o := range seen {
 		applies := o.Observed != checker.NotApplicable
 		if applies {
@@ -164,10 +152,10 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 		if o.inTable() {
 			main = append(main, o)
 		} else if applies {
-			g.Rest = append(g.Rest, o)
+			rest = append(rest, o)
 		}
 	}
-	g.Main = claims(main)
+	g.Main, g.Rest = claims(main), claims(rest)
 	several := slices.ContainsFunc(main, func(o Observation) bool { return o.Fault != main[0].Fault })
 	for i, c := range g.Main {
 		g.Main[i].Label = label(c.Gravest.Lock, c.Gravest.Deployment)
@@ -183,37 +171,26 @@ type glance struct {
 	Title  string
 }
 
-// Glances returns a group's glance of each property.
-func (g group) Glances(properties []string) []glance {
-	var row []glance
+// Glances counts the scores of each property. What was measured and not violated shows only if there is nothing else.
+func (g group) Glances(properties []string) (row []glance) {
+	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {
-		row = append(row, g.glance(property))
+		seen := slices.DeleteFunc(slices.Clone(g.applicable), func(o Observation) bool { return o.Property != property })
+		var shown glance
+		var words []string
+		for _, same := range grouped(seen, func(o *Observation) html.Badge { return o.Badge() }) {
+			b, n := same[0].Badge(), strconv.Itoa(len(same))
+			word := n + " " + strings.TrimPrefix(b.Class, "score-")
+			if same[0].gravity() == 0 {
+				word += " without a claim"
+			}
+			if words = append(words, word); same[0].gravity() > 0 || len(words) == 1 {
+				b.Word = n
+				shown.Scores = append(shown.Scores, b)
+			}
+		}
+		shown.Title = format.Joined(words)
+		row = append(row, shown)
 	}
 	return row
-}
-
-// glance counts the scores of a property. What was measured and not violated shows only if there is nothing else.
-func (g group) glance(property string) glance {
-	n, gravity := map[html.Badge]int{}, map[html.Badge]int{}
-	for _, o := range g.applicable {
-		if o.Property == property {
-			n[o.Badge()]++
-			gravity[o.Badge()] = o.gravity()
-		}
-	}
-	var shown glance
-	var words []string
-	for _, b := range slices.SortedFunc(maps.Keys(n), func(a, b html.Badge) int { return gravity[b] - gravity[a] }) {
-		word := strings.TrimPrefix(b.Class, "score-")
-		if gravity[b] == 0 {
-			word += " without a claim"
-		}
-		words = append(words, fmt.Sprintf("%d %s", n[b], word))
-		if gravity[b] > 0 || len(shown.Scores) == 0 {
-			b.Word = strconv.Itoa(n[b])
-			shown.Scores = append(shown.Scores, b)
-		}
-	}
-	shown.Title = format.Joined(words)
-	return shown
 }

@@ -55,6 +55,11 @@ func drawWitness(id, property string, w *checker.Witness, faults []checker.Band)
 	h := charts.Head{ID: id, Title: "Swim lanes of a violation of " + property}
 	h.Desc = fmt.Sprintf("%s One lane for each of %s; bars are holds, thin lines are calls in flight, numbers refer to the table of operations.",
 		w.Story, format.Plural(len(l.Names), "client"))
+	return l.draw(h)
+}
+
+// draw draws the lanes; the faults are described.
+func (l *swimLanes) draw(h charts.Head) template.HTML {
 	for _, f := range l.Faults {
 		h.Desc += " A fault: " + f.Title + "."
 	}
@@ -119,41 +124,43 @@ func timeOf(w *checker.Witness) (from, to time.Duration) {
 	return from, to + max(to-from, time.Microsecond)/40 // room for what has no end
 }
 
-// mostFaults bounds the faults of a drawing.
-const mostFaults = 40
+// span returns a time of a client; one that has not ended reaches to the end of the drawing.
+func (l *swimLanes) span(client int32, title string, from, to time.Duration, ended bool) charts.LaneSpan {
+	s := charts.LaneSpan{Lane: l.laneOf(client), From: from, To: max(l.To, from), Title: title + " from " + l.since(from)}
+	if ended {
+		s.To, s.Title = to, s.Title+" to "+l.since(to)
+	}
+	return s
+}
+
+const mostFaults = 40 // of a drawing
 
 // addFaults adds faults within the time of the drawing, each to the lane of its client, or to all if it was not aimed at one.
 func (l *swimLanes) addFaults(faults []checker.Band) {
 	for _, f := range faults {
-		s := charts.LaneSpan{Lane: l.laneOf(f.Client), From: f.From, To: f.To, Label: f.Name, Faint: !f.Effective}
+		label := f.Name
+		if !f.Effective {
+			label += ", not seen to take effect"
+		}
+		s := l.span(f.Client, label+",", f.From, f.To, f.To != histories.StillOpen)
+		s.Label, s.Faint = label, !f.Effective
 		if f.Client == histories.Harness {
 			s.Lane = charts.AllLanes
 		}
-		outside := f.From > l.To || f.To != histories.StillOpen && f.To < l.From
-		if outside || s.Lane == len(l.Names) || len(l.Faults) == mostFaults {
-			continue
+		if s.From <= l.To && s.To >= l.From && s.Lane < len(l.Names) && len(l.Faults) < mostFaults {
+			l.Faults = append(l.Faults, s)
 		}
-		if s.Faint {
-			s.Label += ", not seen to take effect"
-		}
-		s.Title = fmt.Sprintf("%s, from %s", s.Label, l.since(f.From))
-		if f.To == histories.StillOpen {
-			s.To = max(l.To, f.From)
-		} else {
-			s.Title += " to " + l.since(f.To)
-		}
-		l.Faults = append(l.Faults, s)
 	}
 }
 
 // addOp adds an operation: acquires and releases as calls in flight, all else as an instant.
 func (l *swimLanes) addOp(number int, op *histories.Op) {
-	s := charts.LaneSpan{Lane: l.laneOf(op.Client), From: op.Call, To: op.Return, Number: number,
-		Title: fmt.Sprintf("%d: client %d, %s, %s, %s to %s", number, op.Client, op.Kind, op.Outcome, l.since(op.Call), l.since(op.Return))}
+	title := fmt.Sprintf("%d: client %d, %s, %s,", number, op.Client, op.Kind, op.Outcome)
 	if op.Open() {
-		s.To = l.To
-		s.Title = fmt.Sprintf("%d: client %d, %s, %s, from %s, never returned", number, op.Client, op.Kind, op.Outcome, l.since(op.Call))
+		title += " never returned,"
 	}
+	s := l.span(op.Client, title, op.Call, op.Return, !op.Open())
+	s.Number = number
 	if op.Kind == histories.Acquire || op.Kind == histories.Release {
 		l.Calls = append(l.Calls, s)
 		return
@@ -174,20 +181,20 @@ func (l *swimLanes) addOp(number int, op *histories.Op) {
 // addHold adds a hold from its grant to its end, and beneath it what the lease promised.
 func (l *swimLanes) addHold(h Hold) {
 	op := &h.Acquire
-	s := charts.LaneSpan{Lane: l.laneOf(op.Client), From: op.Return, To: l.To, Label: "holds to the end"}
-	s.Title = fmt.Sprintf("client %d holds %s from %s", op.Client, op.Key, l.since(op.Return))
+	what, label := op.Key, "holds to the end"
 	if h.Ended {
-		s.To, s.Label = h.End, "holds "+format.Duration(h.End-op.Return)
-		s.Title += " to " + l.since(h.End)
+		label = "holds " + format.Duration(h.End-op.Return)
 	}
-	if h.Count > 1 { // each had a promise of its own
-		s.Label = format.Count(h.Count) + " ×"
-		s.Title = fmt.Sprintf("client %d holds %s from %s on", op.Client, format.Plural(h.Count, "time"), l.since(op.Return))
-	} else if op.Validity > 0 {
+	if h.Count > 1 {
+		what, label = format.Plural(h.Count, "time"), format.Count(h.Count)+" ×"
+	}
+	s := l.span(op.Client, fmt.Sprintf("client %d holds %s", op.Client, what), op.Return, h.End, h.Ended)
+	s.Label = label
+	l.Holds = append(l.Holds, s)
+	if h.Count <= 1 && op.Validity > 0 { // several had promises of their own
 		until := op.Call + op.SentAfter + op.Validity
 		l.Leases = append(l.Leases, charts.LaneSpan{Lane: s.Lane, From: s.From, To: max(s.From, until), Title: "the lock promised it until " + l.since(until)})
 	}
-	l.Holds = append(l.Holds, s)
 }
 
 // holdEnd returns when a client gave up a hold, was told that it is lost, or was gone itself.
@@ -258,5 +265,5 @@ func DrawWindow(w Window) template.HTML {
 		}
 		l.Violations = append(l.Violations, v)
 	}
-	return l.SVG(charts.Head{ID: w.ID, Title: w.Title, Desc: w.Desc})
+	return l.draw(charts.Head{ID: w.ID, Title: w.Title, Desc: w.Desc})
 }

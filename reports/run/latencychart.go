@@ -10,7 +10,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// grantKinds are never mixed.
 var grantKinds = []string{"contended", "uncontended"}
 
 func (m *Measurement) granted(kind string) figures.Distribution {
@@ -22,12 +21,11 @@ func (m *Measurement) granted(kind string) figures.Distribution {
 
 // frequentKind returns the kind of which the measurements have more.
 func frequentKind(all []Measurement) string {
-	n := map[string]int64{}
+	more := int64(0)
 	for _, m := range all {
-		n["contended"] += m.Contended.N
-		n["uncontended"] += m.Uncontended.N
+		more += m.Contended.N - m.Uncontended.N
 	}
-	if n["uncontended"] > n["contended"] {
+	if more < 0 {
 		return "uncontended"
 	}
 	return "contended"

@@ -27,9 +27,13 @@ const (
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
+		gravest := 0
 		for _, o := range r.Cells {
-			if o.Lock == m.Lock && o.Deployment == m.Deployment && o.Scenario == m.Scenario && o.Observed == checker.Violated {
-				m.Standing = worse(m.Standing, standing(m, &o))
+			if o.Lock != m.Lock || o.Deployment != m.Deployment || o.Scenario != m.Scenario || o.Observed != checker.Violated {
+				continue
+			}
+			if text, gravity := standing(m, &o); gravity > gravest {
+				m.Standing, gravest = text, gravity
 			}
 		}
 		if m.Standing == "" && m.Keys >= 2*fewestKeys(r, m) {
@@ -38,8 +42,8 @@ func setStandings(r *Results) {
 	}
 }
 
-// fewestKeys is the least number of keys that a lock was asked for in the same workload. By chance a few of
-// many keys may not come up; a lock that splits its keys has several times as many.
+// fewestKeys returns the least number of keys that a lock was asked for in the same workload. By chance a few of many keys
+// may not come up; a lock that splits its keys has several times as many.
 func fewestKeys(r *Results, m *Measurement) int {
 	fewest := m.Keys
 	for _, other := range r.Measurements {
@@ -50,43 +54,27 @@ func fewestKeys(r *Results, m *Measurement) int {
 	return max(1, fewest)
 }
 
-func standing(m *Measurement, o *Observation) string {
+// standing returns what a violation says of a measurement. What happened in the same cell is graver, and of that what was
+// expected.
+func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
 	control := o.Expected == histories.Breaks && o.Fault == "none" // no lease survives every fault
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
-		return notALock
+		return notALock, 3
 	case o.Property == "mutual-exclusion" && here:
-		return insideAtOnce
+		return insideAtOnce, 2
 	case o.Property == "lease-exclusion" && control:
-		return fmt.Sprintf(controlOf, o.Workload)
+		return fmt.Sprintf(controlOf, o.Workload), 1
 	}
-	return ""
+	return "", 0
 }
 
-// worse prefers what happened in the very place, and of that what was expected; else the first.
-func worse(a, b string) string {
-	rank := func(s string) int { return slices.Index([]string{"", insideAtOnce, notALock}, s) }
-	if ra, rb := rank(a), rank(b); ra == 0 || rb > max(ra, 0) {
-		return b
-	}
-	return a
-}
-
-// cell is one figure of a table.
 type cell struct {
 	Text  string
 	Ratio string  // to the best of the table
 	Title string  // why there is none, or more than fits
 	value float64 // 0: there is none
-}
-
-// OrNone returns the cell, or one that says that there is no figure.
-func (c cell) OrNone() cell {
-	if c.Text == "" {
-		c.Text = format.None
-	}
-	return c
 }
 
 // latencyLine is a row of the measurements: contended and uncontended grants are never mixed.
@@ -106,7 +94,9 @@ type figureRow struct {
 
 func figuresIn(m Measurement) figureRow {
 	f := figureRow{
-		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5), GoodputCell: goodputCell(m),
+		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5),
+		GoodputCell: cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median, Title: fmt.Sprintf("median of %s: %s to %s per second",
+			format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
 		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no time inside, or nothing completed"},
 		JainCell:     cell{Text: format.None, Title: "nothing was completed"},
 		LongestCell:  cell{Text: format.None, Title: "nobody asked"},
@@ -123,7 +113,11 @@ func figuresIn(m Measurement) figureRow {
 	if m.Longest.Ended != "" {
 		f.LongestCell = cell{Text: format.Milliseconds(m.Longest.NS), Title: "it ended in a grant"}
 		if m.Longest.Censored() {
-			f.LongestCell = cell{Text: "> " + f.LongestCell.Text, Title: fmt.Sprintf("censored: the client %s, and would have waited longer", wording(m.Longest.Ended))}
+			ended := string(m.Longest.Ended)
+			if m.Longest.Ended == figures.CutOff {
+				ended = "was cut off by the end"
+			}
+			f.LongestCell = cell{Text: "> " + f.LongestCell.Text, Title: "censored: the client " + ended + ", and would have waited longer"}
 		}
 	}
 	if m.Commands != nil {
@@ -138,11 +132,6 @@ func figuresIn(m Measurement) figureRow {
 		f.Lines = []latencyLine{lineOf("nothing granted", figures.Distribution{})}
 	}
 	return f
-}
-
-func goodputCell(m Measurement) cell {
-	return cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median,
-		Title: fmt.Sprintf("median of %s: %s to %s per second", format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))}
 }
 
 // figureRows returns the rows of one table, with ratios to the best of those that nothing speaks against.
@@ -193,7 +182,6 @@ func setRatios(figures []*cell, greatest bool) {
 	}
 }
 
-// hundredths writes two decimal places.
 func hundredths(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return format.None
@@ -217,13 +205,6 @@ func rankCell(d figures.Distribution, rank float64) cell {
 		format.Plural(int(figures.SamplesFor(rank)), "sample"), format.Count(int(d.N)))}
 }
 
-func wording(e figures.Ended) string {
-	if e == figures.CutOff {
-		return "was cut off by the end"
-	}
-	return string(e)
-}
-
 func shareTitle(m Measurement) string {
 	low, high := 1.0, 0.0
 	for _, t := range m.Trials {
@@ -237,14 +218,9 @@ func shareTitle(m Measurement) string {
 // others counts the acquires that were not granted, and the grants that are in no histogram.
 func others(m Measurement) string {
 	var parts []string
-	for _, counted := range []struct {
-		n    int
-		what string
-	}{
-		{int(m.Refused.N), "refused"}, {int(m.Unknown.N), "unknown"}, {m.CutOff, "cut off"}, {m.Reentries, "re-entries"}, {m.OutOfRange, "out of range"},
-	} {
-		if counted.n > 0 {
-			parts = append(parts, format.Count(counted.n)+" "+counted.what)
+	for i, n := range []int{int(m.Refused.N), int(m.Unknown.N), m.CutOff, m.Reentries, m.OutOfRange} {
+		if n > 0 {
+			parts = append(parts, format.Count(n)+" "+[]string{"refused", "unknown", "cut off", "re-entries", "out of range"}[i])
 		}
 	}
 	return format.Joined(parts)

@@ -84,49 +84,35 @@ func measure(c Cell, trials []*trialRead) Measurement {
 		Server: cmp.Or(trials[0].counters.Server, h.Server), Clients: h.Clients, Processes: h.Processes,
 		Store: trials[0].counters.Store, Scenario: c.Scenario, Simulated: h.Simulated, TTLNS: int64(h.TTL), Recovery: recoveryOf(trials),
 	}
-	all := figures.NewSamples()
+	s := figures.NewSamples()
 	var goodput, jain []float64
 	for _, t := range trials {
-		all.Merge(&t.stats.Samples)
-		f := m.add(t)
-		goodput = append(goodput, f.Goodput)
-		if f.Sections > 0 {
+		s.Merge(&t.stats.Samples)
+		f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
+		f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
+		m.Trials = append(m.Trials, f)
+		if goodput = append(goodput, f.Goodput); f.Sections > 0 {
 			jain = append(jain, f.Jain)
 		}
+		m.Sections += f.Sections
+		m.Keys = max(m.Keys, t.stats.Keys)
+		m.Longest = figures.Longer(m.Longest, t.stats.Longest)
+		m.CutOff += t.stats.CutOff
+		m.Reentries += t.stats.Reentries
+		m.OutOfRange += t.stats.OutOfRange
 	}
 	m.Goodput, m.Jain = rangeOf(goodput), rangeOf(jain)
-	m.setDistributions(&all)
-	if h.Params["hold"] == "0s" { // what it takes to give the lock back at once is no ceiling
-		m.Ceiling = 0
+	for class, into := range map[figures.Class]*figures.Distribution{figures.Uncontended: &m.Uncontended, figures.Contended: &m.Contended,
+		figures.Refusals: &m.Refused, figures.Unknowns: &m.Unknown, figures.HandOffs: &m.HandOff, figures.HoldTimes: &m.Hold} {
+		*into = figures.DistributionOf(s[class])
+	}
+	// What it takes to give the lock back at once is no ceiling.
+	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
+		m.Ceiling = 1e9 / float64(hold)
 	}
 	m.setCommands(trials)
 	m.Network = networkOf(trials)
 	return m
-}
-
-func (m *Measurement) add(t *trialRead) TrialFigures {
-	f := TrialFigures{Dir: t.Dir, Sections: t.stats.Sections, Seconds: t.stats.Seconds(), Goodput: t.stats.Goodput()}
-	f.Jain, f.MinShare, f.MaxShare, _ = t.stats.Shares()
-	m.Trials = append(m.Trials, f)
-	m.Sections += f.Sections
-	m.Keys = max(m.Keys, t.stats.Keys)
-	m.Longest = figures.Longer(m.Longest, t.stats.Longest)
-	m.CutOff += t.stats.CutOff
-	m.Reentries += t.stats.Reentries
-	m.OutOfRange += t.stats.OutOfRange
-	return f
-}
-
-func (m *Measurement) setDistributions(s *figures.Samples) {
-	m.Uncontended = figures.DistributionOf(s[figures.Uncontended])
-	m.Contended = figures.DistributionOf(s[figures.Contended])
-	m.Refused = figures.DistributionOf(s[figures.Refusals])
-	m.Unknown = figures.DistributionOf(s[figures.Unknowns])
-	m.HandOff = figures.DistributionOf(s[figures.HandOffs])
-	m.Hold = figures.DistributionOf(s[figures.HoldTimes])
-	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 {
-		m.Ceiling = 1e9 / float64(hold)
-	}
 }
 
 // setCommands divides all commands by all grants, over the trials whose servers count.
@@ -168,7 +154,7 @@ type Network struct {
 	Received   float64 `json:"received"`    // bytes from them
 }
 
-// networkOf is per grant, over the trials in which a proxy counted.
+// networkOf returns the traffic per grant, over the trials in which a proxy counted.
 func networkOf(trials []*trialRead) *Network {
 	var n Network
 	grants := 0.0

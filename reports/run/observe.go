@@ -22,19 +22,17 @@ import (
 // observe merges what the judged trials of a cell say: one observation per property, in the order of the
 // verdicts, then what was claimed and never judged.
 func observe(c Cell, trials []*trialRead) []Observation {
-	var names []string
+	var judged, claimed []string
 	for _, t := range trials {
 		for _, f := range t.verdict.Findings {
-			names = append(names, f.Property)
+			judged = append(judged, f.Property)
 		}
-	}
-	for _, t := range trials {
 		for _, claim := range t.header.Claims {
-			names = append(names, claim.Property)
+			claimed = append(claimed, claim.Property)
 		}
 	}
 	var all []Observation
-	for _, property := range unique(names) {
+	for _, property := range unique(slices.Concat(judged, claimed)) {
 		all = append(all, merge(c, property, trials))
 	}
 	return all
@@ -71,7 +69,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 	return o
 }
 
-// explain takes the words of the trials that decided.
+// explain takes over the reasons of the trials that decided.
 func (o *Observation) explain(trials []*trialRead) {
 	var whys, weights []string
 	for _, t := range trials {
@@ -88,14 +86,11 @@ func (o *Observation) explain(trials []*trialRead) {
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
 }
 
-// firstOf gives the first text and how many others there are: twenty trials say much the same.
+// firstOf returns the first text and the number of others.
 func firstOf(texts []string) string {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-	switch {
-	case len(texts) == 0:
-		return ""
-	case len(slices.Compact(slices.Clone(texts))) == 1:
-		return texts[0]
+	if different := unique(texts); len(different) < 2 {
+		return strings.Join(different, "")
 	}
 	return fmt.Sprintf("%s (and likewise in %s)", texts[0], format.Plural(len(texts)-1, "other trial"))
 }
@@ -121,36 +116,32 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// differingClaims warns of trials that were held to something else than the first.
-func differingClaims(c Cell, trials []*trialRead) []string {
-	var warnings []string
-	for _, t := range trials[1:] {
-		if !slices.Equal(t.header.Claims, trials[0].header.Claims) {
-			warnings = append(warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter", t.Dir, trials[0].Dir))
-		}
-	}
-	return warnings
-}
-
 // tallyOf counts the scores. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
-	scores, states, cells := map[checker.Score]int{}, map[State]int{}, map[string]int{}
+	t := Tally{Disagreements: r.disagreements}
+	seen := map[string]bool{}
 	for _, o := range r.Cells {
-		scores[o.Score]++
-		cells[o.Evidence[0].Dir] = o.Counts.Operations
+		*t.Of(o.Score)++
+		if dir := o.Evidence[0].Dir; !seen[dir] {
+			seen[dir] = true
+			t.Operations += o.Counts.Operations
+		}
 	}
 	for _, trial := range r.Trials {
-		states[trial.State]++
-	}
-	t := Tally{
-		Kept: scores[checker.Kept], Caught: scores[checker.Caught], Broken: scores[checker.Broken], Missed: scores[checker.Missed],
-		Undecided: scores[checker.LeftUndecided], Measured: scores[checker.Measured],
-		Trials: states[Judged], Void: states[Void], Disagreements: r.disagreements,
-	}
-	for _, n := range cells {
-		t.Operations += n
+		switch trial.State {
+		case Judged:
+			t.Trials++
+		case Void:
+			t.Void++
+		}
 	}
 	return t
+}
+
+// Of returns the count of a score.
+func (t *Tally) Of(s checker.Score) *int {
+	return []*int{checker.Measured: &t.Measured, checker.Kept: &t.Kept, checker.Caught: &t.Caught, checker.Broken: &t.Broken,
+		checker.Missed: &t.Missed, checker.LeftUndecided: &t.Undecided}[s]
 }
 
 // inTable reports whether an observation is in the main table: a claim or a control always, else a violation.
@@ -172,12 +163,6 @@ func cellWords(scenario, workload, fault string) string {
 	}
 	return workload + " + " + strings.ReplaceAll(fault, "+", " + ")
 }
-
-// resultsVersion is the version of results.json; docs/results.schema.json describes it.
-const resultsVersion = 1
-
-// ResultsName is the file of a run folder that holds its results.
-const ResultsName = "results.json"
 
 // Results is a run, read and summed up: the content of results.json.
 type Results struct {

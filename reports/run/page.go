@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -42,7 +41,6 @@ type page struct {
 	ResultsSum string // of results.json
 }
 
-// witness is one violation with its drawing.
 type witness struct {
 	ID       string
 	Label    string
@@ -56,7 +54,6 @@ type witness struct {
 	viewer   []byte
 }
 
-// workload is what was measured under one workload.
 type workload struct {
 	ID     string
 	Name   string
@@ -80,14 +77,25 @@ func newPage(r *Results, results File) (*page, error) {
 	return p, err
 }
 
-// html renders report/index.html.
-func (p *page) html() ([]byte, error) {
-	return html.Page(templates, p.funcs(), p, "templates/page.html.tmpl")
-}
-
-// markdown renders a template of Markdown: the page without its drawings, or the page of the scenarios.
-func (p *page) markdown(name, file string) ([]byte, error) {
-	return html.Markdown(templates, p.funcs(), p, name, "templates/"+file+".tmpl")
+// files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the witnesses, and
+// for scenarios the source of docs/scenarios.md.
+func (p *page) files() (files map[string][]byte, err error) {
+	files = map[string][]byte{}
+	for _, w := range p.Witnesses {
+		if w.Viewer != "" {
+			files[w.Viewer] = w.viewer
+		}
+	}
+	if files["index.html"], err = html.Page(templates, p.funcs(), p, "templates/page.html.tmpl"); err != nil {
+		return nil, err
+	}
+	if files["report.md"], err = html.Markdown(templates, p.funcs(), p, "markdown", "templates/report.md.tmpl"); err != nil {
+		return nil, err
+	}
+	if len(p.Run.Scenarios) > 0 {
+		files["scenarios.md"], err = html.Markdown(templates, p.funcs(), p, "scenarios", "templates/scenarios.md.tmpl")
+	}
+	return files, err
 }
 
 // Properties are the columns of the table at a glance: those that applied anywhere.
@@ -104,19 +112,17 @@ func (p *page) Properties() []string {
 func (r *Results) tiles() []html.Tile {
 	var tiles []html.Tile
 	for _, counted := range []struct {
-		n     int
 		score checker.Score
 		text  string
 	}{
-		{r.Tally.Kept, checker.Kept, "claims kept"}, {r.Tally.Broken, checker.Broken, "claims broken"},
-		{r.Tally.Undecided, checker.LeftUndecided, "claims undecided"}, {r.Tally.Caught, checker.Caught, "controls caught"},
-		{r.Tally.Missed, checker.Missed, "controls missed"},
+		{checker.Kept, "claims kept"}, {checker.Broken, "claims broken"}, {checker.LeftUndecided, "claims undecided"},
+		{checker.Caught, "controls caught"}, {checker.Missed, "controls missed"},
 	} {
-		b := badgeOf(counted.score)
-		if counted.n == 0 {
+		n, b := *r.Tally.Of(counted.score), BadgeOf(counted.score, checker.NotApplicable)
+		if n == 0 {
 			b.Class = ""
 		}
-		tiles = append(tiles, html.Tile{Class: b.Class, Symbol: b.Symbol, Big: format.Count(counted.n), Small: counted.text})
+		tiles = append(tiles, html.Tile{Class: b.Class, Symbol: b.Symbol, Big: format.Count(n), Small: counted.text})
 	}
 	return tiles
 }
@@ -124,32 +130,22 @@ func (r *Results) tiles() []html.Tile {
 // witnesses draws every violation that has one: broken claims first, as they matter most.
 func (r *Results) witnesses() ([]witness, error) {
 	label := r.Run.labels()
-	var all []witness
-	for _, o := range r.Cells {
-		if o.shown == nil {
-			continue
-		}
-		id := o.WitnessID()
-		from, _ := timeOf(o.shown)
-		all = append(all, witness{
-			ID: id, Label: label(o.Lock, o.Deployment), Observed: o, From: from,
-			Drawing: drawWitness(id, o.Property, o.shown, o.faults), Ops: o.shown.Ops, Dir: o.shownIn,
-		})
-	}
 	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
-	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Compare(slices.Index(urgency, a.Observed.Score), slices.Index(urgency, b.Observed.Score))
-	})
-	for i := range all { // what was expected is folded away; but one drawing is always in sight
-		all[i].Open = i == 0 || all[i].Observed.Score != checker.Caught
-		o := all[i].Observed
+	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
+	slices.SortStableFunc(violated, func(a, b Observation) int { return slices.Index(urgency, a.Score) - slices.Index(urgency, b.Score) })
+	var all []witness
+	for i, o := range violated { // what was expected is folded away; but one drawing is always in sight
+		w := witness{ID: o.WitnessID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,
+			Drawing: drawWitness(o.WitnessID(), o.Property, o.shown, o.faults), Open: i == 0 || o.Score != checker.Caught}
+		w.From, _ = timeOf(o.shown)
 		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			all[i].Viewer, all[i].viewer = fmt.Sprintf("witness-%03d.html", i+1), page
+			w.Viewer, w.viewer = fmt.Sprintf("witness-%03d.html", i+1), page
 		}
+		all = append(all, w)
 	}
 	return all, nil
 }
@@ -161,9 +157,6 @@ func (o Observation) WitnessID() string {
 		return fmt.Sprintf("_%x", []rune(c)[0])
 	})
 }
-
-// Drawn reports whether the observation has a witness.
-func (o Observation) Drawn() bool { return o.shown != nil }
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9-]`)
 
@@ -185,7 +178,6 @@ func (r *Results) workloads() []workload {
 	return all
 }
 
-// setup says in words how a workload was driven.
 func setup(m *Measurement) string {
 	parts := []string{format.Plural(m.Clients, "client")}
 	if m.Processes > 0 {
@@ -207,7 +199,6 @@ func (r *Results) funcs() template.FuncMap {
 		"all":         func(w workload) []figureRow { return slices.Concat(w.Plain, w.Faulty) },
 		"barwidth":    func(part float64) float64 { return part * barWidth },
 		"cell":        cellText,
-		"claims":      claims,
 		"client":      clientName,
 		"counts":      counts,
 		"docrows":     docRows,

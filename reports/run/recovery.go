@@ -51,17 +51,17 @@ type recoveryRow struct {
 	Drawing                 template.HTML
 }
 
-// recoveries are the rows of the cells in which something recovered.
 func (r *Results) recoveries() []recoveryRow {
 	label := r.Run.labels()
 	var rows []recoveryRow
 	for _, m := range r.Measurements {
-		if m.Recovery == nil {
+		took := m.Recovery
+		if took == nil {
 			continue
 		}
-		row := recoveryRow{Label: label(m.Lock, m.Deployment), Where: m.Where(), N: m.Recovery.N, Min: hundredths(m.Recovery.Multiples[0]),
-			Median: hundredths(m.Recovery.median()), Max: hundredths(m.Recovery.Multiples[m.Recovery.N-1]), Bound: hundredths(m.Recovery.bound())}
-		row.Drawing = m.Recovery.histogram().SVG(charts.Head{ID: "recovery-" + format.Count(len(rows)+1),
+		row := recoveryRow{Label: label(m.Lock, m.Deployment), Where: m.Where(), N: took.N, Min: hundredths(took.Multiples[0]),
+			Median: hundredths(took.median()), Max: hundredths(took.Multiples[took.N-1]), Bound: hundredths(took.bound())}
+		row.Drawing = took.histogram().SVG(charts.Head{ID: "recovery-" + format.Count(len(rows)+1),
 			Title: fmt.Sprintf("%d recoveries of %s, %s, in multiples of the TTL", row.N, row.Label, row.Where),
 			Desc:  fmt.Sprintf("%s to %s, median %s; the bound is %s", row.Min, row.Max, row.Median, row.Bound)})
 		rows = append(rows, row)

@@ -43,15 +43,15 @@ func writeTrial(t *testing.T, dir string, f trialFiles) {
 	if f.torn {
 		b.WriteString(`{"client":1,"kind":"acq`)
 	}
-	put(t, filepath.Join(dir, historyName), b.Bytes())
+	put(t, filepath.Join(dir, HistoryName), b.Bytes())
 	if f.verdict != nil {
-		put(t, filepath.Join(dir, verdictName), marshal(t, f.verdict))
+		put(t, filepath.Join(dir, VerdictName), marshal(t, f.verdict))
 	}
 	if f.counters != "" {
 		put(t, filepath.Join(dir, countersName), []byte(f.counters))
 	}
 	if f.void != "" {
-		put(t, filepath.Join(dir, voidName), marshal(t, map[string]string{"reason": f.void}))
+		put(t, filepath.Join(dir, VoidName), marshal(t, map[string]string{"reason": f.void}))
 	}
 }
 

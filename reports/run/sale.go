@@ -9,9 +9,6 @@ import (
 	"lockbench/reports/format"
 )
 
-// shopName is the file of a trial whose clients were buyers of a shop.
-const shopName = "shop.json"
-
 // barWidth is the length of the longest bar of a table, of a drawing that is 120 wide.
 const barWidth = 119
 
@@ -63,33 +60,29 @@ type saleRow struct {
 	Bar               float64 // goodput as a part of the highest
 }
 
-// saleRows are the rows of the sales, in the order of the plan.
 func (r *Results) saleRows() []saleRow {
 	label := r.Run.labels()
 	var rows []saleRow
+	highest := 1e-9
 	for _, sales := range grouped(r.Sales, (*Sale).cell) {
 		row := rowOf(sales)
 		row.Label = label(row.Lock, row.Deployment)
-		rows = append(rows, row)
-	}
-	highest := 0.0
-	for _, row := range rows {
 		highest = max(highest, row.Goodput)
+		rows = append(rows, row)
 	}
 	for i := range rows {
 		rows[i].compare(rows)
-		rows[i].Bar = rows[i].Goodput / max(highest, 1e-9)
+		rows[i].Bar = rows[i].Goodput / highest
 	}
 	return rows
 }
 
 func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workload} }
 
-// rowOf sums the sales of a cell up.
+// rowOf sums up the sales of a cell.
 func rowOf(all []Sale) saleRow {
-	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
-	row := saleRow{Sale: sorted[(len(sorted)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
+	slices.SortStableFunc(all, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
+	row := saleRow{Sale: all[(len(all)-1)/2], Trials: len(all), Exact: true, Spared: format.None}
 	for _, s := range all {
 		row.Exact = row.Exact && s.Sold == s.Stock && s.Left == 0
 	}
@@ -111,12 +104,10 @@ func perOrder(n *float64) string {
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
-	switch {
-	case len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact:
-		row.Ratio = format.None
-	case row.Form == "plain" && row.cell() == plain[i].cell():
-		row.Ratio = "1"
-	default:
+	if row.Ratio = format.None; len(plain) == 0 || plain[i].Goodput == 0 || !row.Exact {
+		return
+	}
+	if row.Ratio = "1"; row.cell() != plain[i].cell() {
 		row.Ratio = hundredths(row.Goodput / plain[i].Goodput)
 	}
 }
@@ -133,11 +124,7 @@ func (row saleRow) Balance() string {
 	return text
 }
 
-// saleSetup says in words what the shops were.
 func saleSetup(rows []saleRow) string {
-	if len(rows) == 0 {
-		return ""
-	}
 	f := rows[0]
 	return fmt.Sprintf("%s, %s, %s for sale, and %s of work under the lock", format.Plural(f.Buyers, "buyer"), format.Plural(f.Processes, "service process"),
 		format.Plural(f.Stock, "piece"), time.Duration(f.HoldNS))

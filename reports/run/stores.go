@@ -49,8 +49,8 @@ const (
 	killed        = "holder-kill"
 )
 
-// stores are the rows, in the order of the plan, where there is more than one store; and the workload that the
-// figures under contention are of.
+// stores returns a row for each store, in the order of the plan, if there are several; and the workload of the figures
+// under contention.
 func (r *Results) stores() (rows []storeRow, workload string) {
 	if len(r.Run.Environment.Stores) < 2 {
 		return nil, ""
@@ -59,7 +59,8 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 	label := r.Run.labels()
 	highest := 0.0
 	for _, doc := range r.Run.Environment.Stores {
-		row, scores := storeRow{StoreDoc: doc}, map[checker.Score]int{}
+		var tally Tally
+		row := storeRow{StoreDoc: doc}
 		measured := slices.DeleteFunc(slices.Clone(r.Measurements), func(m Measurement) bool { return m.Store != doc.Name || m.Scenario != "" })
 		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
 			line := storeLock{Label: label(of[0].Lock, of[0].Deployment), control: r.isControl(of[0].Lock)}
@@ -69,7 +70,7 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			row.Locks = append(row.Locks, line)
 			for _, o := range r.Cells {
 				if o.Scenario == "" && o.Lock == of[0].Lock && o.Deployment == of[0].Deployment {
-					scores[o.Score]++
+					*tally.Of(o.Score)++
 				}
 			}
 		}
@@ -77,8 +78,8 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			continue
 		}
 		for s := checker.Kept; s <= checker.LeftUndecided; s++ {
-			if b := badgeOf(s); scores[s] > 0 {
-				b.Word = format.Count(scores[s]) + " " + b.Word
+			if b, n := BadgeOf(s, checker.NotApplicable), *tally.Of(s); n > 0 {
+				b.Word = format.Count(n) + " " + b.Word
 				row.Verdicts = append(row.Verdicts, b)
 			}
 		}
@@ -98,12 +99,12 @@ func (row *storeRow) choose() {
 	if len(sound) == 0 {
 		sound = row.Locks
 	}
-	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
 	row.Best = slices.MaxFunc(sound, func(a, b storeLock) int { return cmp.Compare(a.Goodput.value, b.Goodput.value) })
-	alone := slices.DeleteFunc(slices.Clone(sound), func(l storeLock) bool { return l.Floor.value == 0 })
-	if len(alone) > 0 {
-		least := slices.MinFunc(alone, func(a, b storeLock) int { return cmp.Compare(a.Floor.value, b.Floor.value) })
-		row.Floor = cell{Text: least.Floor.Text, Title: "of " + least.Label}
+	row.Floor = cell{Text: format.None, Title: "no lock of it was driven alone"}
+	for _, l := range sound {
+		if v := l.Floor.value; v > 0 && (row.Floor.value == 0 || v < row.Floor.value) {
+			row.Floor = cell{Text: l.Floor.Text, Title: "of " + l.Label, value: v}
+		}
 	}
 }
 
@@ -111,22 +112,20 @@ func (r *Results) isControl(lock string) bool {
 	return slices.ContainsFunc(r.Run.Locks, func(d LockDoc) bool { return d.Name == lock && d.Control })
 }
 
-// commonWorkload is the one with which most locks contended without a fault.
+// commonWorkload returns the one in which most locks contended without a fault.
 func (r *Results) commonWorkload() string {
-	count := map[string]int{}
-	most := ""
+	count, most := map[string]int{}, ""
 	for _, m := range r.Measurements {
-		if m.Fault == "none" && m.Contended.N > 0 && m.Ceiling > 0 {
-			count[m.Workload]++
-			if count[m.Workload] > count[most] {
-				most = m.Workload
-			}
+		if m.Fault != "none" || m.Contended.N == 0 || m.Ceiling == 0 {
+			continue
+		}
+		if count[m.Workload]++; count[m.Workload] > count[most] {
+			most = m.Workload
 		}
 	}
 	return most
 }
 
-// take takes over what one measurement has to say.
 func (l *storeLock) take(m Measurement, workload string) {
 	f := figuresIn(m)
 	switch {

@@ -57,31 +57,26 @@ func (r *Results) sayScores(say func(tone html.Tone, format string, args ...any)
 	default:
 		say(html.Good, "%s; %s.", upper(kept), caught)
 	}
-	if n := r.missingCells(); r.Run.Interrupted || n > 0 {
+	if n := len(r.Run.Plan) - len(r.Measurements); r.Run.Interrupted || n > 0 {
 		say(html.Unsure, "The run is not whole: %s of %s lack a verdict.", format.Count(n), format.Plural(len(r.Run.Plan), "planned cell"))
 	}
 }
 
 func allOf(n, of int, noun, done string) string {
 	switch {
-	case n == of && of == 1:
-		return fmt.Sprintf("the one %s was %s", noun, done)
+	case of == 1 && n == 0:
+		return "the one " + noun + " was not " + done
 	case of == 1:
-		return fmt.Sprintf("the one %s was not %s", noun, done)
+		return "the one " + noun + " was " + done
 	case n == of && of == 2:
-		return fmt.Sprintf("both %ss were %s", noun, done)
+		return "both " + noun + "s were " + done
 	case n == of:
-		return fmt.Sprintf("all %s were %s", format.Plural(of, noun), done)
+		return "all " + format.Plural(of, noun) + " were " + done
 	}
-	return fmt.Sprintf("%s of %s were %s", format.Count(n), format.Plural(of, noun), done)
+	return format.Count(n) + " of " + format.Plural(of, noun) + " were " + done
 }
 
-func were(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return format.Plural(n, noun) + " were"
-}
+func were(n int, noun string) string { return format.Plural(n, noun+" was", noun+"s were") }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
@@ -100,15 +95,6 @@ func (r *Results) listed(s checker.Score, verb string) string {
 	return strings.Join(names, "; ")
 }
 
-func (r *Results) missingCells() int {
-	judged := map[string]bool{}
-	for _, m := range r.Measurements {
-		judged[m.Dir] = true
-	}
-	return len(slices.DeleteFunc(slices.Clone(r.Run.Plan), func(c Cell) bool { return judged[c.Dir] }))
-}
-
-// conditions says under which conditions the verdict was found.
 func (r *Results) conditions() string {
 	label := r.Run.labels()
 	var locks, workloads, faults []string
@@ -131,7 +117,7 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// weight is the sentence on what a pass means.
+// weight says what a pass means.
 func (r *Results) weight() string {
 	return fmt.Sprintf("Where a claim is kept, no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }

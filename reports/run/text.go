@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -83,7 +84,7 @@ func textGroup(t *format.Lines, g group) {
 			}
 			return codes[cells[row][score]]
 		})
-		if n := len(claims(g.Rest)); n > 0 {
+		if n := len(g.Rest); n > 0 {
 			t.Add("     and " + format.Plural(n, "property") + " measured without a claim, none violated")
 		}
 	}
@@ -95,15 +96,7 @@ func lockTable(all []claim) [][]string {
 	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
 	for _, c := range all {
 		o := c.Gravest
-		seen := inTrials(o)
-		switch {
-		case seen != "":
-		case c.Times > 0:
-			seen = format.Plural(c.Times, "violation")
-		default:
-			seen = observed(o.Observed)
-		}
-		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), seen, o.Score.String(), c.Where(), counts(c.Counts)})
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), c.Outcome(), o.Score.String(), c.Where(), counts(c.Counts)})
 	}
 	return cells
 }
@@ -122,6 +115,27 @@ func scenarioTable(all []claim) [][]string {
 	return cells
 }
 
+// docRows returns the claims of a scenario: a row for what is expected for one reason and came out alike.
+func docRows(all []claim) [][]string {
+	var rows [][]string
+	for _, c := range all {
+		o, seen := c.Gravest, c.Outcome()
+		lock, _, _ := strings.Cut(c.Label, " under ")
+		if o.Score != checker.Measured && o.Score != checker.Kept && o.Score != checker.Caught {
+			seen = "**" + o.Score.String() + "** " + seen
+		}
+		because := o.Because
+		if o.Expected == histories.MeasuredOnly {
+			because = cmp.Or(because, "measured without a claim")
+		}
+		rows = mergeAlike(rows, []string{"`" + lock + "`", o.Fault, o.Property, expectation(o.Expected), cellText(seen), cellText(because)}, 2)
+	}
+	return rows
+}
+
+// cellText is a text as a cell of a Markdown table.
+func cellText(s string) string { return strings.ReplaceAll(format.Clean(s), "|", `\|`) }
+
 // mergeAlike adds a row to a table or, if one of the rows differs from it only in the merged column, adds the text of that
 // column to that row.
 func mergeAlike(rows [][]string, row []string, merged int) [][]string {
@@ -138,9 +152,11 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 func storeTable(rows []storeRow) [][]string {
 	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
 	for _, row := range rows {
-		b := row.Best
-		cells = append(cells, []string{row.Server, row.Counted(), row.Floor.Text, b.Label, b.Goodput.OrNone().Text, b.HandOff.OrNone().Text,
-			b.Commands.OrNone().Text, b.Recovery.OrNone().Text})
+		line := []string{row.Server, row.Counted(), row.Floor.Text, row.Best.Label}
+		for _, c := range []cell{row.Best.Goodput, row.Best.HandOff, row.Best.Commands, row.Best.Recovery} {
+			line = append(line, cmp.Or(c.Text, format.None))
+		}
+		cells = append(cells, line)
 	}
 	return cells
 }
@@ -157,15 +173,10 @@ func saleTable(rows []saleRow) [][]string {
 // counts lists what was counted, leaving out what did not happen.
 func counts(c checker.Counts) string {
 	parts := []string{format.Plural(c.Operations, "operation")}
-	for _, counted := range []struct {
-		n    int
-		noun string
-	}{
-		{c.HandOffs, "hand-off"}, {c.Expiries, "expiry"}, {c.Takeovers, "takeover"}, {c.Faults, "fault"},
-		{c.Losses, "loss"}, {c.FalseLosses, "false loss"}, {c.Stale, "stale operation"},
-	} {
-		if counted.n > 0 {
-			parts = append(parts, format.Plural(counted.n, counted.noun))
+	nouns := []string{"hand-off", "expiry", "takeover", "fault", "loss", "false loss", "stale operation"}
+	for i, n := range []int{c.HandOffs, c.Expiries, c.Takeovers, c.Faults, c.Losses, c.FalseLosses, c.Stale} {
+		if n > 0 {
+			parts = append(parts, format.Plural(n, nouns[i]))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -180,29 +191,30 @@ var looks = [...]struct {
 	checker.LeftUndecided: {"?", "33", 4}, checker.Missed: {"!", "31", 5}, checker.Broken: {"✗", "31", 6},
 }
 
-func badgeOf(s checker.Score) html.Badge {
-	return html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+const violatedOnly = 3 // the gravity of a violation that no claim forbids
+
+// Gravity orders scores by how much they matter. A violation that no claim forbids has a gravity of its own.
+func Gravity(s checker.Score, o checker.Observed) int {
+	if s == checker.Measured && o == checker.Violated {
+		return violatedOnly
+	}
+	return looks[s].gravity
 }
 
-// Badge returns the score of an observation. A violation that no claim forbids has a symbol and a colour of its own.
-func (o Observation) Badge() html.Badge {
-	b := badgeOf(o.Score)
-	if o.gravity() == violatedOnly {
+// BadgeOf returns how a score is shown. A violation that no claim forbids has a symbol and a colour of its own.
+func BadgeOf(s checker.Score, o checker.Observed) html.Badge {
+	b := html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+	if Gravity(s, o) == violatedOnly {
 		b.Class, b.Symbol = "score-violated", "×"
 	}
 	return b
 }
 
-const violatedOnly = 3 // the gravity of a violation that no claim forbids
+// Badge returns how the score of an observation is shown.
+func (o Observation) Badge() html.Badge { return BadgeOf(o.Score, o.Observed) }
 
-func (o Observation) gravity() int {
-	if o.Score == checker.Measured && o.Observed == checker.Violated {
-		return violatedOnly
-	}
-	return looks[o.Score].gravity
-}
+func (o Observation) gravity() int { return Gravity(o.Score, o.Observed) }
 
-// expectation returns the word for what was expected.
 func expectation(e histories.Expectation) string {
 	if e == histories.MeasuredOnly {
 		return format.None
@@ -221,20 +233,19 @@ func observed(o checker.Observed) string {
 // labels returns the function that names locks: lock@deployment if that is not the lock's usual one or, in a run that
 // does not say what is usual, if the lock was run on several.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual, several := map[string]string{}, map[string]bool{}
+	usual := map[string]string{} // "several" if there is none
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
-			several[c.Lock] = true
+			usual[c.Lock] = "several"
+		} else {
+			usual[c.Lock] = c.Deployment
 		}
-		usual[c.Lock] = c.Deployment
 	}
 	for _, l := range m.Locks {
-		if l.Deployment != "" {
-			usual[l.Name], several[l.Name] = l.Deployment, false
-		}
+		usual[l.Name] = cmp.Or(l.Deployment, usual[l.Name])
 	}
 	return func(lock, deployment string) string {
-		if deployment == "" || deployment == usual[lock] && !several[lock] {
+		if deployment == "" || deployment == usual[lock] {
 			return lock
 		}
 		return lock + "@" + deployment

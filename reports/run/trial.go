@@ -17,14 +17,6 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The files of a trial.
-const (
-	historyName  = "history.jsonl.zst"
-	verdictName  = "verdict.json"
-	countersName = "counters.json"
-	voidName     = "void.json"
-)
-
 // State is what became of a trial.
 type State string
 
@@ -51,13 +43,12 @@ type trialRead struct {
 	stats    *figures.Stats
 	counters counters
 	sale     *saleFigures // nil: it had no shop
-	files    []File
 	warnings []string
 }
 
-// trialDirs lists a cell's trials: 001, 002, ... None where the folder is missing.
-func trialDirs(dir, cell string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(cell)))
+// TrialDirs lists the folders of a cell's trials: 001, 002, ... A missing cell has none.
+func TrialDirs(dir fs.FS, cell string) ([]string, error) {
+	entries, err := fs.ReadDir(dir, cell)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -71,44 +62,43 @@ func trialDirs(dir, cell string) ([]string, error) {
 	return dirs, nil
 }
 
-// readTrial reads a trial. What is missing or malformed makes it NotJudged; only a folder that cannot be
-// read at all is an error.
-func readTrial(dir, name string) (*trialRead, error) {
+// readTrial reads a trial and lists it with its files. What is missing or malformed makes it NotJudged; only a folder that
+// cannot be read at all is an error.
+func (r *Results) readTrial(dir, name string) (*trialRead, error) {
 	t := &trialRead{Trial: Trial{Dir: name, State: Judged}}
-	if err := t.sum(dir); err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(dir, filepath.FromSlash(name))
-	var void struct{ Reason string }
-	if err := readJSON(folder, voidName, &void); !errors.Is(err, fs.ErrNotExist) {
-		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
-	} else if err := t.read(folder); err != nil {
-		t.State, t.Reason = NotJudged, err.Error()
-	}
-	return t, nil
-}
-
-// sum sums the trial's files.
-func (t *trialRead) sum(dir string) error {
-	for _, name := range []string{historyName, verdictName, countersName, shopName, voidName} {
-		f, err := SumFile(dir, path.Join(t.Dir, name))
+	for _, file := range []string{HistoryName, VerdictName, countersName, shopName, VoidName} {
+		f, err := SumFile(dir, path.Join(name, file))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if name == historyName {
+		if file == HistoryName {
 			t.SHA256 = f.SHA256
 		}
-		t.files = append(t.files, f)
+		r.Files = append(r.Files, f)
 	}
-	return nil
+	folder := filepath.Join(dir, filepath.FromSlash(name))
+	var void struct{ Reason string }
+	if err := readJSON(folder, VoidName, &void); !errors.Is(err, fs.ErrNotExist) {
+		t.State, t.Reason = Void, cmp.Or(void.Reason, "it was marked void, without a readable reason")
+	} else if err := t.read(folder); err != nil {
+		t.State, t.Reason = NotJudged, err.Error()
+		r.Gaps = append(r.Gaps, Gap{Dir: name, Reason: t.Reason})
+	} else {
+		for _, w := range t.warnings {
+			r.Warnings = append(r.Warnings, name+": "+w)
+		}
+		r.disagreements += len(t.verdict.Oracle.Disagreements)
+	}
+	r.Trials = append(r.Trials, t.Trial)
+	return t, nil
 }
 
 // read reads the files of a trial that is not void, in its folder.
 func (t *trialRead) read(dir string) error {
-	switch err := readJSON(dir, verdictName, &t.verdict); {
+	switch err := readJSON(dir, VerdictName, &t.verdict); {
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("it has no verdict: the run was cut short here")
 	case err != nil:
@@ -118,7 +108,7 @@ func (t *trialRead) read(dir string) error {
 	for _, d := range t.verdict.Oracle.Disagreements {
 		t.warnings = append(t.warnings, "monitor and oracle disagree: "+d)
 	}
-	if err := t.readHistory(filepath.Join(dir, historyName)); err != nil {
+	if err := t.readHistory(filepath.Join(dir, HistoryName)); err != nil {
 		return err
 	}
 	if err := readJSON(dir, countersName, &t.counters); err != nil { // a trial is judged without them

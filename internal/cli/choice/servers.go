@@ -2,7 +2,6 @@ package choice
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -53,8 +52,8 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 		return console.Usage(fmt.Errorf("%s names servers of your own, and --servers %s does not use them", strings.Join(s.given(), " and "), s.How), "leave out one of the two")
 	case !named && s.How == servers.External:
 		var flags []string
-		for _, of := range stores.External() {
-			flags = append(flags, "--"+of.Name)
+		for _, f := range s.Own.flags[1:] {
+			flags = append(flags, "--"+f.store.Name)
 		}
 		return console.Usage(fmt.Errorf("--servers external needs --redis, or one of %s", strings.Join(flags, ", ")), HintOwn)
 	}
@@ -80,7 +79,7 @@ func Required(missing []string) error {
 func RunID() string {
 	random := make([]byte, 8)
 	rand.Read(random) // it never fails: the runtime ends the process instead
-	return fmt.Sprintf("%s-%d-%s", time.Now().UTC().Format("20060102150405"), os.Getpid(), hex.EncodeToString(random))
+	return fmt.Sprintf("%s-%d-%x", time.Now().UTC().Format("20060102150405"), os.Getpid(), random)
 }
 
 // Own holds the flags that name servers of the user's own.

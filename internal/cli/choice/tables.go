@@ -33,7 +33,7 @@ var (
 
 func describeLock(l impls.Impl) (name, doc string) {
 	if l.Peer {
-		return l.Name, "peer: " + l.Doc
+		l.Doc = "peer: " + l.Doc
 	}
 	return l.Name, l.Doc
 }
@@ -60,22 +60,22 @@ func (t Table[T]) Choose(wanted ...string) ([]T, error) {
 			return nil, err
 		}
 	}
-	var chosen []T
-	for i, one := range t.All() {
-		if len(wanted) == 0 || slices.Contains(wanted, known[i]) {
-			chosen = append(chosen, one)
-		}
+	if len(wanted) == 0 {
+		return t.All(), nil
 	}
-	return chosen, nil
+	return slices.DeleteFunc(slices.Clone(t.All()), func(one T) bool {
+		name, _ := t.Describe(one)
+		return !slices.Contains(wanted, name)
+	}), nil
 }
 
 // One returns the entry of a name.
 func (t Table[T]) One(name string) (one T, err error) {
 	chosen, err := t.Choose(name)
-	if err != nil {
-		return one, err
+	if err == nil {
+		one = chosen[0]
 	}
-	return chosen[0], nil
+	return one, err
 }
 
 // OneOf returns an error if a name is not among those that are known.

@@ -11,7 +11,6 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/scenarios"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
@@ -26,13 +25,11 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken := f.faults
-	if len(broken) == 0 {
-		broken = []string{"none"}
-	}
-	breaks, err := choice.Faults.Choose(broken...)
-	if err != nil {
-		return nil, err
+	breaks := []faults.Fault{faults.None()}
+	if len(f.faults) > 0 {
+		if breaks, err = choice.Faults.Choose(f.faults...); err != nil {
+			return nil, err
+		}
 	}
 	wanted := f.workloads
 	faulty := slices.ContainsFunc(breaks, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
@@ -55,7 +52,10 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		plan = append(plan, trial.On(on, of)...)
 	}
 	add(locks, "") // each on its usual deployment
-	for _, name := range slices.DeleteFunc(slices.Clone(f.locks), func(name string) bool { return !isPlaced(name) }) {
+	for _, name := range f.locks {
+		if !isPlaced(name) {
+			continue
+		}
 		name, on, _ := strings.Cut(name, "@")
 		lock, err := choice.Locks.One(name)
 		if err != nil {
@@ -73,17 +73,20 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// missingStores returns the stores that locks of a plan talk to and that are not here.
+// missingStores returns the stores of a plan that are not available here.
 func missingStores(plan []trial.Cell, on choice.Servers) []string {
-	var missing []string
+	return slices.DeleteFunc(storesOf(plan), func(store string) bool {
+		return !errors.As(stores.Supported(servers.Spec{How: on.How, Store: store, Remote: on.Remote}), new(servers.Absent))
+	})
+}
+
+func storesOf(plan []trial.Cell) (names []string) {
 	for _, c := range plan {
-		of := c.Lock.Store
-		err := stores.Supported(servers.Spec{How: on.How, Store: of, Remote: on.Remote})
-		if of != "" && errors.As(err, new(servers.Absent)) && !slices.Contains(missing, of) {
-			missing = append(missing, of)
+		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
 		}
 	}
-	return missing
+	return names
 }
 
 // chosenLocks returns the locks on their usual deployments, with the control and the user's own.
@@ -117,11 +120,13 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {
-	chosen := scenarios.All()
-	if !slices.Contains(f.scenarios, "all") {
-		if chosen, err = choice.Scenarios.Choose(f.scenarios...); err != nil {
-			return nil, err
-		}
+	wanted := f.scenarios
+	if slices.Contains(wanted, "all") {
+		wanted = nil
+	}
+	chosen, err := choice.Scenarios.Choose(wanted...)
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range chosen {
 		of, err := s.Cells()

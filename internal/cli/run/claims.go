@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"lockbench/histories"
@@ -58,24 +59,23 @@ func stated(into any) error {
 // readClaims reads a file of claims, and fills in what was left out. The error lists all mistakes.
 func readClaims(file string) (claims, error) {
 	var c claims
+	var f *yamlfile.File
 	text, err := os.ReadFile(file)
+	if err == nil {
+		f, err = yamlfile.ReadJSON(file, "file of claims", text, c.keys())
+	}
 	if err != nil {
 		return c, console.Usage(err, hintClaims)
 	}
-	f, err := yamlfile.ReadJSON(file, "file of claims", text, c.keys())
-	if err != nil {
-		return c, console.Usage(err, hintClaims)
-	}
-	seen := map[worker.Expect]bool{}
 	for i := range c.Claims {
 		one := &c.Claims[i]
 		one.Fault = cmp.Or(one.Fault, faults.None().Name)
 		one.Workload = cmp.Or(one.Workload, showing(one.Property, one.Fault))
-		same := worker.Expect{Property: one.Property, Fault: one.Fault, Workload: one.Workload}
-		if seen[same] {
-			f.Wrong(fmt.Sprintf("claims[%d]", i), "%s in %s under %s was claimed before", same.Property, same.Workload, same.Fault)
+		if slices.ContainsFunc(c.Claims[:i], func(o worker.Expect) bool {
+			return o.Property == one.Property && o.Fault == one.Fault && o.Workload == one.Workload
+		}) {
+			f.Wrong(fmt.Sprintf("claims[%d]", i), "%s in %s under %s was claimed before", one.Property, one.Workload, one.Fault)
 		}
-		seen[same] = true
 	}
 	if err := f.Err(); err != nil {
 		return c, console.Usage(err, hintClaims)
@@ -86,11 +86,8 @@ func readClaims(file string) (claims, error) {
 // showing is the workload that shows a property: the tables have special ones for those that others do not
 // touch.
 func showing(property, fault string) string {
-	switch {
-	case property == "reentrancy":
-		return "reentrant"
-	case property == "owner-release" && fault == faults.None().Name:
-		return "misuse"
+	if property == "owner-release" && fault != faults.None().Name {
+		return "counter"
 	}
-	return "counter"
+	return cmp.Or(map[string]string{"reentrancy": "reentrant", "owner-release": "misuse"}[property], "counter")
 }

@@ -27,86 +27,73 @@ type work struct {
 	n    int // which of the cell's
 }
 
-// drive does every trial of every cell, so many at once, and returns the first failure, after which no trial
-// begins, unless it is that a trial's attempts were all void: the others may count. That the run was interrupted is no
-// failure.
-func (r *Runner) drive(ctx context.Context) error {
+// drive does every trial of every cell, several at once, and returns the first failure. After a failure no trial begins,
+// unless all attempts of a trial were void: the others may count. That the run was interrupted is no failure.
+func (r *Runner) drive(ctx context.Context) (failed error) {
 	var all []work
 	for n := range r.trials { // each cell once, then each once more: what is cut short has some of all
 		for _, c := range r.cells {
 			all = append(all, work{c, n})
 		}
 	}
-	d := &driver{Runner: r, show: newProgress(r.stderr, len(all))}
-	defer d.show.Close()
-	ctx, d.stop = context.WithCancel(ctx)
-	defer d.stop()
+	show := newProgress(r.stderr, len(all))
+	defer show.Close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var mu sync.Mutex // guards failed and the manifest
+	try := func(w work) {
+		shown := show.begin(w.cell.String())
+		out, err := r.setting.Try(ctx, w.cell, filepath.Join(r.dir, filepath.FromSlash(w.cell.Dir())), w.n, &shown.granted)
+		show.end(shown, out, err)
+		mu.Lock()
+		defer mu.Unlock()
+		if out.Server != "" { // known only once one ran
+			r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if failed == nil {
+			failed = err
+		}
+		if !errors.Is(err, trial.ErrVoid) {
+			stop()
+		}
+	}
 	measured, waiting := r.split(all)
-	d.drive(ctx, measured, r.atOnce(false))
-	d.drive(ctx, waiting, r.atOnce(true))
-	return d.failed
-}
-
-type driver struct {
-	*Runner
-	show *progress
-	stop context.CancelFunc
-
-	mu     sync.Mutex // guards what follows, and the manifest
-	failed error
+	for _, part := range []struct {
+		of     []work
+		atOnce int
+	}{{measured, r.atOnce(false)}, {waiting, r.atOnce(true)}} {
+		var running errgroup.Group
+		running.SetLimit(part.atOnce)
+		for _, w := range part.of {
+			running.Go(func() error {
+				if ctx.Err() == nil {
+					try(w)
+				}
+				return nil // try has noted it
+			})
+		}
+		running.Wait()
+	}
+	return failed
 }
 
 // split parts the trials whose figures are to be compared, of which one runs at a time, from those that mostly wait.
 func (r *Runner) split(all []work) (measured, waiting []work) {
+	waits := func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }
+	if !slices.ContainsFunc(all, waits) {
+		return all, nil // controls stay where they stand in the plan
+	}
 	for _, w := range all {
-		if len(r.scenarios) > 0 || w.cell.Fault.Name != "none" || w.cell.Lock.Store == "" || w.cell.Workload.Waits {
+		if waits(w) || len(r.scenarios) > 0 || w.cell.Lock.Store == "" {
 			waiting = append(waiting, w)
 		} else {
 			measured = append(measured, w)
 		}
 	}
-	if !slices.ContainsFunc(waiting, func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }) {
-		return all, nil // controls stay where they stand in the plan
-	}
 	return measured, waiting
-}
-
-func (d *driver) drive(ctx context.Context, all []work, atOnce int) {
-	var running errgroup.Group
-	running.SetLimit(atOnce)
-	for _, w := range all {
-		running.Go(func() error {
-			if ctx.Err() == nil {
-				d.took(ctx, d.try(ctx, w))
-			}
-			return nil // took has noted it
-		})
-	}
-	running.Wait()
-}
-
-func (d *driver) took(ctx context.Context, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err != nil && ctx.Err() == nil && d.failed == nil {
-		d.failed = err
-	}
-	if err != nil && !errors.Is(err, trial.ErrVoid) {
-		d.stop()
-	}
-}
-
-func (d *driver) try(ctx context.Context, w work) error {
-	r := d.Runner
-	shown := d.show.begin(w.cell.String())
-	out, err := r.setting.Try(ctx, w.cell, filepath.Join(r.dir, filepath.FromSlash(w.cell.Dir())), w.n, &shown.granted)
-	d.show.end(shown, out, err)
-	if out.Server != "" { // known only once one ran
-		d.mu.Lock()
-		r.manifest.Environment.Saw(run.StoreDoc{Name: w.cell.Lock.Store, Server: out.Server, Durability: out.Durability})
-		d.mu.Unlock()
-	}
-	return err
 }
 
 // atOnce returns how many trials run at once: one if their figures are to be compared, some if they mostly wait, unless it
@@ -177,34 +164,28 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	p.mu.Lock()
 	p.running = slices.DeleteFunc(p.running, func(o *shownTrial) bool { return o == s })
 	p.mu.Unlock()
-	switch {
-	case err != nil:
+	if err != nil {
 		p.Print(p.label(s) + "  failed")
-	case out.Verdict != nil:
+	} else if out.Verdict != nil {
 		p.Print(fmt.Sprintf("%s  %6d grants  %s", p.label(s), out.Verdict.Counts.Grants, summary(out)))
 	}
 }
 
-// summary is the scores of a trial in a few words: the bad ones by name.
+// summary lists the scores of a trial, the bad ones by property.
 func summary(out trial.Outcome) string {
-	kept, caught := 0, 0
-	var bad []string
+	var n run.Tally
+	var parts, bad []string
 	for _, f := range out.Verdict.Findings {
-		switch s := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); s {
-		case checker.Kept:
-			kept++
-		case checker.Caught:
-			caught++
-		case checker.Broken, checker.Missed, checker.LeftUndecided:
+		s := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed)
+		*n.Of(s)++
+		if s == checker.Broken || s == checker.Missed || s == checker.LeftUndecided {
 			bad = append(bad, fmt.Sprintf("%s %s", f.Property, s))
 		}
 	}
-	var parts []string
-	if kept > 0 {
-		parts = append(parts, fmt.Sprintf("%d kept", kept))
-	}
-	if caught > 0 {
-		parts = append(parts, fmt.Sprintf("%d caught", caught))
+	for _, s := range []checker.Score{checker.Kept, checker.Caught} {
+		if *n.Of(s) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", *n.Of(s), s))
+		}
 	}
 	return strings.Join(append(parts, bad...), ", ")
 }

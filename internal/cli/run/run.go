@@ -157,7 +157,6 @@ func (f *flags) check(cmd *cobra.Command) error {
 	return f.servers.Settle(cmd)
 }
 
-// checkChoice finds out what is wrong with how the cells were chosen.
 func (f *flags) checkChoice(cmd *cobra.Command) error {
 	chosen := len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0
 	return console.Refuse(hintRun,

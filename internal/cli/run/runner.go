@@ -51,11 +51,7 @@ func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.
 func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, scenarios []run.Scenario, trials, atOnce int) (results *run.Results, failed, err error) {
 	r.cells, r.trials, r.setting.Trials, r.jobs = cells, trials, trials, atOnce
 	m := &r.manifest
-	for _, n := range notes {
-		if !slices.Contains(m.Notes, n) {
-			m.Notes = append(m.Notes, n)
-		}
-	}
+	m.Notes = append(m.Notes, slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return slices.Contains(m.Notes, n) })...)
 	for _, s := range scenarios {
 		if !slices.ContainsFunc(m.Scenarios, func(known run.Scenario) bool { return known.Name == s.Name }) {
 			m.Scenarios = append(m.Scenarios, s)
@@ -127,26 +123,18 @@ func (r *Runner) writeManifest() error {
 	return nil
 }
 
-// conditions are what a reader must know of how the clients lived.
+// conditions returns notes on the processes of clients.
 func (r *Runner) conditions() []string {
-	here, apart, served := false, false, false
-	for _, c := range r.cells {
-		switch {
-		case c.Workload.Served:
-			served = true
-		case c.InProcesses():
-			apart = true
-		default:
-			here = true
-		}
-	}
+	isServed := func(c trial.Cell) bool { return c.Workload.Served }
+	isApart := func(c trial.Cell) bool { return !c.Workload.Served && c.InProcesses() }
+	served, apart := slices.ContainsFunc(r.cells, isServed), slices.ContainsFunc(r.cells, isApart)
+	here := slices.ContainsFunc(r.cells, func(c trial.Cell) bool { return !isServed(c) && !isApart(c) })
 	var notes []string
 	if here {
 		what := ""
-		switch {
-		case apart:
+		if apart {
 			what = "without a fault "
-		case served:
+		} else if served {
 			what = "but for the shop's "
 		}
 		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each is a lock of its own, and all run in one process", what, r.params.Processes))
@@ -161,7 +149,6 @@ func (r *Runner) conditions() []string {
 	return notes
 }
 
-// parameters are the settings of a run, for people.
 func parameters(p workloads.Params) []run.Parameter {
 	wait := "until granted"
 	if p.Wait > 0 {
@@ -187,7 +174,7 @@ func (r *Runner) checkServers(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(r.stores()) == 0 && len(r.notes) > 0 { // only a control would be left
+	if len(storesOf(r.cells)) == 0 && len(r.notes) > 0 { // only a control would be left
 		err := errors.New(strings.Join(r.notes, "; "))
 		switch {
 		case r.servers.How == servers.External:
@@ -209,15 +196,13 @@ func (r *Runner) preflight(ctx context.Context) error {
 	if err != nil {
 		return console.Environment(err, "some servers are this program itself")
 	}
-	seen := map[string]bool{}
 	errs := make([]error, len(r.cells))
 	var all sync.WaitGroup
 	for i, c := range r.cells {
 		spec := servers.Spec{How: r.servers.How, Store: c.Lock.Store, Deployment: c.On(), Remote: r.servers.Remote, Self: self}
-		if seen[spec.Store] || spec.Store == "" {
+		if spec.Store == "" || slices.ContainsFunc(r.cells[:i], func(o trial.Cell) bool { return o.Lock.Store == spec.Store }) {
 			continue
 		}
-		seen[spec.Store] = true
 		if spec.Store == servers.Redis && len(r.servers.Remote.Of(servers.Redis)) == choice.Five {
 			spec.Deployment = servers.Five
 		}
@@ -246,25 +231,15 @@ func (r *Runner) sayServers() {
 	case r.servers.How == servers.External:
 		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
 			choice.Shown(r.servers.Remote), servers.KeyPrefix(r.setting.Run))
-	case len(r.stores()) > 0:
-		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(r.stores(), ", "))
+	case len(storesOf(r.cells)) > 0:
+		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(storesOf(r.cells), ", "))
 	}
 	switch {
-	case r.manifest.Servers != servers.Embedded || !slices.Contains(r.stores(), servers.Redis):
+	case r.manifest.Servers != servers.Embedded || !slices.Contains(storesOf(r.cells), servers.Redis):
 	case r.servers.How == servers.Auto:
 		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
 		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
 	default:
 		fmt.Fprintln(r.stderr, "servers: the embedded emulator of Redis; its latencies compare with nothing")
 	}
-}
-
-func (r *Runner) stores() []string {
-	var names []string
-	for _, c := range r.cells {
-		if s := c.Lock.Store; s != "" && !slices.Contains(names, s) {
-			names = append(names, s)
-		}
-	}
-	return names
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,20 +67,15 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if own.Name != said.Lock {
 		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
 	}
-	own.Expect = nil
-	for _, c := range said.Claims {
-		claimed, err := c.Expectation()
-		if err != nil {
-			return nil, err
-		}
-		own.Expect = append(own.Expect, claimed)
+	if own.Expect, err = expectations(said.Claims); err != nil {
+		return nil, err
 	}
-	f.name = "chosen"
-	r := &Runner{flags: f}
 	plan, err := said.cells(own)
 	if err != nil {
 		return nil, err
 	}
+	f.name = "chosen"
+	r := &Runner{flags: f}
 	var left []string
 	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 {
 		return nil, console.Environment(fmt.Errorf("not everything that is claimed can be tried here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
@@ -90,13 +86,10 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 // cells are the workloads and faults that are claimed, each pair once.
 func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
 	var cells []trial.Cell
-	seen := map[[2]string]bool{}
-	for _, one := range c.Claims {
-		pair := [2]string{one.Workload, one.Fault}
-		if seen[pair] {
+	for i, one := range c.Claims {
+		if slices.ContainsFunc(c.Claims[:i], func(o worker.Expect) bool { return o.Workload == one.Workload && o.Fault == one.Fault }) {
 			continue
 		}
-		seen[pair] = true
 		loads, err1 := choice.Workloads.Choose(one.Workload)
 		breaks, err2 := choice.Faults.Choose(one.Fault)
 		if err := errors.Join(err1, err2); err != nil {
@@ -125,18 +118,4 @@ func (r *Runner) unsettled() error {
 		}
 	}
 	return found.Err()
-}
-
-// named is a name in a claim, with those that there are.
-type named struct {
-	field, text string
-	known       []string
-}
-
-func names(c worker.Expect) []named {
-	return []named{
-		{"property", c.Property, choice.Properties.Names()},
-		{"fault", c.Fault, choice.Faults.Names()},
-		{"workload", c.Workload, choice.Workloads.Names()},
-	}
 }

@@ -40,14 +40,19 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own.Name, own.Doc = ready.Name, ready.Doc
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
-	for _, e := range ready.Expect {
+	own.Expect, err = expectations(ready.Expect)
+	return own, err
+}
+
+func expectations(all []worker.Expect) (into []impls.Expectation, err error) {
+	for _, e := range all {
 		claimed, err := e.Expectation()
 		if err != nil {
-			return own, err
+			return nil, err
 		}
-		own.Expect = append(own.Expect, claimed)
+		into = append(into, claimed)
 	}
-	return own, nil
+	return into, nil
 }
 
 // checkReady holds the names that a worker uses to the tables: one that is misspelt would never be looked at.
@@ -57,7 +62,12 @@ func checkReady(r worker.Ready) error {
 	}
 	for _, e := range r.Expect {
 		e.Fault, e.Workload = cmp.Or(e.Fault, faults.None().Name), cmp.Or(e.Workload, "counter")
-		for _, n := range names(e) {
+		for _, n := range []struct {
+			field, text string
+			known       []string
+		}{
+			{"property", e.Property, choice.Properties.Names()}, {"fault", e.Fault, choice.Faults.Names()}, {"workload", e.Workload, choice.Workloads.Names()},
+		} {
 			if !slices.Contains(n.known, n.text) {
 				return fmt.Errorf("its first line expects something of the %s %q, which is unknown%s", n.field, n.text, suggest.Meant(n.text, n.known))
 			}
@@ -72,12 +82,10 @@ func describe(ctx context.Context, command []string, open worker.Open) (ready wo
 		return ready, err
 	}
 	p, err := workers.Start(ctx, k, command, open, nil)
-	if err != nil {
-		return ready, errors.Join(err, k.Close())
+	if err == nil {
+		if ready, err = p.Ready, p.Close(); err != nil {
+			err = fmt.Errorf("the worker %s: %w", ready.Name, err)
+		}
 	}
-	ready = p.Ready
-	if err := errors.Join(p.Close(), k.Close()); err != nil {
-		return ready, fmt.Errorf("the worker %s: %w", ready.Name, err)
-	}
-	return ready, nil
+	return ready, errors.Join(err, k.Close())
 }

@@ -9,14 +9,11 @@ import (
 
 // Keys that have no letter.
 const (
-	Tab    = kb.Tab
-	Enter  = kb.Enter
-	Home   = kb.Home
-	End    = kb.End
-	Left   = kb.ArrowLeft
-	Right  = kb.ArrowRight
-	Down   = kb.ArrowDown
-	Escape = kb.Escape
+	Tab   = kb.Tab
+	Enter = kb.Enter
+	Home  = kb.Home
+	End   = kb.End
+	Left  = kb.ArrowLeft
 )
 
 // mostStops is how many stops the walk over a page makes at most: a page of many thousand links is looked at in part.
@@ -26,13 +23,7 @@ const mostStops = 600
 // words beside colours, and that the Tab key leads everywhere and shows where. On light and on dark, with everything unfolded.
 func (b *Page) Accessible() {
 	b.t.Helper()
-	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
-	for _, scheme := range []string{"light", "dark"} {
-		b.Emulate("screen", scheme, 1280)
-		for _, c := range append(b.Complaints("barriers()"), b.walk()...) {
-			b.t.Errorf("%s: %s", scheme, c)
-		}
-	}
+	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
 // walk goes over the page with the Tab key, and says what went wrong on the way.

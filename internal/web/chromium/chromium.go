@@ -4,6 +4,7 @@ package chromium
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -49,10 +50,9 @@ func program(t testing.TB) string {
 // Open starts a browser that asks for nothing by itself, and ends it with the test, after two minutes at most.
 func Open(t testing.TB) context.Context {
 	t.Helper()
-	file := program(t)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(file), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(program(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-pings", true))
 	ctx, end := chromedp.NewExecAllocator(ctx, options...)
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -76,8 +76,8 @@ type Page struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string
-	errors   []string
+	requests []string // elsewhere
+	console  []string
 }
 
 // Load shows a file, which may ask for nothing.
@@ -113,11 +113,11 @@ func show(t testing.TB, ctx context.Context, page string, own func(request strin
 				b.requests = append(b.requests, ev.Request.URL)
 			}
 		case *runtime.EventExceptionThrown:
-			b.errors = append(b.errors, ev.ExceptionDetails.Text)
+			b.console = append(b.console, ev.ExceptionDetails.Text)
 		case *runtime.EventConsoleAPICalled:
-			b.errors = append(b.errors, fmt.Sprint("console.", ev.Type))
+			b.console = append(b.console, fmt.Sprint("console.", ev.Type))
 		case *log.EventEntryAdded:
-			b.errors = append(b.errors, ev.Entry.Text)
+			b.console = append(b.console, ev.Entry.Text)
 		}
 	})
 	if err == nil {
@@ -158,10 +158,7 @@ func (b *Page) Emulate(media, scheme string, width int64) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-	if err == nil {
-		err = chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900))
-	}
-	if err != nil {
+	if err := errors.Join(err, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900))); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -173,15 +170,19 @@ func (b *Page) Quiet() {
 	for _, r := range b.requests {
 		b.t.Errorf("the page fetches %s", r)
 	}
-	for _, e := range b.errors {
-		b.t.Errorf("the console has: %s", e)
+	for _, text := range b.console {
+		b.t.Errorf("the console has: %s", text)
 	}
 }
 
-// Fits looks that no width makes the page scroll sideways, and that what scrolls within it does so with keys too, with
+func (b *Page) unfold() {
+	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+}
+
+// Fits checks that no width makes the page scroll sideways, and that what scrolls within it does so with keys too, with
 // everything unfolded.
 func (b *Page) Fits() {
-	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+	b.unfold()
 	for _, width := range []int64{500, 800, 1280} {
 		b.Emulate("screen", "light", width)
 		for _, c := range append(b.Complaints("sideways()"), b.Complaints("unscrollable()")...) {
@@ -195,13 +196,19 @@ func (b *Page) Contrast() { b.ContrastOf(50) }
 
 // ContrastOf looks at every text of the page, of which there must be so many, on light and on dark.
 func (b *Page) ContrastOf(texts int) {
-	Evaluate[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 0`)
+	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
+}
+
+// inSchemes reports what a check finds on the unfolded page, on light and on dark.
+func (b *Page) inSchemes(check func() []string) {
+	b.t.Helper()
+	b.unfold()
 	for _, scheme := range []string{"light", "dark"} {
 		b.Emulate("screen", scheme, 1280)
 		if dark := Evaluate[bool](b, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
 			b.t.Fatalf("the browser does not show the page in %s", scheme)
 		}
-		for _, c := range b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) {
+		for _, c := range check() {
 			b.t.Errorf("%s: %s", scheme, c)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"lockbench/checker"
 	"lockbench/reports/bench"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
@@ -23,7 +24,6 @@ type comparePage struct {
 
 type group struct {
 	Name    string
-	kind    kind
 	Folders []string
 }
 
@@ -46,26 +46,14 @@ type comparedCell struct {
 	Small string
 }
 
-func texts(all ...string) (cells []comparedCell) {
-	for _, text := range all {
-		cells = append(cells, comparedCell{Text: text})
-	}
-	return cells
-}
-
 // settle puts rows that differ first, and says how many do.
 func (t *comparedTable) settle(noun string) {
-	differs := 0
-	for _, row := range t.Rows {
-		if row.Differs {
-			differs++
-		}
-	}
-	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", differs, format.Plural(len(t.Rows), noun))
-	if differs == 0 {
+	differing := slices.DeleteFunc(slices.Clone(t.Rows), func(r comparedRow) bool { return !r.Differs })
+	t.Status = fmt.Sprintf("%d of %s differ; they stand first.", len(differing), format.Plural(len(t.Rows), noun))
+	if len(differing) == 0 {
 		t.Status = fmt.Sprintf("None of %s differs.", format.Plural(len(t.Rows), noun))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b comparedRow) int { return before(a.Differs, b.Differs) })
+	t.Rows = append(differing, slices.DeleteFunc(t.Rows, func(r comparedRow) bool { return r.Differs })...)
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
@@ -96,17 +84,16 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 }
 
 func groups(all []folder) (of []group) {
-	for _, g := range []group{{Name: "runs", kind: runKind}, {Name: "benches", kind: benchKind}} {
+	for i, k := range []kind{runKind, benchKind} {
+		g := group{Name: []string{"runs", "benches"}[i]}
 		for _, f := range all {
-			if f.Kind == g.kind && f.Problem == "" {
+			if f.Kind == k && f.Problem == "" {
 				g.Folders = append(g.Folders, f.Name)
 			}
 		}
-		if len(g.Folders) > 0 {
-			of = append(of, g)
-		}
+		of = append(of, g)
 	}
-	return of
+	return slices.DeleteFunc(of, func(g group) bool { return len(g.Folders) == 0 })
 }
 
 func (s *Server) fillCompared(p *comparePage, all []folder) error {
@@ -136,32 +123,30 @@ func (s *Server) compareRuns(p *comparePage) error {
 		cellKey
 		property string
 	}
-	found, keys := map[full][2]*run.Observation{}, []full{}
+	found, keys := [2]map[full]*run.Observation{{}, {}}, []full{}
 	for i, name := range []string{p.A, p.B} {
 		results, err := s.results(name)
-		if missing(err) {
+		switch {
+		case missing(err):
 			return fmt.Errorf("%s has no results yet: lockbench report makes them", name)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		for _, o := range results.Cells {
 			k := full{keyOf(o), o.Property}
-			both, known := found[k]
-			if !known {
+			if found[0][k] == nil {
 				keys = append(keys, k)
 			}
-			both[i] = &o
-			found[k] = both
+			found[i][k] = &o
 		}
 	}
 	head := []string{"lock", "workload", "fault", "property", "in A", "in B"}
 	t := comparedTable{Title: "Cell by cell", Head: head}
 	only := []comparedTable{{Title: "only in A", Head: head}, {Title: "only in B", Head: head}}
 	for _, k := range keys {
-		a, b := found[k][0], found[k][1]
-		row := comparedRow{Cells: append([]comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario}}, texts(k.fault, k.property)...)}
-		row.Cells = append(row.Cells, seen(a), seen(b))
+		a, b := found[0][k], found[1][k]
+		row := comparedRow{Cells: []comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario},
+			{Text: k.fault}, {Text: k.property}, seen(a), seen(b)}}
 		switch {
 		case silent(a) && silent(b):
 		case b == nil:
@@ -183,19 +168,19 @@ func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}
 	}
-	c := comparedCell{State: scored(o.Score), Text: o.Observed.String(), Small: o.Weight}
+	c := comparedCell{State: scored(o.Score, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
 	if o.Violations > 0 {
 		c.Text += ", " + format.Plural(o.Violations, "violation")
 	}
 	return c
 }
 
-// silent reports whether a finding says nothing: nobody claimed it, and nothing was violated.
+// silent reports whether a finding was neither claimed nor violated.
 func silent(o *run.Observation) bool {
-	return o == nil || scored(o.Score) == measured && o.Violations == 0
+	return o == nil || o.Score == checker.Measured && o.Violations == 0
 }
 
-// compareBenches does what lockbench compare does, with the metrics that it shows without being asked.
+// compareBenches compares two benches as lockbench compare does, by the default metrics.
 func (s *Server) compareBenches(p *comparePage) error {
 	var both []*bench.Results
 	for _, name := range []string{p.A, p.B} {
@@ -218,8 +203,12 @@ func (s *Server) compareBenches(p *comparePage) error {
 	}
 	for _, of := range c.Tables(bench.DefaultMetrics()) {
 		t := comparedTable{Title: of.Title, Head: of.Head}
-		for _, row := range of.Rows {
-			t.Rows = append(t.Rows, comparedRow{row.Differs, texts(row.Cells...)})
+		for _, from := range of.Rows {
+			row := comparedRow{Differs: from.Differs}
+			for _, text := range from.Cells {
+				row.Cells = append(row.Cells, comparedCell{Text: text})
+			}
+			t.Rows = append(t.Rows, row)
 		}
 		t.settle("row")
 		p.Tables = append(p.Tables, t)

@@ -18,7 +18,6 @@ import (
 	"lockbench/reports/selection"
 )
 
-// kind is what a folder is of.
 type kind string
 
 const (
@@ -47,6 +46,12 @@ type folder struct {
 	Progress *progress          // of one that has not ended
 	Sentence string             // of an advice
 	Sources  []selection.Source // of an advice
+
+	// of a run or a bench
+	manifest    string // its file
+	interrupted bool   // by hand
+	cells       []cell // of the plan, with what was found of each
+	unreported  error  // why there are no results
 }
 
 // passes reports whether all words of a filter are in what is shown of a folder.
@@ -88,55 +93,47 @@ func (s *Server) all() (folders []folder, more int, err error) {
 			folders = append(folders, s.folder(name))
 		}
 	}
-	for i := range folders {
-		folders[i].Latest = latest[folders[i].Name]
+	for i, f := range folders {
+		folders[i].Latest = latest[f.Name]
 	}
 	slices.SortStableFunc(folders, func(a, b folder) int {
-		return cmp.Or(before(a.Problem == "", b.Problem == ""), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(min(len(a.Problem), 1)-min(len(b.Problem), 1), b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
 	})
 	return folders, more, nil
 }
 
-// before orders what is so before what is not.
-func before(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // within returns a folder if it is one of ours, and those in it if it is none or an advice, which has its evidence beside it.
 func (s *Server) within(name string) (names []string) {
-	k := s.kindOf(name)
-	if k != "" {
-		names = append(names, name)
-	}
-	if k != "" && k != adviceKind {
-		return names
+	if k, _ := s.kindOf(name); k != "" {
+		if names = append(names, name); k != adviceKind {
+			return names
+		}
 	}
 	below, _ := fs.ReadDir(s.root.FS(), name) // one that cannot be read has none
 	for _, e := range below {
-		if inner := path.Join(name, e.Name()); e.IsDir() && s.kindOf(inner) != "" {
+		if inner := path.Join(name, e.Name()); e.IsDir() && s.isFolder(inner) {
 			names = append(names, inner)
 		}
 	}
 	return names
 }
 
-// kindOf returns "" for what is no folder of ours.
-func (s *Server) kindOf(name string) (found kind) {
+// kindOf returns what a folder is of and the file that says so; "" for what is no folder of ours.
+func (s *Server) kindOf(name string) (found kind, manifest string) {
 	if !folderName(name) {
-		return ""
+		return "", ""
 	}
 	for _, m := range manifests {
 		if _, err := s.root.Lstat(path.Join(name, m.file)); err == nil {
-			found = m.kind
+			found, manifest = m.kind, m.file
 		}
 	}
-	return found
+	return found, manifest
+}
+
+func (s *Server) isFolder(name string) bool {
+	k, _ := s.kindOf(name)
+	return k != ""
 }
 
 // folder sums a folder up. One that has ended is read once, until one of the files changes that the summary is made of.
@@ -150,7 +147,8 @@ func (s *Server) folder(name string) folder {
 	if f, ok := s.folders.Get(stamps); ok {
 		return f
 	}
-	f, _ := s.look(name)
+	f := s.look(name)
+	f.cells = nil
 	if f.Ended && stamps != "" {
 		s.folders.Add(stamps, f)
 	}
@@ -158,105 +156,89 @@ func (s *Server) folder(name string) folder {
 }
 
 // look reads a folder: its summary, and the cells of a run or a bench.
-func (s *Server) look(name string) (folder, *record) {
-	f := folder{Name: name, Kind: s.kindOf(name)}
-	rec, err := &record{}, error(nil)
-	switch f.Kind {
-	case runKind:
-		err = s.readRun(name, rec)
-	case benchKind:
-		err = s.readBench(name, rec)
-	case adviceKind:
+func (s *Server) look(name string) folder {
+	f := folder{Name: name}
+	f.Kind, f.manifest = s.kindOf(name)
+	_, err := s.stat(path.Join(name, f.manifest))
+	switch {
+	case err != nil:
+	case f.Kind == adviceKind:
 		err = s.sumAdvice(&f)
+	case f.Kind == runKind:
+		err = s.readRun(&f)
+	default:
+		err = s.readBench(&f)
 	}
-	if err == nil && f.Kind != adviceKind {
-		err = s.sum(&f, rec)
+	if err == nil && !missing(f.unreported) {
+		err = f.unreported
 	}
 	if err != nil {
 		f.Problem, f.States, f.Ended = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable}, true
+	} else if f.Kind != adviceKind {
+		s.sum(&f)
 	}
 	if f.Started.IsZero() {
 		f.Started = s.began(name)
 	}
-	return f, rec
+	return f
 }
 
-// began is when a folder was made that does not say so: as its name says, or when it was last changed.
-func (s *Server) began(whole string) (at time.Time) {
+// began returns when a folder was made that does not say so: by its name, or when it was last changed.
+func (s *Server) began(whole string) time.Time {
 	const form = "20060102-150405"
 	name := path.Base(whole)
-	if at, err := time.Parse(form, name[:min(len(name), len(form))]); err == nil {
+	at, err := time.Parse(form, name[:min(len(name), len(form))])
+	if err == nil {
 		return at
 	}
 	if info, err := s.root.Stat(whole); err == nil {
-		at = info.ModTime()
+		return info.ModTime()
 	}
-	return at
+	return time.Time{}
 }
 
-// reason is an error as a sentence, without where on this machine it happened.
+// reason returns an error as a sentence, without the place of the folder on this machine.
 func reason(err error, dir string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/", ""), dir, "")
 }
 
-// record is a run or a bench as its files have it.
-type record struct {
-	what           string
-	manifest       string // its file
-	started, ended time.Time
-	interrupted    bool // by hand
-	servers        []string
-	cells          []cell // of the plan, with what was found of each
-
-	// of the results
-	err    error // why there are none
-	state  state
-	counts string
-}
-
-// sum fills in what is shown of a run or a bench. While it goes on, that comes first: nothing is final then.
-func (s *Server) sum(f *folder, rec *record) error {
-	f.What, f.Started, f.Ended = rec.what, rec.started, !rec.ended.IsZero()
-	f.Servers = slices.DeleteFunc(rec.servers, func(server string) bool { return server == "" })
+// sum completes the summary of a run or a bench. While it goes on, that comes first: nothing is final then.
+func (s *Server) sum(f *folder) {
+	f.Servers = slices.DeleteFunc(f.Servers, func(server string) bool { return server == "" })
 	slices.Sort(f.Servers)
 	f.Servers = slices.Compact(f.Servers)
-	switch {
-	case rec.err == nil:
-		f.States, f.Counts = []state{rec.state}, rec.counts
-	case !missing(rec.err):
-		return rec.err
-	case f.Ended:
+	if f.unreported != nil {
 		f.States, f.Counts = []state{unreported}, "no results: lockbench report makes them"
 	}
-	switch {
-	case !f.Ended:
-		f.Progress = s.progress(f.Name, rec)
-		f.Counts = f.Progress.Counts()
-		now := stopped
-		if f.Progress.Alive {
-			now = running
+	if f.Ended {
+		if f.interrupted {
+			f.States = append(f.States, interrupted)
 		}
-		f.States = append([]state{now}, f.States...)
-	case rec.interrupted:
-		f.States = append(f.States, interrupted)
+		return
 	}
-	return nil
+	f.Progress = s.progress(f)
+	f.Counts = f.Progress.Counts()
+	now := stopped
+	if f.Progress.Alive {
+		now = running
+	}
+	if f.unreported != nil {
+		f.States = nil
+	}
+	f.States = append([]state{now}, f.States...)
 }
 
 var trialsFlag = regexp.MustCompile(`--trials[= ]([0-9]{1,5})\b`)
 
-// readRun reads a run. How many trials each cell is to have stands in the line that started it.
-func (s *Server) readRun(name string, rec *record) error {
-	if _, _, err := s.place(path.Join(name, run.ManifestName)); err != nil {
-		return err
-	}
-	m, err := run.ReadManifest(s.folderPath(name))
+// readRun reads a run. The number of trials of each cell is in its command line.
+func (s *Server) readRun(f *folder) error {
+	m, err := run.ReadManifest(s.folderPath(f.Name))
 	if err != nil {
 		return err
 	}
-	*rec = record{what: m.Name, manifest: run.ManifestName, started: m.Started, ended: m.Ended, interrupted: m.Interrupted, servers: []string{m.Environment.Server}}
-	results, err := s.results(name)
-	rec.err = err
+	f.What, f.Started, f.Ended, f.interrupted, f.Servers = m.Name, m.Started, !m.Ended.IsZero(), m.Interrupted, []string{m.Environment.Server}
+	results, err := s.results(f.Name)
+	f.unreported = err
 	found, gaps := map[cellKey][]run.Observation{}, map[string]string{}
 	for _, o := range results.Cells {
 		found[keyOf(o)] = append(found[keyOf(o)], o)
@@ -269,12 +251,13 @@ func (s *Server) readRun(name string, rec *record) error {
 		each, _ = strconv.Atoi(found[1])
 	}
 	for _, c := range m.Plan {
-		rec.cells = append(rec.cells, cell{Name: c.Dir, Dir: c.Dir, Planned: each, Gap: gaps[c.Dir],
+		f.cells = append(f.cells, cell{Name: c.Dir, Dir: c.Dir, Planned: each, Gap: gaps[c.Dir],
 			States: gravest(found[cellKey{c.Lock, c.Deployment, c.Workload, c.Fault, c.Scenario}])})
 	}
 	t := results.Tally
-	rec.state, rec.counts = tallied(t)
-	rec.counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + rec.counts
+	worst, counts := tallied(t)
+	f.States = []state{worst}
+	f.Counts = fmt.Sprintf("%s, %s, %s", format.Plural(len(m.Plan), "cell"), format.Plural(t.Trials, "trial"), format.Plural(t.Operations, "operation")) + counts
 	return nil
 }
 
@@ -284,35 +267,32 @@ func keyOf(o run.Observation) cellKey {
 	return cellKey{o.Lock, o.Deployment, o.Workload, o.Fault, o.Scenario}
 }
 
-// results reads results.json of a run.
 func (s *Server) results(name string) (*run.Results, error) {
 	r := &run.Results{}
 	return r, s.read(path.Join(name, run.ResultsName), r)
 }
 
-func (s *Server) readBench(name string, rec *record) error {
-	if _, _, err := s.place(path.Join(name, bench.PlanName)); err != nil {
-		return err
-	}
-	p, err := bench.ReadPlan(s.folderPath(name))
+func (s *Server) readBench(f *folder) error {
+	p, err := bench.ReadPlan(s.folderPath(f.Name))
 	if err != nil {
 		return err
 	}
-	*rec = record{what: p.Name, manifest: bench.PlanName, started: p.Started, ended: p.Ended, interrupted: p.Interrupted, state: measured}
+	f.What, f.Started, f.Ended, f.interrupted = p.Name, p.Started, !p.Ended.IsZero(), p.Interrupted
 	for _, subject := range p.Subjects {
-		rec.servers = append(rec.servers, subject.Server)
+		f.Servers = append(f.Servers, subject.Server)
 	}
 	var results bench.Results
-	rec.err = s.read(path.Join(name, bench.ResultsName), &results)
+	f.unreported = s.read(path.Join(f.Name, bench.ResultsName), &results)
+	worst := measured
 	if len(results.Withheld) > 0 {
-		rec.state = withheld
+		worst = withheld
 	}
 	rows, trials := map[string]bench.Row{}, 0
 	for _, row := range results.Rows {
 		rows[path.Join(row.Point, row.Subject)] = row
 		trials += row.Trials
 		if rowState(row) == broken {
-			rec.state = broken
+			worst = broken
 		}
 	}
 	for _, pair := range p.Pairs {
@@ -321,9 +301,10 @@ func (s *Server) readBench(name string, rec *record) error {
 		if row, ok := rows[c.Dir]; ok {
 			c.States, c.Gap = []state{rowState(row)}, row.Limited
 		}
-		rec.cells = append(rec.cells, c)
+		f.cells = append(f.cells, c)
 	}
-	rec.counts = fmt.Sprintf("%s at %s, %s", format.Plural(len(p.Subjects), "subject"), format.Plural(len(p.Points), "point"), format.Plural(trials, "trial"))
+	f.States = []state{worst}
+	f.Counts = fmt.Sprintf("%s at %s, %s", format.Plural(len(p.Subjects), "subject"), format.Plural(len(p.Points), "point"), format.Plural(trials, "trial"))
 	return nil
 }
 
@@ -337,7 +318,7 @@ func (s *Server) sumAdvice(f *folder) error {
 		return err
 	}
 	f.Ended, f.What, f.Sentence = true, cmp.Or(strings.Join(r.Decision.Recommended, ", "), "nothing is recommended"), r.Decision.Headline()
-	if info, err := s.root.Stat(path.Join(f.Name, selection.DataName)); err == nil {
+	if info, err := s.stat(path.Join(f.Name, selection.DataName)); err == nil {
 		f.Started = info.ModTime()
 	}
 	f.States = []state{cmp.Or(outcomes[r.Decision.Outcome], undecided)}

@@ -81,18 +81,18 @@ func writeHistory(t testing.TB, dir string, h histories.Header, ops []histories.
 			fmt.Fprintf(&b, "{\"mark\":%d}\n", marked)
 		}
 	}
-	write(t, filepath.Join(dir, historyName), b.String())
+	write(t, filepath.Join(dir, run.HistoryName), b.String())
 }
 
 // writeTrial writes a history and its verdict.
 func writeTrial(t testing.TB, dir string, h histories.Header, ops []histories.Op) {
 	t.Helper()
 	writeHistory(t, dir, h, ops)
-	v, _, err := judge.File(filepath.Join(dir, historyName), judge.Options{})
+	v, _, err := judge.File(filepath.Join(dir, run.HistoryName), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.WriteJSON(filepath.Join(dir, verdictName), v); err != nil {
+	if err := run.WriteJSON(filepath.Join(dir, run.VerdictName), v); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -173,7 +173,7 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	}
 	writeHistory(t, filepath.Join(dir, m.Plan[1].Dir, "001"), h, sound(2, 5))
 	writeTrial(t, filepath.Join(dir, m.Plan[1].Dir, "002"), h, sound(2, 5))
-	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", voidName), `{"reason":"the stall did not reach its client"}`)
+	write(t, filepath.Join(dir, m.Plan[1].Dir, "002", run.VoidName), `{"reason":"the stall did not reach its client"}`)
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err

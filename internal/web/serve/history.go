@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,8 @@ type historyPage struct {
 	Window      *window
 	Drawing     template.HTML
 	Strip       []slice
-	Jumps       []jump // violations, and times in which two held one key
-	Faults      []jump
-	MoreJumps   int
-	MoreFaults  int
+	Jumps       jumps // to violations, and to times in which two held one key
+	Faults      jumps
 	Verdicts    []mark
 	Clients     []int32
 	Hidden      int // lanes that are not drawn
@@ -34,12 +33,25 @@ type historyPage struct {
 	Warnings    []string
 }
 
-// jump is a place in the history that is worth a look.
+// jumps are places in the history that are worth a look: the first ones, and how many more there are.
+type jumps struct {
+	First []jump
+	More  int
+}
+
 type jump struct {
 	State state
 	Text  string
 	To    view
 	Here  bool // it lies within what is shown
+}
+
+func (j *jumps) add(v view, st state, from, to time.Duration, text string, args ...any) {
+	if len(j.First) == mostJumps {
+		j.More++
+		return
+	}
+	j.First = append(j.First, jump{st, fmt.Sprintf(text, args...), v.around(from, to), from <= v.To && to >= v.From})
 }
 
 // slice is a part of the strip that shows the whole history.
@@ -51,25 +63,20 @@ type slice struct {
 	To       view
 }
 
-// How many jumps are offered at most.
-const mostJumps = 24
-
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	name, dir, ok := s.pathOf(w, r, "history")
 	if !ok {
 		return
 	}
-	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, historyName)}
+	p := historyPage{Folder: name, Dir: dir, File: path.Join(dir, run.HistoryName)}
 	file := path.Join(name, p.File)
 	over, err := s.overviewOf(r.Context(), file)
-	if err != nil {
+	if p.Over = over; err != nil {
 		s.unreadableHistory(w, err)
 		return
 	}
-	p.Over = over
 	verdict := s.verdictOf(path.Join(name, dir))
-	base := view{until: max(over.Until, narrowest)}
-	v, err := parseView(r.URL.Query(), over.Until, func() (time.Duration, time.Duration) { return standard(base, over, verdict) })
+	v, err := parseView(r.URL.Query(), over.Until, func() (time.Duration, time.Duration) { return standard(over, verdict) })
 	if err != nil {
 		s.fail(w, http.StatusBadRequest, "This view cannot be shown: "+err.Error()+".", "The history's page without parameters shows a view to begin with.")
 		return
@@ -86,7 +93,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		faults = verdict.Faults
 	}
 	p.Verdicts = marksOf(verdict, over.Header)
-	p.jumps(v, verdict, faults)
+	p.jump(v, verdict, faults)
 	p.strip(v)
 	p.draw(faults)
 	s.show(w, r, "history", page{Title: "History of " + dir, Folder: name, Content: p})
@@ -99,78 +106,62 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard is what is shown at first: the first violation, or the beginning with some dozens of operations.
-func standard(base view, over *overview, verdict *checker.Verdict) (from, to time.Duration) {
-	for _, f := range verdict.Findings {
-		if f.Observed == checker.Violated && f.Witness != nil {
-			v := base.around(span2(f.Witness, base.until))
-			return v.From, v.To
-		}
+// standard returns what is shown at first: the first violation, or the beginning with some dozens of operations.
+func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
+	all := view{until: max(over.Until, narrowest)}.All()
+	i := slices.IndexFunc(verdict.Findings, shown)
+	switch {
+	case i >= 0:
+		all = all.around(timeOf(verdict.Findings[i].Witness, all.until))
+	case len(over.Overlaps) > 0:
+		all = all.around(over.Overlaps[0].From, over.Overlaps[0].To)
+	case over.Ops > mostOps/2:
+		all.To = max(all.until/time.Duration(over.Ops/80+1), time.Millisecond)
 	}
-	if len(over.Overlaps) > 0 {
-		v := base.around(over.Overlaps[0].From, over.Overlaps[0].To)
-		return v.From, v.To
-	}
-	if over.Ops <= mostOps/2 {
-		return 0, base.until
-	}
-	return 0, max(base.until/time.Duration(over.Ops/80+1), time.Millisecond)
+	return all.From, all.To
 }
 
-// span2 is the time that a witness takes, with its operations.
-func span2(w *checker.Witness, until time.Duration) (from, to time.Duration) {
+// shown reports whether a finding is a violation with a place in the history.
+func shown(f checker.Finding) bool { return f.Observed == checker.Violated && f.Witness != nil }
+
+func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
 	if w.To < w.From || w.To > until {
 		return w.From, until
 	}
 	return w.From, w.To
 }
 
-func (p *historyPage) jumps(v view, verdict *checker.Verdict, faults []checker.Band) {
-	add := func(all *[]jump, more *int, st state, text string, from, to time.Duration) {
-		if len(*all) == mostJumps {
-			*more++
-			return
-		}
-		*all = append(*all, jump{State: st, Text: text, To: v.around(from, to), Here: from <= v.To && to >= v.From})
-	}
+func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Band) {
 	for _, f := range verdict.Findings {
-		if f.Observed == checker.Violated && f.Witness != nil {
-			st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed))
-			if st == measured {
-				st = violated
-			}
-			from, to := span2(f.Witness, v.until)
-			add(&p.Jumps, &p.MoreJumps, st, fmt.Sprintf("%s at %s ms", f.Property, at(from)), from, to)
+		if shown(f) {
+			st := scored(checker.ScoreOf(p.Over.Header.Claim(f.Property).Expected, f.Observed), f.Observed)
+			from, to := timeOf(f.Witness, v.until)
+			p.Jumps.add(v, st, from, to, "%s at %s ms", f.Property, at(from))
 		}
 	}
 	for i, o := range p.Over.Overlaps {
-		add(&p.Jumps, &p.MoreJumps, overlapped,
-			fmt.Sprintf("overlap %d: %s hold %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From)), o.From, o.To)
+		p.Jumps.add(v, overlapped, o.From, o.To, "overlap %d: %s hold %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
 	}
-	p.MoreJumps += p.Over.Shared - len(p.Over.Overlaps)
+	p.Jumps.More += p.Over.Shared - len(p.Over.Overlaps)
 	for _, f := range faults {
-		to := f.To
+		to, of, without := f.To, "", ""
 		if to == histories.StillOpen || to > v.until {
 			to = v.until
 		}
-		text := fmt.Sprintf("%s of %s at %s ms", f.Name, clientName(f.Client), at(f.From))
-		if f.Client == histories.Harness {
-			text = fmt.Sprintf("%s at %s ms", f.Name, at(f.From))
+		if f.Client != histories.Harness {
+			of = " of " + clientName(f.Client)
 		}
 		if !f.Effective {
-			text += ", not seen to take effect"
+			without = ", not seen to take effect"
 		}
-		add(&p.Faults, &p.MoreFaults, faulted, text, f.From, to)
+		p.Faults.add(v, faulted, f.From, to, "%s%s at %s ms%s", f.Name, of, at(f.From), without)
 	}
 }
 
 // strip draws the whole history: how much happened when, where two held one key, and what of it is shown.
 func (p *historyPage) strip(v view) {
 	o := p.Over
-	most := 1
-	for _, b := range o.Buckets {
-		most = max(most, b.Ops)
-	}
+	most := max(1, slices.MaxFunc(o.Buckets[:], func(a, b bucket) int { return cmp.Compare(a.Ops, b.Ops) }).Ops)
 	for i, b := range o.Buckets {
 		from := time.Duration(i) * o.Width
 		if from >= v.until {
@@ -195,13 +186,8 @@ func (p *historyPage) draw(faults []checker.Band) {
 		Title: fmt.Sprintf("Swim lanes from %s to %s ms", at(w.From), at(w.To)),
 		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight, hatched is where two held one key. %s.",
 			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
-	for _, f := range faults {
-		if f.From <= w.To && (f.To == histories.StillOpen || f.To >= w.From) {
-			drawn.Desc += " A fault: " + f.Name + "."
-		}
-	}
 	for _, o := range w.Overlaps {
-		drawn.Overlaps = append(drawn.Overlaps, run.Overlap{From: o.From, To: o.To, Parts: o.Parts})
+		drawn.Overlaps = append(drawn.Overlaps, o.Overlap)
 	}
 	if !w.Crowded() {
 		drawn.Ops = w.Ops
@@ -209,7 +195,7 @@ func (p *historyPage) draw(faults []checker.Band) {
 	p.Drawing = run.DrawWindow(drawn)
 }
 
-// lanes are the clients that are drawn: all of a small history, so that none comes and goes, else those that did something.
+// lanes returns the clients to be drawn: all of a small history, so that none comes and goes, else the active ones.
 func (p *historyPage) lanes() (clients []int32) {
 	w := p.Window
 	for _, c := range p.Over.Clients {

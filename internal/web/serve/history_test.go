@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockbench/histories"
+	"lockbench/reports/run"
 )
 
 // serverWith serves one trial with a history.
@@ -23,7 +24,7 @@ func serverWith(t testing.TB, ops []histories.Op) *Server {
 	return serverOf(t, dir)
 }
 
-const trialFile = "run/cell/001/" + historyName
+const trialFile = "run/cell/001/" + run.HistoryName
 
 // TestWindow: what lies in a window is there, what lies outside is not, and what reaches into it is known with its ends.
 func TestWindow(t *testing.T) {
@@ -147,18 +148,18 @@ func TestTornHistory(t *testing.T) {
 		"malformed":    "{\"lockbench\":1}\n{\"client\":0,\"hold\":1,\"kind\":\"acquire\",\"outcome\":\"ok\",\"key\":\"k\",\"call\":1000000,\"return\":2000000}\n{\"mark\":3000000}\n{\"cli\n{\"mark\":4000000}\n",
 		"no such kind": "{\"lockbench\":1}\n{\"client\":0,\"hold\":1,\"kind\":\"acquire\",\"outcome\":\"ok\",\"key\":\"k\",\"call\":1000000,\"return\":2000000}\n{\"mark\":3000000}\n{\"client\":0,\"kind\":\"sing\"}\n",
 	} {
-		write(t, filepath.Join(s.dir, "run", "cell", "002", historyName), text)
+		write(t, filepath.Join(s.dir, "run", "cell", "002", run.HistoryName), text)
 		w := get(s.Handler("127.0.0.1"), "/history/run/cell/002")
 		holds(t, name, w.Body.String(), []string{"read up to a mistake", "client 0"}, nil)
 		if w.Code != 200 {
 			t.Errorf("%s: %d", name, w.Code)
 		}
 	}
-	write(t, filepath.Join(s.dir, "run", "cell", "003", historyName), "not a history")
+	write(t, filepath.Join(s.dir, "run", "cell", "003", run.HistoryName), "not a history")
 	if w := get(s.Handler("127.0.0.1"), "/history/run/cell/003"); w.Code != 422 || !strings.Contains(w.Body.String(), "cannot be read") {
 		t.Errorf("%d %.300s", w.Code, w.Body)
 	}
-	write(t, filepath.Join(s.dir, "run", "cell", "004", historyName), "{\"lockbench\":1}\n")
+	write(t, filepath.Join(s.dir, "run", "cell", "004", run.HistoryName), "{\"lockbench\":1}\n")
 	if w := get(s.Handler("127.0.0.1"), "/history/run/cell/004"); w.Code != 200 || !strings.Contains(w.Body.String(), "Nothing happened in this window") {
 		t.Errorf("an empty one: %d %.300s", w.Code, w.Body)
 	}

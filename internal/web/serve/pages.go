@@ -33,14 +33,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	l := listPage{Dir: path.Base(strings.ReplaceAll(s.dir, `\`, "/")), Filter: strings.TrimSpace(r.URL.Query().Get("q")), Of: len(all), More: more}
 	l.Filter = l.Filter[:min(len(l.Filter), 200)]
-	p := page{Title: "Runs", Refresh: slices.ContainsFunc(all, folder.Running)}
-	for _, f := range all {
-		if f.passes(l.Filter) {
-			l.Folders = append(l.Folders, f)
-		}
-	}
-	p.Content = l
-	s.show(w, r, "list", p)
+	refresh := slices.ContainsFunc(all, folder.Running)
+	l.Folders = slices.DeleteFunc(all, func(f folder) bool { return !f.passes(l.Filter) })
+	s.show(w, r, "list", page{Title: "Runs", Refresh: refresh, Content: l})
 }
 
 // folderPage is one folder: where its report is, what its cells came to, and the way to their histories.
@@ -54,7 +49,7 @@ type folderPage struct {
 
 // Here returns the name of a source's folder if it can be shown.
 func (p folderPage) Here(dir string) string {
-	if name := path.Join(p.Name, dir); p.s.kindOf(name) != "" {
+	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
 	}
 	return ""
@@ -62,55 +57,39 @@ func (p folderPage) Here(dir string) string {
 
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if s.kindOf(name) == "" {
+	if !s.isFolder(name) {
 		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "The list has all that there are.")
 		return
 	}
-	f, rec := s.look(name)
+	f := s.look(name)
 	if f.Problem != "" {
 		s.fail(w, http.StatusUnprocessableEntity, "The folder "+name+" cannot be read: "+f.Problem+".",
 			"If a newer lockbench wrote it, use that one; if it was cut short, lockbench report makes what can be made of it.")
 		return
 	}
-	p := folderPage{s: s, folder: f, Others: s.others(f)}
+	p := folderPage{s: s, folder: f}
+	all, _, _ := s.all() // without the list there is nothing to compare with
+	for _, other := range all {
+		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
+			p.Others = append(p.Others, other.Name)
+		}
+	}
 	for _, file := range []string{"report/index.html", "index.html", "advice.html", "report/report.md", "advice.md", run.ResultsName, selection.DataName} {
-		if _, _, err := s.place(path.Join(name, file)); err == nil {
+		if _, err := s.stat(path.Join(name, file)); err == nil {
 			p.Reports = append(p.Reports, file)
 		}
 	}
 	now := f.Progress
 	if now == nil {
-		now = s.progress(name, rec)
+		now = s.progress(&f)
 	}
-	if p.Cells = now.Cells; f.Running() || rec.err != nil {
+	if p.Cells = now.Cells; f.Running() || f.unreported != nil {
 		for i, c := range p.Cells { // nothing is final yet, or nothing was found
 			p.Cells[i].States, p.Cells[i].Gap = []state{c.Stage}, ""
 		}
 	}
 	s.show(w, r, "folder", page{Title: name, Refresh: f.Running(), Content: p})
 }
-
-func (s *Server) others(f folder) (names []string) {
-	all, _, err := s.all()
-	if err != nil || f.Kind == adviceKind {
-		return nil
-	}
-	for _, other := range all {
-		if other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
-			names = append(names, other.Name)
-		}
-	}
-	return names
-}
-
-// How much an overview keeps.
-const (
-	buckets      = 96
-	mostClients  = 4096
-	mostKeys     = 1000
-	mostOverlaps = 200
-	mostFaults   = 200
-)
 
 // overview is a whole history in a few figures: what there is to choose from and to jump to.
 type overview struct {
@@ -126,6 +105,9 @@ type overview struct {
 	Shared   int        // how many there are
 	Faults   []checker.Band
 	Warnings []string
+
+	clients map[int32]bool
+	keys    map[string]bool
 }
 
 type bucket struct {
@@ -134,7 +116,7 @@ type bucket struct {
 
 // overviewOf reads a history once, as long as its file is the same.
 func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error) {
-	_, info, err := s.place(file)
+	info, err := s.stat(file)
 	if err != nil {
 		return nil, err
 	}
@@ -142,34 +124,28 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	if o, ok := s.overviews.Get(now); ok {
 		return o, nil
 	}
-	o := &overview{Width: time.Millisecond}
-	clients, keys := map[int32]bool{}, map[string]bool{}
-	k := newTracker(func(run.Hold) {}, o.overlap)
-	o.Header, o.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
-		k.event(e)
-		o.event(e, clients, keys)
-		return nil
-	})
-	if err != nil {
+	o := &overview{Width: time.Millisecond, clients: map[int32]bool{}, keys: map[string]bool{}}
+	if o.Header, o.Warnings, err = s.follow(ctx, file, o); err != nil {
 		return nil, err
 	}
-	k.finish()
-	o.Clients = slices.Sorted(maps.Keys(clients))
-	o.Keys = slices.SortedFunc(maps.Keys(keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
+	o.Clients = slices.Sorted(maps.Keys(o.clients))
+	o.Keys = slices.SortedFunc(maps.Keys(o.keys), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // k2 before k10
 	slices.SortFunc(o.Overlaps, func(a, b *overlap) int { return cmp.Compare(a.From, b.From) })
 	s.overviews.Add(now, o)
 	return o, nil
 }
 
-func (o *overview) event(e histories.Event, clients map[int32]bool, keys map[string]bool) {
+func (o *overview) hold(run.Hold) {}
+
+func (o *overview) event(e histories.Event, _ *tracker) error {
 	op := e.Op
 	o.Until = max(o.Until, e.Time())
-	if len(clients) < mostClients {
-		clients[op.Client] = true
+	if len(o.clients) < mostClients {
+		o.clients[op.Client] = true
 	}
-	if op.Key != "" && !keys[op.Key] {
-		if o.MoreKeys = len(keys) == mostKeys; !o.MoreKeys {
-			keys[op.Key] = true
+	if op.Key != "" && !o.keys[op.Key] {
+		if o.MoreKeys = len(o.keys) == mostKeys; !o.MoreKeys {
+			o.keys[op.Key] = true
 		}
 	}
 	o.fault(e)
@@ -177,9 +153,9 @@ func (o *overview) event(e histories.Event, clients map[int32]bool, keys map[str
 		o.Ops++
 		o.bucket(e.Time()).Ops++
 	}
+	return nil
 }
 
-// fault keeps from when to when a fault was on.
 func (o *overview) fault(e histories.Event) {
 	switch op := e.Op; {
 	case op.Kind == histories.Inject && e.Return && len(o.Faults) < mostFaults:
@@ -196,7 +172,7 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket is the one of a time. Those there are become wider as the history goes on, since nobody knows how long it is.
+// bucket returns the bucket of a time. Buckets become wider as the history goes on, since its length is not known.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {
 		for i := range buckets / 2 {
@@ -221,9 +197,9 @@ func (o *overview) overlap(v *overlap) {
 
 // verdictOf returns the verdict beside a history; one without findings if it cannot be read.
 func (s *Server) verdictOf(dir string) *checker.Verdict {
-	v := &checker.Verdict{}
-	if err := s.read(path.Join(dir, verdictName), v); err != nil {
+	var v checker.Verdict
+	if err := s.read(path.Join(dir, run.VerdictName), &v); err != nil {
 		return &checker.Verdict{}
 	}
-	return v
+	return &v
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -18,17 +18,13 @@ import (
 	"lockbench/reports/selection"
 )
 
-// quiet is after how long without a sign of life a run is taken for killed: one that goes on writes twice a second, but for
-// the time in which servers come up or a long history is judged.
-const quiet = time.Minute
-
 type progress struct {
 	Planned, Finished, Void int // trials
 	Sign                    time.Time
 	Silence                 time.Duration // since the last sign of life
 	Alive                   bool
 	Cells                   []cell
-	Newest                  []newTrial // of what has not ended
+	Newest                  []trial // of what has not ended
 }
 
 // cell is one cell of the plan: of a bench a lock at a point.
@@ -38,29 +34,22 @@ type cell struct {
 	Stage                   state
 	States                  []state // of what was found, the gravest first
 	Gap                     string  // why something is missing
-	Trials                  []trialLink
+	Trials                  []trial
 }
 
-// trialLink is a trial's folder; History tells whether there is one to look at.
-type trialLink struct {
+// trial is a trial's folder; History reports whether there is one to look at.
+type trial struct {
 	Name, Dir string
 	State     state
 	History   bool
+	Findings  []mark    // of one of the newest
 	at        time.Time // when it was finished
-}
-
-type newTrial struct {
-	trialLink
-	Findings []mark
 }
 
 type mark struct {
 	State state
 	Text  string
 }
-
-// mostNewest is how many of the latest verdicts are told.
-const mostNewest = 6
 
 // Counts says how far it has come.
 func (p *progress) Counts() string {
@@ -84,43 +73,65 @@ func (p *progress) Cut(word string) (n int) {
 	return n
 }
 
-var trialNumber = regexp.MustCompile(`^[0-9]{3,}$`)
-
-func (s *Server) progress(name string, rec *record) *progress {
-	p := &progress{Sign: rec.started}
-	if info, err := s.root.Stat(path.Join(name, rec.manifest)); err == nil {
-		p.sign(info.ModTime())
+func (s *Server) progress(f *folder) *progress {
+	p := &progress{Sign: f.Started, Cells: slices.Clone(f.cells)}
+	if info, err := s.root.Stat(path.Join(f.Name, f.manifest)); err == nil {
+		p.Sign = later(p.Sign, info.ModTime())
 	}
-	for _, c := range rec.cells {
-		c.Trials = s.trialsOf(name, c.Dir)
-		p.cell(c)
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Trials = s.trialsOf(f.Name, c.Dir)
+		for _, t := range c.Trials {
+			p.Sign = later(p.Sign, t.at)
+		}
 	}
-	p.finish(s, name, !rec.ended.IsZero())
+	p.Silence = s.now().Sub(p.Sign)
+	p.Alive = !f.Ended && p.Silence < quiet
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.count(p.Alive)
+		p.Planned, p.Finished, p.Void = p.Planned+max(c.Planned, c.Finished), p.Finished+c.Finished, p.Void+c.Void
+		for _, t := range c.Trials {
+			if t.State == measured && !f.Ended {
+				p.Newest = append(p.Newest, t)
+			}
+		}
+	}
+	slices.SortStableFunc(p.Newest, func(a, b trial) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.Dir, a.Dir)) })
+	p.Newest = p.Newest[:min(len(p.Newest), mostNewest)]
+	for i := range p.Newest {
+		p.Newest[i].Findings = s.marks(f.Name, p.Newest[i].Dir)
+	}
 	return p
 }
 
-func (p *progress) sign(at time.Time) {
-	if at.After(p.Sign) {
-		p.Sign = at
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
+	return a
 }
 
-func (p *progress) cell(c cell) {
-	goesOn := false
-	for _, t := range c.Trials {
-		p.sign(t.at)
-		switch t.State {
+// count counts the trials of a cell. What still runs in a run that is not alive was never judged.
+func (c *cell) count(alive bool) {
+	underWay := false
+	for i := range c.Trials {
+		switch t := &c.Trials[i]; t.State {
 		case void:
 			c.Void++
 		case running:
-			goesOn = true
+			if underWay = true; !alive {
+				t.State = notJudged
+			}
 		default:
 			c.Finished++
 		}
 	}
 	switch {
-	case goesOn:
+	case underWay && alive:
 		c.Stage = running
+	case underWay:
+		c.Stage = interrupted
 	case c.Finished > 0 && c.Finished >= c.Planned:
 		c.Stage = done
 	case c.Finished > 0:
@@ -128,37 +139,27 @@ func (p *progress) cell(c cell) {
 	default:
 		c.Stage = waiting
 	}
-	p.Planned += max(c.Planned, c.Finished)
-	p.Finished += c.Finished
-	p.Void += c.Void
-	p.Cells = append(p.Cells, c)
 }
 
-func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
-	entries, _ := fs.ReadDir(s.root.FS(), path.Join(name, dir)) // none before the first trial
-	for _, e := range entries {
-		if !e.IsDir() || !trialNumber.MatchString(e.Name()) {
-			continue
-		}
-		t := trialLink{Name: e.Name(), Dir: path.Join(dir, e.Name()), State: running}
-		at := path.Join(name, t.Dir)
+func (s *Server) trialsOf(name, dir string) (trials []trial) {
+	dirs, _ := run.TrialDirs(s.root.FS(), path.Join(name, dir)) // none before the first trial
+	for _, at := range dirs {
+		t := trial{Name: path.Base(at), Dir: path.Join(dir, path.Base(at)), State: running}
 		files, _ := fs.ReadDir(s.root.FS(), at)
 		for _, f := range files {
 			info, err := f.Info()
 			if err != nil {
 				continue
 			}
-			if info.ModTime().After(t.at) {
-				t.at = info.ModTime()
-			}
+			t.at = later(t.at, info.ModTime())
 			switch f.Name() {
-			case historyName:
+			case run.HistoryName:
 				t.History = true
-			case verdictName, bench.TrialName:
+			case run.VerdictName, bench.TrialName:
 				if t.State != void {
 					t.State = measured
 				}
-			case voidName:
+			case run.VoidName:
 				t.State = void
 			}
 		}
@@ -167,42 +168,15 @@ func (s *Server) trialsOf(name, dir string) (trials []trialLink) {
 	return trials
 }
 
-// finish finds out whether it goes on, and which verdicts are the newest of what has not ended.
-func (p *progress) finish(s *Server, name string, ended bool) {
-	p.Silence = s.now().Sub(p.Sign)
-	p.Alive = !ended && p.Silence < quiet
-	for i := range p.Cells {
-		c := &p.Cells[i]
-		if !p.Alive && c.Stage == running {
-			c.Stage = interrupted
-		}
-		for i, t := range c.Trials {
-			switch {
-			case t.State == measured && !ended:
-				p.Newest = append(p.Newest, newTrial{trialLink: t})
-			case t.State == running && !p.Alive:
-				c.Trials[i].State = notJudged
-			}
-		}
-	}
-	slices.SortStableFunc(p.Newest, func(a, b newTrial) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.Dir, a.Dir)) })
-	p.Newest = p.Newest[:min(len(p.Newest), mostNewest)]
-	for i := range p.Newest {
-		p.Newest[i].Findings = s.marks(name, p.Newest[i].Dir)
-	}
-}
-
-// state is what became of something: a symbol, a word and a colour, each of which says it alone.
+// state is what became of something: a symbol, a word and a colour, so that nothing depends on colour alone.
 type state = html.Badge
 
 var (
-	kept        = state{Class: "score-kept", Symbol: "✓", Word: "kept"}
-	caught      = state{Class: "score-caught", Symbol: "◉", Word: "caught"}
-	broken      = state{Class: "score-broken", Symbol: "✗", Word: "broken"}
-	missed      = state{Class: "score-missed", Symbol: "!", Word: "missed"}
-	undecided   = state{Class: "score-undecided", Symbol: "?", Word: "undecided"}
-	measured    = state{Class: "score-measured", Symbol: "·", Word: "measured"}
-	violated    = state{Class: "score-violated", Symbol: "×", Word: "violated"}
+	kept        = scored(checker.Kept, checker.Held)
+	caught      = scored(checker.Caught, checker.Violated)
+	broken      = scored(checker.Broken, checker.Violated)
+	undecided   = scored(checker.LeftUndecided, checker.Undecided)
+	measured    = scored(checker.Measured, checker.Held)
 	overlapped  = state{Class: "score-violated", Symbol: "◫", Word: "both inside"}
 	faulted     = state{Class: "score-fault", Symbol: "⚡", Word: "fault"}
 	running     = state{Class: "score-running", Symbol: "▶", Word: "running"}
@@ -218,30 +192,22 @@ var (
 	unreadable  = state{Class: "score-undecided", Symbol: "?", Word: "unreadable"}
 )
 
-// scores are what a check comes to, the gravest first.
-var scores = []struct {
-	score checker.Score
-	state state
-}{{checker.Broken, broken}, {checker.Missed, missed}, {checker.LeftUndecided, undecided}, {checker.Caught, caught}, {checker.Kept, kept}}
-
-func scored(score checker.Score) state {
-	for _, s := range scores {
-		if s.score == score {
-			return s.state
-		}
-	}
-	return measured
+// scored returns the state of a score. A violation that no claim forbids has one of its own.
+func scored(score checker.Score, observed checker.Observed) state {
+	b := run.BadgeOf(score, observed)
+	b.Word = strings.TrimPrefix(b.Class, "score-")
+	return b
 }
 
 // gravest returns the states of a cell's verdicts, each once, the gravest first.
 func gravest(rows []run.Observation) (states []state) {
-	for _, s := range scores {
-		if slices.ContainsFunc(rows, func(o run.Observation) bool { return o.Score == s.score }) {
-			states = append(states, s.state)
+	slices.SortStableFunc(rows, func(a, b run.Observation) int {
+		return run.Gravity(b.Score, b.Observed) - run.Gravity(a.Score, a.Observed)
+	})
+	for _, o := range rows {
+		if s := scored(o.Score, checker.NotApplicable); len(states) == 0 || s != measured && s != states[len(states)-1] {
+			states = append(states, s)
 		}
-	}
-	if len(states) == 0 && len(rows) > 0 {
-		states = []state{measured}
 	}
 	return states
 }
@@ -249,17 +215,14 @@ func gravest(rows []run.Observation) (states []state) {
 // tallied returns the gravest state of what a run found, and how often each was found.
 func tallied(t run.Tally) (worst state, counts string) {
 	worst = measured
-	for _, part := range []struct {
-		n     int
-		state state
-	}{{t.Kept, kept}, {t.Caught, caught}, {t.Undecided, undecided}, {t.Missed, missed}, {t.Broken, broken}} {
-		if part.n == 0 {
-			continue
+	for _, score := range []checker.Score{checker.Caught, checker.Kept, checker.LeftUndecided, checker.Missed, checker.Broken} {
+		if n := *t.Of(score); n > 0 {
+			worst = scored(score, checker.NotApplicable)
+			counts += fmt.Sprintf(", %s %s", format.Count(n), worst.Word)
 		}
-		counts += fmt.Sprintf(", %s %s", format.Count(part.n), part.state.Word)
-		if worst = part.state; worst == caught {
-			worst = kept
-		}
+	}
+	if worst == caught {
+		worst = kept
 	}
 	return worst, counts
 }
@@ -281,24 +244,17 @@ var outcomes = map[selection.Outcome]state{
 	selection.NothingFits:  {Class: "score-broken", Symbol: "✗", Word: "nothing fits"},
 }
 
-// The files of a trial.
-const (
-	historyName = "history.jsonl.zst"
-	verdictName = "verdict.json"
-	voidName    = "void.json"
-)
-
-// marks are the verdicts on a trial: what was claimed of it and what was found, the gravest first.
+// marks returns the verdicts on a trial, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
 	var v checker.Verdict
-	err := s.read(path.Join(name, dir, verdictName), &v)
+	err := s.read(path.Join(name, dir, run.VerdictName), &v)
 	switch {
 	case missing(err):
 		return s.benchMarks(name, dir)
 	case err != nil:
 		return []mark{{unreadable, reason(err, s.dir)}}
 	}
-	r, closeAll, err := s.openHistory(path.Join(name, dir, historyName))
+	r, closeAll, err := s.openHistory(path.Join(name, dir, run.HistoryName))
 	if err != nil {
 		return marksOf(&v, histories.Header{})
 	}
@@ -306,32 +262,30 @@ func (s *Server) marks(name, dir string) []mark {
 	return marksOf(&v, r.Header)
 }
 
-// marksOf leaves out what nobody claimed and nothing violated.
+// marksOf returns the findings of a verdict, without what was neither claimed nor violated.
 func marksOf(v *checker.Verdict, h histories.Header) []mark {
 	var found []mark
+	gravity := map[state]int{}
 	for _, f := range v.Findings {
 		score := checker.ScoreOf(h.Claim(f.Property).Expected, f.Observed)
-		if score == checker.Measured && f.Observed != checker.Violated {
+		m := mark{State: scored(score, f.Observed), Text: f.Property}
+		if m.State == measured {
 			continue
 		}
-		m := mark{State: scored(score), Text: f.Property}
 		if f.Observed == checker.Violated {
-			if m.State == measured {
-				m.State = violated
-			}
 			m.Text += ", " + format.Plural(f.Violations, "violation")
 		}
 		if f.Observed == checker.Undecided && f.Why != "" {
 			m.Text += ": " + f.Why
 		}
+		gravity[m.State] = run.Gravity(score, f.Observed)
 		found = append(found, m)
 	}
 	if len(v.Oracle.Disagreements) > 0 {
+		gravity[unreadable] = run.Gravity(checker.LeftUndecided, checker.Undecided)
 		found = append(found, mark{unreadable, "monitor and oracle disagree: a fault of lockbench"})
 	}
-	order := []state{broken, missed, undecided, unreadable}
-	rank := func(m mark) int { return slices.Index(append(order, m.State), m.State) }
-	slices.SortStableFunc(found, func(a, b mark) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(found, func(a, b mark) int { return gravity[b.State] - gravity[a.State] })
 	return found
 }
 

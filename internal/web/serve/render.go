@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bytes"
-	"fmt"
 	"html/template"
 	"io"
 	"io/fs"
@@ -36,7 +34,6 @@ func parsePages() (map[string]*template.Template, error) {
 	return pages, nil
 }
 
-// funcs are those that reports have not: see html.Funcs.
 func funcs() template.FuncMap {
 	return template.FuncMap{
 		"lasting": format.Lasting, "millis": ms, "at": at, "span": span, "client": clientName, "clientword": clientWord,
@@ -52,13 +49,12 @@ func funcs() template.FuncMap {
 
 func span(d time.Duration) string { return format.Duration(float64(d)) }
 
-// move is a way from one view to another, by a link and by a key.
 type move struct {
 	To            view
 	Key, ID, Text string
 }
 
-// link is a path of ours: each name is escaped whole, so that none can lead elsewhere.
+// link returns a path of this server. Each name is escaped whole, so that none can lead elsewhere.
 func link(room, name string, more ...string) template.URL {
 	path := "/" + room + "/" + url.PathEscape(name)
 	for _, part := range strings.Split(strings.Join(more, "/"), "/") {
@@ -70,10 +66,10 @@ func link(room, name string, more ...string) template.URL {
 }
 
 func clientName(c int32) string {
-	if c < 0 {
+	if c == histories.Harness {
 		return harness
 	}
-	return fmt.Sprint("client ", c)
+	return "client " + clientWord(c)
 }
 
 // show writes a page. With ?part=live it is the part that changes, for the script.
@@ -105,7 +101,7 @@ func (s *Server) fail(w http.ResponseWriter, status int, sentence, hint string) 
 	s.render(w, status, "fail", "page", page{Title: http.StatusText(status), Content: failure{sentence, hint}})
 }
 
-// unreadable says that something that ought to be there cannot be read, or that it is not there.
+// unreadable answers that something cannot be read, or is missing.
 func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	if missing(err) {
 		s.fail(w, http.StatusNotFound, what+" is not there.", "It may have been removed since the page before was shown.")
@@ -114,18 +110,13 @@ func (s *Server) unreadable(w http.ResponseWriter, what string, err error) {
 	s.fail(w, http.StatusUnprocessableEntity, what+" cannot be read: "+reason(err, s.dir)+".", "")
 }
 
-// credentials finds what stands before the @ of an address, also where it was escaped for a link.
+// credentials matches what precedes the @ of an address, also one that was escaped for a link.
 var credentials = regexp.MustCompile(`(?i)(:|%3a)(//|%2f%2f)[^\s"'<>]*(@|%40)`)
 
 // harmless is the last look at a page: no password leaves in an address, and no hidden character. It stands here and not
 // where the texts come from, so that none is forgotten.
 func harmless(text []byte) []byte {
-	return bytes.Map(func(c rune) rune {
-		if format.Hidden(c) && c != '\n' && c != '\t' {
-			return '\uFFFD'
-		}
-		return c
-	}, credentials.ReplaceAll(text, []byte("://***@")))
+	return format.Visible(credentials.ReplaceAll(text, []byte("://***@")))
 }
 
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {

@@ -38,11 +38,38 @@ type Server struct {
 
 // How much of anything is kept, read at once or shown.
 const (
+	mostRequests  = 64 // at once
 	mostFolders   = 2000
-	mostScans     = 2
+	mostScans     = 2         // of histories, at once
+	mostUnmarked  = 2_000_000 // operations of a history before a mark: replay keeps them in memory
 	mostFileBytes = 256 << 20 // of a JSON file that is read whole
 	mostPageBytes = 64 << 20  // of a page that is served whole
+	mostNewest    = 6         // verdicts of a run in progress
+
+	// A run without a sign of life for this long is taken for killed. One in progress writes twice a second, except while
+	// servers come up or a long history is judged.
+	quiet = time.Minute
+
+	// Of an overview.
+	buckets      = 96
+	mostClients  = 4096
+	mostKeys     = 1000
+	mostOverlaps = 200
+	mostFaults   = 200
+	mostParts    = 500 // holds of one overlap: without a lock it lasts as long as the run
+	mostJumps    = 24
+
+	// Of a window.
+	narrowest  = time.Microsecond
+	mostOps    = 300 // drawn and listed one by one
+	mostLanes  = 40
+	mostBars   = 4000
+	resolution = 450 // holds that are nearer than one part in so many are drawn as one
+	mostHatch  = 60
+	mostBeyond = 20_000 // events after the window, in which what it began may end
 )
+
+const harness = "harness" // its client number in a query
 
 // New looks at the folder that is to be shown. Close frees it.
 func New(dir string) (*Server, error) {
@@ -95,14 +122,10 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	// A name may have been resolved to something else than it says.
-	if a, ok := l.Addr().(*net.TCPAddr); !anyone && (!ok || !a.IP.IsLoopback()) {
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // a name may be resolved to something else
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
-	return l, nil
+	return l, err
 }
 
 func loopback(host string) bool {
@@ -129,10 +152,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 	}
 	moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := server.Shutdown(moment); err != nil {
-		return server.Close() // somebody's request is cut off: nothing is lost by that
+	if server.Shutdown(moment) == nil {
+		return nil
 	}
-	return nil
+	return server.Close() // a request is cut off: nothing is lost by that
 }
 
 // Policies of what a page may do. Ours run the one script and fetch from here alone. Reports are files that may have come
@@ -143,8 +166,6 @@ const (
 	reportPolicy = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; " +
 		"img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-const mostRequests = 64
 
 // guard lets only reads through, by a name of this server, and a limited number at once.
 func (s *Server) guard(bound string, next http.Handler) http.Handler {

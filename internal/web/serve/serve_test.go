@@ -163,7 +163,7 @@ func TestMethodsAndHeaders(t *testing.T) {
 			}
 		}
 	}
-	w := get(h, "/files/20261118-100000-first/lock0/contend+none/001/"+historyName)
+	w := get(h, "/files/20261118-100000-first/lock0/contend+none/001/"+runreport.HistoryName)
 	if w.Header().Get("Content-Disposition") != "attachment" || w.Body.Len() == 0 {
 		t.Errorf("a history is not handed over: %v", w.Header())
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,6 @@ import (
 	"lockbench/histories"
 	"lockbench/reports/run"
 )
-
-// most that a history may have before a mark: replay keeps so much in memory.
-const mostUnmarked = 2_000_000
 
 var errEnough = errors.New("enough was read")
 
@@ -33,11 +31,8 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 		return h, nil, err
 	}
 	defer closeAll()
-	unmarked, read := 0, 0
+	unmarked := 0
 	next := func() (histories.Line, error) {
-		if read++; read%4096 == 0 && ctx.Err() != nil {
-			return histories.Line{}, ctx.Err()
-		}
 		line, err := r.Next()
 		if unmarked++; line.Mark {
 			unmarked = 0
@@ -45,38 +40,53 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 		if unmarked > mostUnmarked {
 			return line, fmt.Errorf("more than %d operations without a mark", mostUnmarked)
 		}
-		return line, err
+		return line, cmp.Or(err, ctx.Err())
 	}
 	_, err = histories.Replay(next, visit)
 	warnings = r.Warnings
-	if ctx.Err() != nil {
-		return r.Header, warnings, ctx.Err()
-	}
-	if err != nil && !errors.Is(err, errEnough) && err != io.EOF {
+	if err != nil && !errors.Is(err, errEnough) && err != io.EOF && ctx.Err() == nil {
 		warnings = append(warnings, "the history was read up to a mistake: "+err.Error())
 	}
-	return r.Header, warnings, nil
+	return r.Header, warnings, ctx.Err()
 }
 
 // tracker follows who holds what, as the application sees it: from a grant to the release, the loss, or the end of its client.
 type tracker struct {
 	*projection.Projection
-	at       time.Duration
-	both     map[*projection.Key]*overlap // the time that goes on in which two hold a key
-	ended    func(run.Hold)
-	overlaps func(*overlap)
+	at   time.Duration
+	both map[*projection.Key]*overlap // the time that goes on in which two hold a key
+	into reader
 }
 
-// overlap is a time in which one key was held by two, or more: from when the second was granted it to when one was left.
+// reader takes in what a history comes to.
+type reader interface {
+	event(histories.Event, *tracker) error
+	hold(run.Hold) // one that has ended, or that the history leaves open
+	overlap(*overlap)
+}
+
+func (s *Server) follow(ctx context.Context, file string, into reader) (histories.Header, []string, error) {
+	k := &tracker{both: map[*projection.Key]*overlap{}, into: into}
+	k.Projection = projection.New(0, k.change)
+	h, warnings, err := s.replay(ctx, file, func(e histories.Event) error {
+		k.event(e)
+		return into.event(e, k)
+	})
+	for _, key := range k.Keys { // what is still held
+		if o := k.both[key]; o != nil {
+			k.close(key, o)
+		}
+	}
+	k.Finish()
+	return h, warnings, err
+}
+
+// overlap is a time in which one key was held by two or more clients: from the second grant until one holder was left.
 type overlap struct {
-	Key      string
-	From, To time.Duration
-	Parts    []run.Part // the holds in it, the first ones
-	Clients  []int32
+	run.Overlap
+	Key     string
+	Clients []int32
 }
-
-// mostParts is how many holds of one overlap are kept: without a lock it goes on for as long as the run.
-const mostParts = 500
 
 func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	c := t.Acquire.Client
@@ -89,27 +99,21 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who tells whose holds they were.
+// Who names the clients.
 func (o *overlap) Who() string {
+	if len(o.Clients) == 1 { // it did not know whether it held, and went on as another
+		return "client " + clientWord(o.Clients[0]) + " twice"
+	}
 	const most = 6
-	names := make([]string, 0, most)
+	var names []string
 	for _, c := range o.Clients[:min(len(o.Clients), most)] {
 		names = append(names, clientWord(c))
 	}
 	text := "clients " + strings.Join(names, ", ")
-	if len(o.Clients) > most {
-		return text + fmt.Sprintf(" and %d more", len(o.Clients)-most)
-	}
-	if len(names) == 1 { // it did not know whether it held, and went on as another
-		return "client " + names[0] + " twice"
+	if more := len(o.Clients) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-func newTracker(ended func(run.Hold), overlaps func(*overlap)) *tracker {
-	k := &tracker{both: map[*projection.Key]*overlap{}, ended: ended, overlaps: overlaps}
-	k.Projection = projection.New(0, k.change)
-	return k
 }
 
 func (k *tracker) event(e histories.Event) {
@@ -126,7 +130,7 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 	switch {
 	case h.End < h.Granted: // its client was gone before the answer came
 	case c == projection.Began && len(key.Live) > 1 && k.both[key] == nil:
-		k.both[key] = &overlap{Key: key.Name, From: h.Granted}
+		k.both[key] = &overlap{Key: key.Name, Overlap: run.Overlap{From: h.Granted}}
 	case c == projection.Ended:
 		if o := k.both[key]; o != nil {
 			o.add(h, h.End)
@@ -134,9 +138,9 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 				k.close(key, o)
 			}
 		}
-		k.ended(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
+		k.into.hold(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
 	case c == projection.Closed && h.End == histories.Forever:
-		k.ended(run.Hold{Acquire: h.Acquire})
+		k.into.hold(run.Hold{Acquire: h.Acquire})
 	}
 }
 
@@ -147,16 +151,13 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 	delete(k.both, key)
 	if o.To = k.at; o.To > o.From {
-		k.overlaps(o)
+		k.into.overlap(o)
 	}
 }
 
-// finish reports what was still held when the reading ended.
-func (k *tracker) finish() {
-	for _, key := range k.Keys {
-		if o := k.both[key]; o != nil {
-			k.close(key, o)
-		}
-	}
-	k.Finish()
+// holds reports whether a hold that was granted by then goes on.
+func (k *tracker) holds(by time.Duration) bool {
+	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
+		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
+	})
 }

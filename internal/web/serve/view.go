@@ -29,9 +29,6 @@ type view struct {
 	until time.Duration // of the history
 }
 
-// narrowest is the least time that a window has.
-const narrowest = time.Microsecond
-
 // parseView reads a query. Times are milliseconds, with digits down to the nanosecond; what lies outside of the history is
 // moved into it. Without times it is the standard view.
 func parseView(q url.Values, until time.Duration, standard func() (from, to time.Duration)) (view, error) {
@@ -52,8 +49,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		return v, nil
 	}
 	v.To = v.until
-	for i, into := range []*time.Duration{&v.From, &v.To} {
-		name := []string{"from", "to"}[i]
+	for i, name := range []string{"from", "to"} {
 		text := q.Get(name)
 		if text == "" {
 			continue
@@ -62,7 +58,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
-		*into = min(at, histories.Forever)
+		*[]*time.Duration{&v.From, &v.To}[i] = min(at, histories.Forever)
 	}
 	if v.To <= v.From {
 		return v, fmt.Errorf("from %s to %s: the end must lie after the beginning", ms(v.From), ms(v.To))
@@ -70,9 +66,6 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 	v.fit()
 	return v, nil
 }
-
-// harness is what its client number is called in a query.
-const harness = "harness"
 
 func clip(s string) string {
 	if r := []rune(s); len(r) > 40 {
@@ -96,15 +89,9 @@ func (v *view) fit() {
 	v.To = v.From + width
 }
 
-// wants tells whether the filters let an operation through. What has no key, such as a fault, belongs to all.
+// wants reports whether the filters let an operation through. What has no key, such as a fault, belongs to all.
 func (v view) wants(client int32, key string) bool {
-	switch {
-	case v.Client != "" && v.Client != clientWord(client):
-		return false
-	case v.Key != "" && key != "" && v.Key != key:
-		return false
-	}
-	return true
+	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
 
 func clientWord(client int32) string {
@@ -126,7 +113,7 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// at is the view moved to another time, to the microsecond where that makes no difference.
+// at returns the view moved to another time, to the microsecond if that makes no difference.
 func (v view) at(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
@@ -138,15 +125,17 @@ func (v view) at(from, to time.Duration) view {
 
 // The ways to move: each is a view again.
 
-func (v view) In() view    { q := (v.To - v.From) / 4; return v.at(v.From+q, v.To-q) }
-func (v view) Out() view   { h := (v.To - v.From) / 2; return v.at(max(0, v.From-h), v.To+h) }
-func (v view) Left() view  { h := (v.To - v.From) / 2; return v.at(v.From-h, v.To-h) }
-func (v view) Right() view { h := (v.To - v.From) / 2; return v.at(v.From+h, v.To+h) }
+func (v view) half() time.Duration { return (v.To - v.From) / 2 }
+
+func (v view) In() view    { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
+func (v view) Out() view   { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
+func (v view) Left() view  { return v.at(v.From-v.half(), v.To-v.half()) }
+func (v view) Right() view { return v.at(v.From+v.half(), v.To+v.half()) }
 func (v view) Home() view  { return v.at(0, v.To-v.From) }
 func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
 func (v view) All() view   { v.From, v.To = 0, v.until; return v }
 
-// around is the window in which something can be looked at with what lies about it.
+// around returns a view of a time with its surroundings.
 func (v view) around(from, to time.Duration) view {
 	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // a file may say anything
 	margin := max((to-from)/2, time.Millisecond/2)
@@ -155,21 +144,17 @@ func (v view) around(from, to time.Duration) view {
 
 // Everything is opened through the root: links within the folder are followed, and none leads out of it.
 
-// place returns the path on disk of a regular file within the folder, for readers that want a path. Others are refused: a
-// pipe would block its reader.
-func (s *Server) place(name string) (string, fs.FileInfo, error) {
+// stat describes a regular file within the folder. Others are refused: a pipe would block its reader.
+func (s *Server) stat(name string) (fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
-	if err != nil {
-		return "", nil, err
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path.Base(name))
 	}
-	if !info.Mode().IsRegular() {
-		return "", nil, fmt.Errorf("%s is not a file", path.Base(name))
-	}
-	return filepath.Join(s.dir, filepath.FromSlash(name)), info, nil
+	return info, err
 }
 
 func (s *Server) open(name string) (*os.File, fs.FileInfo, error) {
-	_, info, err := s.place(name)
+	info, err := s.stat(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,10 +171,10 @@ func (s *Server) read(name string, into any) error {
 	if info.Size() > mostFileBytes {
 		return fmt.Errorf("%s has %d MiB, more than is read here", path.Base(name), info.Size()>>20)
 	}
-	if err := json.NewDecoder(io.LimitReader(f, mostFileBytes)).Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", path.Base(name), err)
+	if err = json.NewDecoder(io.LimitReader(f, mostFileBytes)).Decode(into); err != nil {
+		err = fmt.Errorf("%s: %w", path.Base(name), err)
 	}
-	return nil
+	return err
 }
 
 // contained refuses a folder in which a link leads out of what is served: readers of whole folders follow links.
@@ -210,17 +195,17 @@ func folderName(name string) bool {
 	return name != "." && fs.ValidPath(name) && strings.Count(name, "/") <= 1 && !strings.Contains(name, `\`)
 }
 
-// missing reports whether something does not exist, or lies where nothing is served from.
+// missing reports whether something does not exist, or lies outside of what is served.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(fmt.Sprint(err), "escapes")
 }
 
-// folderPath is a folder for readers of whole folders: what they read was checked before, see place and contained.
+// folderPath is for readers of whole folders: what they read was checked before, by stat or contained.
 func (s *Server) folderPath(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-// fileType returns the type of what is shown in the browser; all else is handed over to be saved.
+// fileType returns the type of a file, and whether a browser shows it; others are downloads.
 func fileType(name string) (kind string, shown bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":
@@ -271,18 +256,16 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 // pathOf returns the folder and the path in it that a request names, or answers that there is no such thing.
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
-	switch {
-	case rest == "." || strings.Contains(rest, `\`):
-		s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
-		return "", "", false
-	case s.kindOf(name) == "":
-		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "")
-		return "", "", false
+	if rest != "." && !strings.Contains(rest, `\`) {
+		if what = "folder of a run, a bench or an advice"; s.isFolder(name) {
+			return name, rest, true
+		}
 	}
-	return name, rest, true
+	s.fail(w, http.StatusNotFound, "There is no such "+what+".", "")
+	return "", "", false
 }
 
-// stamp identifies one content of a file: what was made of it is kept by that.
+// stamp identifies one content of a file, for caches.
 func stamp(name string, info fs.FileInfo) string {
 	return fmt.Sprint(name, " ", info.Size(), " ", info.ModTime().UnixNano())
 }

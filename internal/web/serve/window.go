@@ -3,22 +3,12 @@ package serve
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
-	"lockbench/checker/projection"
 	"lockbench/histories"
 	"lockbench/reports/run"
-)
-
-// How much a window shows.
-const (
-	mostOps    = 300 // drawn and listed one by one
-	mostLanes  = 40
-	mostBars   = 4000
-	resolution = 450 // holds that are nearer than one part in so many are drawn as one
-	mostHatch  = 60
-	mostBeyond = 20_000 // events after the window, in which what it began may end
 )
 
 // window is a part of a history: the operations of that time, or where they are too many to be drawn, who held when.
@@ -59,55 +49,38 @@ func (w *window) Crowded() bool { return w.Count > len(w.Ops) }
 // windowOf reads the part of a history that a view shows, and as much after it as it takes to know the ends.
 func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, err error) {
 	w = &window{view: v, merged: map[int32][]run.Hold{}, shares: map[int32]*clientShare{}, open: map[openID]histories.Op{}}
-	k := newTracker(w.hold, w.overlap)
-	_, w.Warnings, err = s.replay(ctx, file, func(e histories.Event) error {
-		k.event(e)
-		if e.Time() > w.To {
-			if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && k.none(w.To) {
-				return errEnough
-			}
-		}
-		w.event(e)
-		return nil
-	})
-	if err != nil {
+	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	w.finish(k)
-	return w, nil
-}
-
-// finish takes in what had no end when the reading ended.
-func (w *window) finish(k *tracker) {
-	k.finish()
-	for _, op := range w.open {
+	for _, op := range w.open { // what had no end when the reading ended
 		w.add(op)
 	}
 	w.settle()
+	return w, nil
 }
 
-// none reports whether nothing is held any more that was granted by then.
-func (k *tracker) none(by time.Duration) bool {
-	return !slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
-		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
-	})
-}
-
-func (w *window) event(e histories.Event) {
+func (w *window) event(e histories.Event, k *tracker) error {
+	if e.Time() > w.To {
+		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && !k.holds(w.To) {
+			return errEnough
+		}
+	}
 	op := e.Op
 	if !w.wants(op.Client, op.Key) || op.Call > w.To {
-		return
+		return nil
 	}
+	id := openID{op.Client, op.Call}
 	if !e.Return {
 		open := *op
 		open.Return, open.Outcome, open.Error = histories.StillOpen, histories.Unknown, ""
-		w.open[openID{op.Client, op.Call}] = open
-		return
+		w.open[id] = open
+		return nil
 	}
-	delete(w.open, openID{op.Client, op.Call})
+	delete(w.open, id)
 	if op.Return >= w.From {
 		w.add(*op)
 	}
+	return nil
 }
 
 func (w *window) add(op histories.Op) {
@@ -119,12 +92,10 @@ func (w *window) add(op histories.Op) {
 }
 
 func (w *window) share(client int32) *clientShare {
-	c, ok := w.shares[client]
-	if !ok {
-		c = &clientShare{Client: client}
-		w.shares[client] = c
+	if w.shares[client] == nil {
+		w.shares[client] = &clientShare{Client: client}
 	}
-	return c
+	return w.shares[client]
 }
 
 // hold keeps what was held in the window, once for each and once with what lies close together as one.
@@ -156,10 +127,7 @@ func (w *window) hold(t run.Hold) {
 }
 
 func (w *window) overlap(o *overlap) {
-	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key {
-		return
-	}
-	if w.Client != "" && !slices.ContainsFunc(o.Clients, func(c int32) bool { return clientWord(c) == w.Client }) {
+	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key || !slices.ContainsFunc(o.Clients, func(c int32) bool { return w.wants(c, "") }) {
 		return
 	}
 	w.Shared++
@@ -178,10 +146,9 @@ func (w *window) settle() {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Client, b.Client))
 	})
 	slices.SortFunc(w.Overlaps, func(a, b *overlap) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Key, b.Key)) })
-	for _, c := range w.shares {
-		w.Clients = append(w.Clients, *c)
+	for _, client := range slices.Sorted(maps.Keys(w.shares)) {
+		w.Clients = append(w.Clients, *w.shares[client])
 	}
-	slices.SortFunc(w.Clients, func(a, b clientShare) int { return cmp.Compare(a.Client, b.Client) })
 	if w.Crowded() || len(w.Holds) > mostOps {
 		w.Holds = nil
 		for _, c := range w.Clients {
