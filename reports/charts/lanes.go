@@ -67,7 +67,7 @@ const (
 // SVG draws the lanes.
 func (l Lanes) SVG(h Head) template.HTML {
 	l.To = max(l.To, l.From+1)
-	c := &canvas{width: wide, height: l.height()}
+	c := &canvas{width: wide, height: vg.Length(len(l.Names)*laneHeight) + labelsHigh + 44}
 	p := l.plot()
 	p.Add(margin{top: labelsHigh}, &laneMarks{Lanes: l, hatch: "url(#" + h.ID + "-hatch)", taken: map[vg.Length]vg.Length{}})
 	p.Draw(draw.Crop(draw.NewCanvas(c, wide, c.height), 2, -8, 2, -2))
@@ -75,8 +75,6 @@ func (l Lanes) SVG(h Head) template.HTML {
 	return h.wrap(c, fmt.Sprintf(`<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><path class="hatch-line" d="M0 0V7"/></pattern></defs>`,
 		template.HTMLEscapeString(h.ID)))
 }
-
-func (l Lanes) height() vg.Length { return vg.Length(len(l.Names)*laneHeight) + labelsHigh + 44 }
 
 func (l Lanes) plot() *plot.Plot {
 	ms := func(t time.Duration) float64 { return float64(t-l.Zero) / 1e6 }

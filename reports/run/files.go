@@ -132,7 +132,8 @@ func (r *Results) readCell(dir string, c Cell) error {
 	}
 	for _, t := range judged[1:] {
 		if !slices.Equal(t.header.Claims, judged[0].header.Claims) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter", t.Dir, judged[0].Dir))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter",
+				t.Dir, judged[0].Dir))
 		}
 	}
 	r.Cells = append(r.Cells, observe(c, judged)...)

@@ -95,8 +95,9 @@ type figureRow struct {
 func figuresIn(m Measurement) figureRow {
 	f := figureRow{
 		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5),
-		GoodputCell: cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median, Title: fmt.Sprintf("median of %s: %s to %s per second",
-			format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
+		GoodputCell: cell{Text: format.Significant(m.Goodput.Median), value: m.Goodput.Median,
+			Title: fmt.Sprintf("median of %s: %s to %s per second",
+				format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
 		CeilingCell:  cell{Text: format.None, Title: "no ceiling: several keys, no time inside, or nothing completed"},
 		JainCell:     cell{Text: format.None, Title: "nothing was completed"},
 		LongestCell:  cell{Text: format.None, Title: "nobody asked"},

@@ -102,8 +102,10 @@ func measure(c Cell, trials []*trialRead) Measurement {
 		m.OutOfRange += t.stats.OutOfRange
 	}
 	m.Goodput, m.Jain = rangeOf(goodput), rangeOf(jain)
-	for class, into := range map[figures.Class]*figures.Distribution{figures.Uncontended: &m.Uncontended, figures.Contended: &m.Contended,
-		figures.Refusals: &m.Refused, figures.Unknowns: &m.Unknown, figures.HandOffs: &m.HandOff, figures.HoldTimes: &m.Hold} {
+	for class, into := range map[figures.Class]*figures.Distribution{
+		figures.Uncontended: &m.Uncontended, figures.Contended: &m.Contended, figures.Refusals: &m.Refused,
+		figures.Unknowns: &m.Unknown, figures.HandOffs: &m.HandOff, figures.HoldTimes: &m.Hold,
+	} {
 		*into = figures.DistributionOf(s[class])
 	}
 	// What it takes to give the lock back at once is no ceiling.

@@ -132,7 +132,9 @@ func (r *Results) witnesses() ([]witness, error) {
 	label := r.Run.labels()
 	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
-	slices.SortStableFunc(violated, func(a, b Observation) int { return slices.Index(urgency, a.Score) - slices.Index(urgency, b.Score) })
+	slices.SortStableFunc(violated, func(a, b Observation) int {
+		return slices.Index(urgency, a.Score) - slices.Index(urgency, b.Score)
+	})
 	var all []witness
 	for i, o := range violated { // what was expected is folded away; but one drawing is always in sight
 		w := witness{ID: o.WitnessID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,

@@ -115,18 +115,17 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case len(f.scenarios) > 0:
+	if f.name = "quick"; len(f.scenarios) > 0 {
 		f.name = "scenarios"
-	case len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0:
+	} else if f.chosen() {
 		f.name = "chosen"
-	default:
-		f.name = "quick"
 	}
 	r := &Runner{flags: f, missing: missingStores(plan, f.servers)}
 	r.cells, r.notes = trial.Fitting(plan, f.servers.How, f.servers.Remote)
 	return r, r.begin(cmd)
 }
+
+func (f *flags) chosen() bool { return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0 }
 
 const hintRun = "see lockbench run --help"
 
@@ -158,13 +157,12 @@ func (f *flags) check(cmd *cobra.Command) error {
 }
 
 func (f *flags) checkChoice(cmd *cobra.Command) error {
-	chosen := len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker) > 0
 	return console.Refuse(hintRun,
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 to have it chosen"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
 			What: "--jobs: on servers of your own trials run one after the other, since they have the same keys"},
-		console.Refusal{If: len(f.scenarios) > 0 && chosen, What: "--scenarios brings its own locks, workloads and faults",
+		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios brings its own locks, workloads and faults",
 			Hint: "leave out the others, or name locks and faults instead"},
 		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
 		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is of the lock of --worker; each other has its own"})
@@ -183,15 +181,13 @@ func (r *Runner) run(ctx context.Context) error {
 	if err := r.print(); err != nil {
 		return err
 	}
-	found := console.Codes{}
+	found := console.Codes{console.ExitInternal: r.results.Tally.Disagreements > 0, console.ExitInterrupted: ctx.Err() != nil}
 	for _, o := range r.results.Cells {
 		found[console.CodeOf(o.Score)] = true
 	}
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
-	found[console.ExitInternal] = r.results.Tally.Disagreements > 0
-	found[console.ExitInterrupted] = ctx.Err() != nil
 	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
 		return console.Environment(failed, "what was recorded until then is judged and reported above")
 	}

@@ -66,7 +66,8 @@ func checkReady(r worker.Ready) error {
 			field, text string
 			known       []string
 		}{
-			{"property", e.Property, choice.Properties.Names()}, {"fault", e.Fault, choice.Faults.Names()}, {"workload", e.Workload, choice.Workloads.Names()},
+			{"property", e.Property, choice.Properties.Names()}, {"fault", e.Fault, choice.Faults.Names()},
+			{"workload", e.Workload, choice.Workloads.Names()},
 		} {
 			if !slices.Contains(n.known, n.text) {
 				return fmt.Errorf("its first line expects something of the %s %q, which is unknown%s", n.field, n.text, suggest.Meant(n.text, n.known))

@@ -236,7 +236,8 @@ func (s *Server) readRun(f *folder) error {
 	if err != nil {
 		return err
 	}
-	f.What, f.Started, f.Ended, f.interrupted, f.Servers = m.Name, m.Started, !m.Ended.IsZero(), m.Interrupted, []string{m.Environment.Server}
+	f.What, f.Started, f.Ended, f.interrupted = m.Name, m.Started, !m.Ended.IsZero(), m.Interrupted
+	f.Servers = []string{m.Environment.Server}
 	results, err := s.results(f.Name)
 	f.unreported = err
 	found, gaps := map[cellKey][]run.Observation{}, map[string]string{}

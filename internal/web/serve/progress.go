@@ -254,12 +254,12 @@ func (s *Server) marks(name, dir string) []mark {
 	case err != nil:
 		return []mark{{unreadable, reason(err, s.dir)}}
 	}
-	r, closeAll, err := s.openHistory(path.Join(name, dir, run.HistoryName))
-	if err != nil {
-		return marksOf(&v, histories.Header{})
+	var h histories.Header
+	if r, closeAll, err := s.openHistory(path.Join(name, dir, run.HistoryName)); err == nil {
+		defer closeAll()
+		h = r.Header
 	}
-	defer closeAll()
-	return marksOf(&v, r.Header)
+	return marksOf(&v, h)
 }
 
 // marksOf returns the findings of a verdict, without what was neither claimed nor violated.

@@ -127,7 +127,8 @@ func (w *window) hold(t run.Hold) {
 }
 
 func (w *window) overlap(o *overlap) {
-	if o.From > w.To || o.To < w.From || w.Key != "" && w.Key != o.Key || !slices.ContainsFunc(o.Clients, func(c int32) bool { return w.wants(c, "") }) {
+	wanted := slices.ContainsFunc(o.Clients, func(c int32) bool { return w.wants(c, o.Key) })
+	if o.From > w.To || o.To < w.From || !wanted {
 		return
 	}
 	w.Shared++
