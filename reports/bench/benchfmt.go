@@ -48,7 +48,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 				comment("left out: %s at %s, violated: %s", row.Subject, row.Point, row.Unsafe.Property)
 				continue
 			}
-			for _, t := range side.Run.counted(row.Subject, row.Point) {
+			for _, t := range row.counted {
 				if line := side.benchLine(name, row, t, metrics); err == nil && len(line.Values) > 0 {
 					err = out.Write(line)
 				}
@@ -59,9 +59,8 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 }
 
 func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *benchfmt.Result {
-	p, _ := s.Run.Plan.Point(row.Point)
 	e := s.Run.Plan.Environment
-	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, p)), Iters: 1}
+	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, *row.point)), Iters: 1}
 	for _, c := range [][2]string{{"run", run}, {"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
 		if c[1] != "" {
 			line.Config = append(line.Config, benchfmt.Config{Key: c[0], Value: []byte(format.Clean(c[1])), File: true})

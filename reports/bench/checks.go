@@ -173,5 +173,10 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 
 // matched returns a metric of two subjects at a point, in the blocks that have both.
 func (r *Results) matched(a, b Subject, at Point, metric string) (va, vb []float64, blocks []int) {
-	return stats.Matched(estimateOver(r.counted(a.Name, at.ID), metric), estimateOver(r.counted(b.Name, at.ID), metric))
+	rowA, okA := r.Row(a.Name, at.ID)
+	rowB, okB := r.Row(b.Name, at.ID)
+	if !okA || !okB {
+		return nil, nil, nil
+	}
+	return stats.Matched(rowA.Estimates[metric], rowB.Estimates[metric])
 }

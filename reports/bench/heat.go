@@ -12,9 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// heatCharts draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
-func (v *view) heatCharts() []charts.Chart {
-	var all []charts.Chart
+// heats draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
+func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
 		most := Point{Clients: -1}
@@ -24,43 +23,41 @@ func (v *view) heatCharts() []charts.Chart {
 			}
 		}
 		for _, p := range append(filter(points, faulty), most) {
-			names, _ := v.charted(p.ID)
+			d := v.drawnAt(p)
 			if !faulty(p) {
-				names = names[:min(1, len(names))]
+				d.rows = d.rows[:min(1, len(d.rows))]
 			}
-			for _, name := range names {
-				if c, ok := v.heatChart(name, p); ok {
-					all = append(all, c)
-				}
+			for _, row := range d.rows {
+				all = append(all, d.heat(row)...)
 			}
 		}
 	}
 	return all
 }
 
-func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
-	t := v.typical(name, p.ID)
+func (d drawing) heat(row *Row) []charts.Chart {
+	t := row.typical()
 	if t == nil {
-		return c, false
+		return nil
 	}
 	h, ok := cropped(t.Timeline)
 	if !ok {
-		return c, false
+		return nil
 	}
-	c = charts.Chart{
-		ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p), Takeaway: h.takeaway(name),
-		Note: fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS)),
-		Head: []string{"from, s", "acquires", "half within", "all within", "fault"}, Rows: h.rows(),
-	}
-	c.Draw(h.draw(), "Acquire latency over time, "+name+", "+describe(p))
-	return c, true
+	c := d.chart("heat", row.Subject)
+	c.Name, c.Takeaway = row.Subject+", "+c.Name, h.takeaway(row.Subject)
+	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.",
+		format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS))
+	c.Head, c.Rows = []string{"from, s", "acquires", "half within", "all within", "fault"}, h.rows()
+	c.Draw(h.draw(), "Acquire latency over time, "+row.Subject+", "+describe(d.Point))
+	return []charts.Chart{c}
 }
 
-// typical is the trial whose goodput is nearest to the median.
-func (v *view) typical(subject, point string) *Trial {
-	e, _ := v.estimate(subject, point, rankedBy)
+// typical returns the trial whose goodput is nearest to the median.
+func (r *Row) typical() *Trial {
+	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
-	trials := filter(v.counted(subject, point), func(t *Trial) bool { return t.Timeline != nil && e.N > 0 })
+	trials := filter(r.counted, func(t *Trial) bool { return t.Timeline != nil && ok })
 	if len(trials) == 0 {
 		return nil
 	}

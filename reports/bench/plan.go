@@ -249,6 +249,10 @@ type Row struct {
 	Limited string `json:"limited,omitempty"`
 	// Unsteady is in how many trials the rate had not settled when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`
+
+	subject *Subject
+	point   *Point
+	counted []*Trial // by block
 }
 
 // Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
@@ -317,12 +321,12 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	for pt := range plan.Points {
 		for s := range plan.Subjects {
 			if slices.Contains(plan.Pairs, Pair{Subject: s, Point: pt}) {
-				r.Rows = append(r.Rows, r.row(plan.Subjects[s].Name, plan.Points[pt].ID))
+				r.Rows = append(r.Rows, rowOf(&plan.Subjects[s], &plan.Points[pt], trials))
 			}
 		}
 	}
 	for i := range r.Rows {
-		r.Rows[i].Limited = r.limited(r.Rows[i])
+		r.Rows[i].Limited = r.limited(&r.Rows[i])
 	}
 	for _, p := range plan.Points {
 		r.Rankings = append(r.Rankings, r.ranking(p.ID))
@@ -332,46 +336,45 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	return r
 }
 
-// row gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
-func (r *Results) row(subject, point string) Row {
-	counted := r.counted(subject, point)
-	row := Row{Subject: subject, Point: point, Trials: len(counted), Estimates: map[string]stats.Estimate{}}
-	for _, t := range r.Trials {
-		if t.Subject == subject && t.Point == point && t.Void != "" {
+// rowOf gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
+func rowOf(s *Subject, p *Point, trials []*Trial) Row {
+	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
+	for _, t := range trials {
+		switch {
+		case t.Subject != s.Name || t.Point != p.ID:
+			continue
+		case t.Void != "":
 			row.Void++
-		}
-	}
-	for _, t := range counted {
-		if !t.Steady {
+			continue
+		case !t.Steady:
 			row.Unsteady++
 		}
+		row.counted = append(row.counted, t)
 		if v := t.Unsafe(); v != nil {
 			row.UnsafeIn++
 			row.Unsafe = cmp.Or(row.Unsafe, v)
 		}
 	}
+	row.Trials = len(row.counted)
 	for _, m := range Metrics() {
-		if e := estimateOver(counted, m.Name); e.N > 0 {
-			row.Estimates[m.Name] = e
+		var values []float64
+		var blocks []int
+		for _, t := range row.counted {
+			if v, ok := t.Figures[m.Name]; ok {
+				values, blocks = append(values, v), append(blocks, t.Block)
+			}
+		}
+		if len(values) > 0 {
+			row.Estimates[m.Name] = stats.EstimateOf(values, blocks)
 		}
 	}
 	return row
 }
 
-// counted returns the trials of a subject at a point that are not void, by block.
-func (r *Results) counted(subject, point string) []*Trial {
-	return filter(r.Trials, func(t *Trial) bool { return t.Subject == subject && t.Point == point && t.Void == "" })
-}
-
-func estimateOver(trials []*Trial, metric string) stats.Estimate {
-	var values []float64
-	var blocks []int
-	for _, t := range trials {
-		if v, ok := t.Figures[metric]; ok {
-			values, blocks = append(values, v), append(blocks, t.Block)
-		}
-	}
-	return stats.EstimateOf(values, blocks)
+// estimate returns a metric of the row; ok is false if it was not measured, or means nothing.
+func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
+	e = r.Estimates[metric]
+	return e, e.N > 0 && r.Unsafe == nil
 }
 
 // Row finds the row of a subject at a point.

@@ -18,11 +18,9 @@ func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		s, _ := r.Plan.Subject(row.Subject)
-		switch {
-		case row.Point != point || s.Role != Lock:
-		case r.whyOut(row) != "":
+		switch row := &r.Rows[i]; {
+		case row.Point != point || row.subject.Role != Lock:
+		case row.whyOut() != "":
 			out = append(out, row)
 		default:
 			running = append(running, row)
@@ -44,7 +42,7 @@ func (r *Results) ranking(point string) Ranking {
 		}
 	}
 	for _, row := range out {
-		ranked := Ranked{Subject: row.Subject, Why: r.whyOut(row)}
+		ranked := Ranked{Subject: row.Subject, Why: row.whyOut()}
 		if len(running) > 0 {
 			ranked.ToBest = r.paired(row, running[0], rankedBy)
 		}
@@ -74,14 +72,13 @@ func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]sta
 }
 
 // whyOut says why no rank is given; empty if one is.
-func (r *Results) whyOut(row *Row) string {
-	s, _ := r.Plan.Subject(row.Subject)
+func (r *Row) whyOut() string {
 	switch {
-	case row.Unsafe != nil:
-		return "violated: " + row.unsafeText()
-	case s.Defect != "":
-		return "known defect: " + s.Defect
-	case row.Estimates[rankedBy].N == 0:
+	case r.Unsafe != nil:
+		return "violated: " + r.unsafeText()
+	case r.subject.Defect != "":
+		return "known defect: " + r.subject.Defect
+	case r.Estimates[rankedBy].N == 0:
 		return "not measured"
 	}
 	return ""
@@ -100,43 +97,39 @@ func (r *Results) paired(a, b *Row, metric string) stats.Comparison {
 
 // From these on the harness or the machine, and not the lock, sets the figures.
 const (
-	partOfNone   = 0.5  // of the goodput that clients reach with no lock at all
+	mostOfNone   = 0.5  // of the goodput that clients reach with no lock at all
 	lateMS       = 1.0  // above the hold
 	stallMS      = 50.0 // in the trial that is the median
 	allProcessor = 0.95 // of those there are
 )
 
-// limited says in a short phrase why it was not the lock that set the row's figures; empty where it was.
-func (r *Results) limited(row Row) string {
-	point, _ := r.Plan.Point(row.Point)
-	if s := r.besideNone(row, point); s != "" {
-		return s
-	}
-	hold := float64(point.HoldNS) / 1e6
-	if late := row.Estimates["late_p99"]; late.Median > lateMS+hold {
-		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late.Median)
-	}
-	if stall := row.Estimates["stall_max"]; stall.Median > stallMS {
-		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall.Median)
-	}
-	cores := float64(r.Plan.Environment.Cores)
-	if busy := row.Estimates["processors"]; cores > 0 && busy.Median >= allProcessor*cores {
-		return fmt.Sprintf("processors: %.3g of %g busy", busy.Median, cores)
+// limited says in a short phrase why it was not the lock that set the row's figures; empty if it was.
+func (r *Results) limited(row *Row) string {
+	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
+	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
+	switch {
+	case part > mostOfNone:
+		return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)
+	case late > lateMS+float64(row.point.HoldNS)/1e6:
+		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late)
+	case stall > stallMS:
+		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall)
+	case cores > 0 && busy >= allProcessor*cores:
+		return fmt.Sprintf("processors: %.3g of %g busy", busy, cores)
 	}
 	return ""
 }
 
-// besideNone compares a row with what the same clients reach without any lock. If something is held, the hold sets both.
-func (r *Results) besideNone(row Row, point Point) string {
+// partOfNone compares a row with what the same clients reach without any lock; 0 if there is nothing to compare it with, or
+// if something is held, as the hold then sets both.
+func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
-		s, _ := r.Plan.Subject(n.Subject)
-		return n.Point == row.Point && s.Role == Floor && s.Lock == "none"
+		return n.Point == row.Point && n.subject.Role == Floor && n.subject.Lock == "none"
 	})
-	part := row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
-	if !ok || point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 || part <= partOfNone {
-		return ""
+	if !ok || row.point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 {
+		return 0
 	}
-	return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)
+	return row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
 }
 
 func (v *view) changes() []string {
@@ -146,10 +139,9 @@ func (v *view) changes() []string {
 	}
 	var few []string // points, by name
 	for _, row := range v.Rows {
-		p, _ := v.Plan.Point(row.Point)
-		s, _ := v.Plan.Subject(row.Subject)
-		isFew := p.Section != ControlSection && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
-		if name := v.name(p); isFew && !slices.Contains(few, name) {
+		compared := row.point.Section != ControlSection && row.subject.Role == Lock && row.Unsafe == nil
+		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
+		if name := v.name(*row.point); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
 		}
