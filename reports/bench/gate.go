@@ -11,25 +11,16 @@ import (
 // Outcome is what became of a limit.
 type Outcome int
 
-// From the one that asks for the least to the one that asks for the most.
+// The worse of two outcomes is the greater: a breach anywhere is one, and a pass takes both.
 const (
-	Unknown Outcome = iota // it was not measured, or the figures mean nothing
-	Noisy                  // the limit lies within the interval
-	Pass                   // the whole interval is within the limit
-	Breach                 // the whole interval is beyond it, or the lock is unsafe
+	Pass    Outcome = iota - 2 // the whole interval is within the limit
+	Noisy                      // the limit lies within the interval
+	Unknown                    // it was not measured, or the figures mean nothing
+	Breach                     // the whole interval is beyond it, or the lock is unsafe
 )
 
 func (o Outcome) String() string {
-	return [...]string{"not measured", "too noisy to tell", "pass", "breach"}[o]
-}
-
-// worse returns the outcome of two together: a breach anywhere is one, and a pass takes both.
-func (o Outcome) worse(p Outcome) Outcome {
-	severity := [...]int{Pass: 0, Noisy: 1, Unknown: 2, Breach: 3}
-	if severity[p] > severity[o] {
-		return p
-	}
-	return o
+	return [...]string{"pass", "too noisy to tell", "not measured", "breach"}[o-Pass]
 }
 
 // Gated is a threshold, held to a run.
@@ -104,10 +95,9 @@ func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 		if err := t.Validate(); err != nil {
 			return nil, err
 		}
-		g := Gated{Threshold: t, Points: gatePoints(run, baseline, t)}
-		g.Outcome = g.Points[0].Outcome
-		for _, p := range g.Points[1:] {
-			g.Outcome = g.Outcome.worse(p.Outcome)
+		g := Gated{Threshold: t, Points: gatePoints(run, baseline, t), Outcome: Pass}
+		for _, p := range g.Points {
+			g.Outcome = max(g.Outcome, p.Outcome)
 		}
 		all = append(all, g)
 	}
@@ -157,10 +147,8 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
 	}
 	other, ok := in.Row(subject, row.Point)
-	if ok && t.ToBaseline {
-		if why := unlike(baseline.Plan, run.Plan, row); why != "" {
-			return Unknown, why
-		}
+	if ok && t.ToBaseline && other.unlike(row) != "" {
+		return Unknown, other.unlike(row)
 	}
 	switch {
 	case !ok || other.Estimates[t.Metric].N == 0:

@@ -223,7 +223,7 @@ func Text(w io.Writer, r *Results) error {
 			t.Add("")
 		}
 		for _, s := range v.tunedRows() {
-			t.Add("tuned " + s.Lock + ", " + s.Where + ": " + s.words())
+			t.Add("tuned " + s.B + ", " + s.Where + ": " + s.words())
 		}
 	}
 	cells := [][]string{{"control", "result", "what came out"}}
