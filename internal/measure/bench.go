@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow tells whether enough is known of a pair: its goodput, or that it is worth nothing.
+// narrow reports whether enough is known of a pair: its goodput, or that it is worth nothing.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -153,24 +154,20 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures pairs. cut tells that the budget ended it.
+// block measures the pairs that were not measured before the bench was cut short. cut says that the budget ended it.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
-	b.idle, b.trips = map[store]idle{}, map[store]time.Duration{}
+	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
-	if b.done(block, pairs) {
-		return "", nil
-	}
-	for _, s := range b.stores {
-		if b.idle[s], err = watchIdle(ctx, b.groups[s]); err != nil {
-			return "", err
-		}
-	}
 	for order, p := range pairs {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
+		if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
+			b.known(b.Subjects[p.Subject], t)
+			continue
 		}
-		if left := b.left(); left < b.took[p] && b.BudgetNS > 0 {
+		if b.left() < b.took[p] && b.BudgetNS > 0 {
 			return fmt.Sprintf("the budget of %s was over in block %d", time.Duration(b.BudgetNS), block+1), nil
+		}
+		if err := cmp.Or(ctx.Err(), b.watchIdle(ctx)); err != nil {
+			return "", err
 		}
 		if err := b.one(ctx, p, block, order, pairs[order:]); err != nil {
 			return "", err
@@ -179,15 +176,22 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
-
-// done tells whether all of a block is measured already.
-func (b *Bench) done(block int, pairs []bench.Pair) bool {
-	return !slices.ContainsFunc(pairs, func(p bench.Pair) bool {
-		_, err := bench.ReadTrial(b.Dir, b.folder(p, block))
-		return err != nil
-	})
+// watchIdle looks, once in a block, at what the servers do by themselves.
+func (b *Bench) watchIdle(ctx context.Context) error {
+	if b.idle != nil {
+		return nil
+	}
+	b.idle = map[store]idle{}
+	for _, s := range b.stores {
+		var err error
+		if b.idle[s], err = watchIdle(ctx, b.groups[s]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
 
 // left returns what is left of the budget.
 func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
@@ -197,14 +201,9 @@ func (b *Bench) folder(p bench.Pair, block int) string {
 	return path.Join(b.Points[p.Point].ID, b.Subjects[p.Subject].Name, fmt.Sprintf("%03d", block+1))
 }
 
-// one measures a pair once, unless it was measured in this block before the bench was cut short.
+// one measures a pair once.
 func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []bench.Pair) error {
-	subject, point := b.Subjects[p.Subject], b.Points[p.Point]
-	if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
-		b.known(subject, t)
-		return nil
-	}
-	begun := time.Now()
+	subject, point, begun := b.Subjects[p.Subject], b.Points[p.Point], time.Now()
 	t := &bench.Trial{Version: bench.Version, Dir: b.folder(p, block), Subject: subject.Name, Point: point.ID,
 		Block: block, Order: order, Started: begun.UTC(), Seed: b.Seed + uint64(block)}
 	now := Progress{Subject: subject.Name, Point: point.ID, Block: block + 1, Blocks: max(b.Trials, block+1), Left: b.estimate(block, left), Granted: new(atomic.Int64)}

@@ -97,7 +97,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	sections := float64(p.after.granted - p.before.granted)
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(p.warmup), int64(p.after.at-p.before.at), p.steady
 	t.Figures = bench.Figures{"goodput": sections / (p.after.at - p.before.at).Seconds()}
-	counted(t.Figures, p.before, p.after, i, sections)
+	p.counted(t.Figures, i, sections)
 	t.Curves = bench.Curves{}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/figures"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 	"lockbench/reports/stats"
@@ -141,9 +142,9 @@ func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 		if err != nil {
 			return err
 		}
-		one, err := measure.UncontendedAgain(in, trial)
+		again, err := measure.StatsAgain(in, trial)
 		if err == nil {
-			all.Merge(one)
+			all.Merge(again.Samples[figures.Uncontended])
 		}
 		return err
 	})
