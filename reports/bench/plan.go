@@ -171,6 +171,14 @@ type Violation struct {
 	Expected bool   `json:"expected,omitempty"` // by the lock's own table
 }
 
+// Foreseen says that the lock's own table expects the violation; nothing if it does not.
+func (v Violation) Foreseen() string {
+	if !v.Expected {
+		return ""
+	}
+	return ", as its own table says"
+}
+
 // Exclusion reports whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
 func (v Violation) Exclusion() bool {
 	switch v.Property {

@@ -104,8 +104,8 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	t.N, t.Notes = row.Trials, rowNotes(*row, s)
 	if row.Unsafe != nil {
 		t.Violated = fmt.Sprintf("%s violated in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
-		if row.Unsafe.Expected && s.Role == Lock {
-			t.Violated += ", as its own table says"
+		if s.Role == Lock {
+			t.Violated += row.Unsafe.Foreseen()
 		}
 	} else if r.Why != "" {
 		t.Notes = append(t.Notes, r.Why)

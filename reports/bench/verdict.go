@@ -76,9 +76,7 @@ func headline(groups []firstGroup) string {
 	var sections, parts, winners []string
 	for _, g := range groups {
 		text := g.brief()
-		if !slices.Contains(winners, text) {
-			winners = append(winners, text)
-		}
+		winners = with(winners, text)
 		if g.Where != "" {
 			text += " at " + g.Where
 		}
@@ -113,9 +111,8 @@ func (v *view) firstGroups(section string) []firstGroup {
 			continue
 		}
 		names := v.first(p.ID)
-		i := slices.IndexFunc(groups, func(g firstGroup) bool {
-			return slices.Equal(slices.Sorted(slices.Values(g.Names)), slices.Sorted(slices.Values(names)))
-		})
+		sorted := slices.Sorted(slices.Values(names))
+		i := slices.IndexFunc(groups, func(g firstGroup) bool { return slices.Equal(slices.Sorted(slices.Values(g.Names)), sorted) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, firstGroup{Section: section, Names: names})
 		}
@@ -197,8 +194,7 @@ func (v *view) lead(points []Point) string {
 }
 
 // doubts says why a place at the top may not be the lock's own merit.
-func (v *view) doubts(g firstGroup) []string {
-	var all []string
+func (v *view) doubts(g firstGroup) (all []string) {
 	for i, p := range g.Points {
 		for _, name := range g.Names {
 			row, ok := v.Row(name, p.ID)
@@ -210,15 +206,12 @@ func (v *view) doubts(g firstGroup) []string {
 			} else if row.Limited != "" {
 				all = append(all, name+": "+row.Limited)
 			}
-			if i > 0 {
-				continue // the rest does not depend on the point
+			elsewhere, violated := v.unsafeRow(name)
+			if violated && i == 0 { // it does not depend on the point
+				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, elsewhere.Unsafe.Property, v.name(*elsewhere.point)))
 			}
-			if row, violated := v.unsafeRow(name); violated {
-				p, _ := v.Plan.Point(row.Point)
-				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, row.Unsafe.Property, v.name(p)))
-			}
-			if s, _ := v.Plan.Subject(name); s.Defect != "" {
-				all = append(all, name+": "+s.Defect)
+			if row.subject.Defect != "" && i == 0 {
+				all = append(all, name+": "+row.subject.Defect)
 			}
 		}
 	}
@@ -232,45 +225,35 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 // circumstances are those without which a verdict says nothing.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
-	text := fmt.Sprintf("Measured on %s", format.Plural(e.Cores, "processor"))
+	judged, _ := v.judged()
+	text := "Measured on " + format.Plural(e.Cores, "processor")
 	if e.CPU != "" {
 		text += " (" + e.CPU + ")"
 	}
-	judged, _ := v.judged()
 	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in shuffled blocks, %s judged in all",
 		v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"), format.Plural(judged, "history"))
 	if v.Plan.Interrupted {
 		text += "; interrupted"
 	}
-	text += "."
 	if len(v.Withheld) > 0 {
-		return text
+		return text + "."
 	}
-	return text + " Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
+	return text + ". Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
 }
 
 func (v *view) judged() (histories, operations int) {
-	for _, t := range v.Trials {
-		if t.Judged != nil && t.Void == "" {
-			histories++
-			operations += t.Judged.Operations
-		}
+	for _, row := range v.safety() {
+		histories, operations = histories+row.Judged, operations+row.Operations
 	}
 	return histories, operations
 }
 
-func (v *view) brokenLocks() []string {
-	var all []string
+func (v *view) brokenLocks() (all []string) {
 	for _, s := range v.Plan.Subjects {
 		row, violated := v.unsafeRow(s.Name)
-		if s.Role != Lock || !violated {
-			continue
+		if s.Role == Lock && violated {
+			all = append(all, fmt.Sprintf("%s (%s%s)", s.Name, row.Unsafe.Property, row.Unsafe.Foreseen()))
 		}
-		text := row.Unsafe.Property
-		if row.Unsafe.Expected {
-			text += ", as its own table says"
-		}
-		all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
 	}
 	return all
 }
