@@ -48,6 +48,10 @@ func (d drawing) chart(kind ...string) charts.Chart {
 	return charts.Chart{ID: charts.Slug(slices.Insert(kind, 1, d.ID)...), Name: d.name(d.Point), Note: d.left}
 }
 
+func (d drawing) names() []string {
+	return collect(d.rows, func(row *Row) string { return row.Subject })
+}
+
 // column is one of a chart's table.
 type column struct {
 	head string
@@ -64,16 +68,10 @@ func metricColumn(m Metric, write func(stats.Estimate) string) column {
 }
 
 func tabulate(c *charts.Chart, rows []*Row, columns ...column) {
-	c.Head = []string{"lock"}
-	for _, k := range columns {
-		c.Head = append(c.Head, k.head)
-	}
+	c.Head = append([]string{"lock"}, collect(columns, func(k column) string { return k.head })...)
 	for _, row := range rows {
-		cells := []string{row.Subject}
-		for _, k := range columns {
-			cells = append(cells, k.cell(row))
-		}
-		c.Rows = append(c.Rows, cells)
+		cells := collect(columns, func(k column) string { return k.cell(row) })
+		c.Rows = append(c.Rows, append([]string{row.Subject}, cells...))
 	}
 }
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,15 +38,12 @@ func (r *Results) checks() []Check {
 		if len(subjects) == 0 && !judgesLocks {
 			continue
 		}
-		c := Check{Name: control.name, Doc: control.doc, OK: len(subjects) > 0, Seen: "not carried: the bench has no such subject"}
-		var seen []string
-		for _, s := range subjects {
+		c := Check{Name: control.name, Doc: control.doc, OK: len(subjects) > 0}
+		c.Seen = cmp.Or(strings.Join(collect(subjects, func(s Subject) string {
 			text, ok := control.seen(s)
-			seen, c.OK = append(seen, text), c.OK && ok
-		}
-		if len(seen) > 0 {
-			c.Seen = strings.Join(seen, "; ")
-		}
+			c.OK = c.OK && ok
+			return text
+		}), "; "), "not carried: the bench has no such subject")
 		checks = append(checks, c)
 	}
 	return checks
@@ -160,10 +158,7 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 			ratios[block] = append(ratios[block], math.Log(va[i]/vb[i]))
 		}
 	}
-	var means []float64
-	for _, block := range slices.Sorted(maps.Keys(ratios)) {
-		means = append(means, stat.Mean(ratios[block], nil))
-	}
+	means := collect(slices.Sorted(maps.Keys(ratios)), func(block int) float64 { return stat.Mean(ratios[block], nil) })
 	if math.Pow(2, 1-float64(len(means))) >= againAlpha {
 		return fmt.Sprintf("not shown: %s and %s have %d blocks in common, too few to be told apart however much they differ", s.Name, twin.Name, len(means)), false
 	}

@@ -14,13 +14,9 @@ import (
 func (c *Comparisons) WriteText(w io.Writer, metrics []Metric) error {
 	l := c.heading()
 	for _, t := range c.Tables(metrics) {
-		cells := [][]string{t.Head}
-		for _, row := range t.Rows {
-			cells = append(cells, row.Cells)
-		}
 		l.Add("")
 		l.Add(t.Title)
-		l.PaintedColumns(cells, nil)
+		l.PaintedColumns(append([][]string{t.Head}, collect(t.Rows, func(row ComparedRow) []string { return row.Cells })...), nil)
 	}
 	_, err := l.WriteTo(w)
 	return err

@@ -26,11 +26,14 @@ func shares(trials []*Trial) []float64 {
 			places[i] = append(places[i], float64(n)*float64(len(t.Shares))/float64(sum))
 		}
 	}
-	var all []float64
-	for _, parts := range places {
-		all = append(all, stats.Median(parts))
+	return collect(places, stats.Median)
+}
+
+func total(counts []int) (n int) {
+	for _, k := range counts {
+		n += k
 	}
-	return all
+	return n
 }
 
 func (d drawing) fairness() []charts.Chart {

@@ -117,12 +117,10 @@ func (h heat) draw() charts.Heat {
 	for r := h.low; r <= h.high; r++ {
 		c.Edges = append(c.Edges, h.edge(r))
 	}
-	for _, slice := range h.Counts {
-		c.Counts = append(c.Counts, slice[min(h.low, len(slice)):min(h.high, len(slice))])
-	}
-	for _, e := range h.Faults {
-		c.Spans = append(c.Spans, charts.Span{From: seconds(e.FromNS), To: seconds(e.ToNS), Name: e.Name})
-	}
+	c.Counts = collect(h.Counts, func(slice []int) []int { return slice[min(h.low, len(slice)):min(h.high, len(slice))] })
+	c.Spans = collect(h.Faults, func(e Episode) charts.Span {
+		return charts.Span{From: seconds(e.FromNS), To: seconds(e.ToNS), Name: e.Name}
+	})
 	return c
 }
 
@@ -150,18 +148,11 @@ func (h heat) rows() [][]string {
 	return rows
 }
 
-func total(counts []int) (n int) {
-	for _, k := range counts {
-		n += k
-	}
-	return n
-}
-
 func (h heat) wrong(from, to int64) string {
 	var names []string
 	for _, e := range h.Faults {
-		if e.FromNS < to && e.ToNS > from && !slices.Contains(names, e.Name) {
-			names = append(names, e.Name)
+		if e.FromNS < to && e.ToNS > from {
+			names = with(names, e.Name)
 		}
 	}
 	return strings.Join(names, ", ")

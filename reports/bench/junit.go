@@ -70,11 +70,6 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 }
 
 func (g Gated) sentences(outcomes ...Outcome) string {
-	var all []string
-	for _, p := range g.Points {
-		if len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) {
-			all = append(all, format.Clean(p.Text))
-		}
-	}
-	return strings.Join(all, "; ")
+	points := filter(g.Points, func(p GatedPoint) bool { return len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) })
+	return strings.Join(collect(points, func(p GatedPoint) string { return format.Clean(p.Text) }), "; ")
 }

@@ -76,16 +76,9 @@ func (d drawing) percentiles() (all []charts.Chart, err error) {
 
 func (d drawing) percentileChart(class string, drawn []distribution) charts.Chart {
 	c := d.chart("percentiles", class)
-	var lines []charts.Line
-	var names, few []string
-	for _, one := range drawn {
-		lines, names = append(lines, one.Line), append(names, one.Name)
-	}
-	for _, row := range d.rows {
-		if !slices.Contains(names, row.Subject) {
-			few = append(few, row.Subject)
-		}
-	}
+	lines := collect(drawn, func(one distribution) charts.Line { return one.Line })
+	names := collect(drawn, func(one distribution) string { return one.Name })
+	few := slices.DeleteFunc(d.names(), func(name string) bool { return slices.Contains(names, name) })
 	if len(few) > 0 {
 		c.Note += " Too few grants for a line: " + format.Joined(few) + "."
 	}

@@ -336,9 +336,7 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	for i := range r.Rows {
 		r.Rows[i].Limited = r.limited(&r.Rows[i])
 	}
-	for _, p := range plan.Points {
-		r.Rankings = append(r.Rankings, r.ranking(p.ID))
-	}
+	r.Rankings = append(r.Rankings, collect(plan.Points, func(p Point) Ranking { return r.ranking(p.ID) })...)
 	r.Checks = r.checks()
 	r.Withheld = r.withheld()
 	return r

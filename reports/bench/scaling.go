@@ -111,8 +111,8 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	at := map[string][]string{} // by note: numbers of clients
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
-		for _, row := range d.rows {
-			names = with(names, row.Subject)
+		for _, name := range d.names() {
+			names = with(names, name)
 		}
 		if d.left != "" {
 			notes = with(notes, d.left)

@@ -45,9 +45,7 @@ func (v *view) tables(points []Point) []pointTable {
 			Duration: format.Setting(p.DurationNS), Extra: v.measuredAt(p),
 		}
 		out := filter(v.ranking(p.ID), func(r Ranked) bool { return r.Rank == 0 })
-		for _, r := range append(v.ranked(p.ID), out...) {
-			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
-		}
+		t.Locks = collect(append(v.ranked(p.ID), out...), func(r Ranked) tableRow { return v.tableRow(r, p, t.Extra) })
 		var rows []*Row
 		for _, s := range v.Plan.Subjects {
 			row, measured := v.Row(s.Name, p.ID)
@@ -112,10 +110,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 	}
 	goodput, _ := FindMetric(rankedBy)
 	t.Goodput, t.Interval = row.figure(goodput)
-	for _, m := range extra {
-		text, _ := row.figure(m)
-		t.Extra = append(t.Extra, text)
-	}
+	t.Extra = collect(extra, func(m Metric) string { text, _ := row.figure(m); return text })
 	return t
 }
 
@@ -181,20 +176,14 @@ type metricCell struct {
 const sideBySide = 6
 
 func metricsOf(rows []*Row) allMetrics {
-	var all allMetrics
-	for _, row := range rows {
-		all.Subjects = append(all.Subjects, row.Subject)
-	}
+	all := allMetrics{Subjects: collect(rows, func(row *Row) string { return row.Subject })}
 	for _, m := range Metrics() {
-		if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
-			continue
+		if slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
+			all.Rows = append(all.Rows, metricRow{m, collect(rows, func(row *Row) metricCell {
+				text, interval := row.figure(m)
+				return metricCell{text, interval, row.Unsafe != nil}
+			})})
 		}
-		line := metricRow{Metric: m}
-		for _, row := range rows {
-			text, interval := row.figure(m)
-			line.Cells = append(line.Cells, metricCell{text, interval, row.Unsafe != nil})
-		}
-		all.Rows = append(all.Rows, line)
 	}
 	return all
 }

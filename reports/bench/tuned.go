@@ -58,11 +58,8 @@ func (v *view) rowAlike(subject string, p Point) *Row {
 
 // Settings writes the parameters in a fixed order.
 func (s Subject) Settings() string {
-	var all []string
-	for _, k := range slices.Sorted(maps.Keys(s.Params)) {
-		all = append(all, k+"="+s.Params[k])
-	}
-	return strings.Join(all, " ")
+	set := func(k string) string { return k + "=" + s.Params[k] }
+	return strings.Join(collect(slices.Sorted(maps.Keys(s.Params)), set), " ")
 }
 
 func tunedTakeaway(rows []tunedRow) string {

@@ -154,18 +154,14 @@ func (v *view) powerless(p Point) string {
 
 // where lists points of a section: "4, 16 and 64 clients" if they differ in that alone.
 func (v *view) where(points []Point) string {
-	var names, clients []string
-	for _, p := range points {
-		text := v.apart(p)
-		names = append(names, text)
-		if number, ok := strings.CutSuffix(text, " clients"); ok && !strings.Contains(number, " ") {
-			clients = append(clients, number)
+	names := collect(points, v.apart)
+	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
+	for i, number := range clients {
+		if number == names[i] || strings.Contains(number, " ") {
+			return strings.Join(names, "; ")
 		}
 	}
-	if len(clients) == len(names) {
-		return format.Joined(clients) + " clients"
-	}
-	return strings.Join(names, "; ")
+	return format.Joined(clients) + " clients"
 }
 
 func (v *view) next(p Point) (Ranked, bool) {

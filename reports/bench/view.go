@@ -56,11 +56,13 @@ func (v *view) first(point string) []string {
 	return namesOf(filter(v.ranking(point), func(r Ranked) bool { return r.Rank == 1 }))
 }
 
-func namesOf(all []Ranked) (names []string) {
-	for _, r := range all {
-		names = append(names, r.Subject)
+func namesOf(all []Ranked) []string { return collect(all, func(r Ranked) string { return r.Subject }) }
+
+func collect[T, U any](all []T, of func(T) U) (got []U) {
+	for _, x := range all {
+		got = append(got, of(x))
 	}
-	return names
+	return got
 }
 
 // compared returns the points at which locks are compared: all but those of the bench's own controls.
