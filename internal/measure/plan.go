@@ -36,10 +36,9 @@ type Plan struct {
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
+	Absent    []string              // stores that are missing
 	locks     map[string]impls.Impl // by subject
 	stores    []store
-	leftOut   []string // why
-	absent    []string // stores
 }
 
 // store is servers that trials share.
@@ -52,15 +51,15 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// NewPlan makes a suite ready. What cannot be had here is left out, and why is told; absent are the stores that are missing.
-func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes []string, absent []string, err error) {
-	p = &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
+// NewPlan makes a suite ready. What cannot be had here is left out, and the plan's notes say why.
+func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
+	p := &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
 	p.Servers = stores.Resolve(how, servers.Redis)
 	p.Thresholds = s.Thresholds
 	for i := range s.Sections {
 		if err := p.section(&s.Sections[i], how, remote); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
 	if len(p.Pairs) > 0 {
@@ -68,7 +67,7 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes 
 		p.controls()
 		p.pings()
 	}
-	return p, p.leftOut, p.absent, nil
+	return p, nil
 }
 
 // section adds what a section measures.
@@ -108,9 +107,9 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 		}
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
-			p.leftOut = with(p.leftOut, text)
+			p.Notes = with(p.Notes, text)
 			if stores.Missing(lock.Store) != nil && strings.HasPrefix(text, lock.Store+" is left out") {
-				p.absent = with(p.absent, lock.Store)
+				p.Absent = with(p.Absent, lock.Store)
 			}
 		}
 		if len(fits) == 0 {

@@ -55,11 +55,10 @@ func finite(low, high float64) (lo, hi *float64) {
 
 // Median returns the median of values; 0 of none.
 func Median(values []float64) float64 {
-	n := len(values)
+	sorted, n := slices.Sorted(slices.Values(values)), len(values)
 	if n == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 

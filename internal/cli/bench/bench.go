@@ -87,20 +87,17 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	if err := f.servers.Settle(cmd); err != nil {
 		return nil, err
 	}
-	plan, notes, absent, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
+	plan, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
 	if err != nil {
 		return nil, console.Usage(err, hint)
 	}
-	if err := choice.Required(absent); err != nil {
+	if err := choice.Required(plan.Absent); err != nil {
 		return nil, err
 	}
 	if len(plan.Pairs) == 0 {
-		err := errors.New("none of these locks can be measured here")
-		if len(notes) > 0 {
-			err = errors.New(notes[0])
-		}
-		if len(absent) > 0 {
-			return nil, console.Environment(err, stores.Provide(absent[0]))
+		err := errors.New(append(plan.Notes, "none of these locks can be measured here")[0])
+		if len(plan.Absent) > 0 {
+			return nil, console.Environment(err, stores.Provide(plan.Absent[0]))
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
@@ -109,22 +106,22 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		if err != nil {
 			return nil, err
 		}
-		return begin(cmd, f, plan, notes, dir)
+		return begin(cmd, f, plan, dir)
 	}
 	if err := sameBench(earlier, &plan.Plan); err != nil {
 		return nil, err
 	}
-	b, err := begin(cmd, f, plan, notes, f.resume)
+	b, err := begin(cmd, f, plan, f.resume)
 	plan.Command, plan.Started = earlier.Command, earlier.Started
 	return b, err
 }
 
-func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir string) (*benching, error) {
+func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, console.Environment(err, "clients in processes of their own need to find this program")
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
+	plan.Command, plan.Started, plan.Environment = console.Reproduce(cmd), time.Now().UTC(), run.Collect()
 	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newProgress(b.stderr)
 	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
@@ -133,11 +130,11 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir
 }
 
 // Measure carries out a plan in a folder, and makes its report.
-func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []string, dir string) error {
+func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
 	if _, err := console.Folder(dir, "", ""); err != nil {
 		return err
 	}
-	b, err := begin(cmd, &flags{servers: on}, plan, notes, dir)
+	b, err := begin(cmd, &flags{servers: on}, plan, dir)
 	if err != nil {
 		return err
 	}
