@@ -49,11 +49,10 @@ func (r *Results) checks() []Check {
 	return checks
 }
 
-func (r *Results) withheld() []string {
-	var why []string
+func (r *Results) withheld() (why []string) {
 	for _, c := range r.Checks {
 		if !c.OK {
-			why = append(why, fmt.Sprintf("%s: %s", c.Name, c.Seen))
+			why = append(why, c.Name+": "+c.Seen)
 		}
 	}
 	for _, t := range r.Trials {

@@ -29,46 +29,31 @@ func (r *Results) ranking(point string) Ranking {
 	slices.SortStableFunc(running, func(a, b *Row) int {
 		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
 	})
-	toBest := map[string]stats.Comparison{}
+	toBest := map[*Row]*stats.Comparison{}
 	for rest := running; len(rest) > 0; {
-		tied, behind, comparisons := r.tied(rest)
-		if len(k.Order) == 0 {
-			toBest = comparisons
+		rank, behind := len(k.Order)+1, []*Row{}
+		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
+		stats.Holm(compared[1:]) // the first is not compared with itself
+		for i, row := range rest {
+			if rank == 1 {
+				toBest[row] = compared[i]
+			}
+			if compared[i].Differs {
+				behind = append(behind, row)
+			} else {
+				k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: *toBest[row]})
+			}
 		}
-		rank := len(k.Order) + 1
 		rest = behind
-		for _, row := range tied {
-			k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: toBest[row.Subject]})
-		}
 	}
 	for _, row := range out {
 		ranked := Ranked{Subject: row.Subject, Why: row.whyOut()}
 		if len(running) > 0 {
-			ranked.ToBest = r.paired(row, running[0], rankedBy)
+			ranked.ToBest = *r.paired(row, running[0])
 		}
 		k.Order = append(k.Order, ranked)
 	}
 	return k
-}
-
-// tied splits rows, best first, into those that do not differ from the first and those that do.
-func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]stats.Comparison) {
-	all := make([]*stats.Comparison, len(rows))
-	for i, row := range rows {
-		c := r.paired(row, rows[0], rankedBy)
-		all[i] = &c
-	}
-	stats.Holm(all[1:]) // the first is not compared with itself
-	toFirst = map[string]stats.Comparison{}
-	for i, row := range rows {
-		toFirst[row.Subject] = *all[i]
-		if all[i].Differs {
-			behind = append(behind, row)
-		} else {
-			tied = append(tied, row)
-		}
-	}
-	return tied, behind, toFirst
 }
 
 // whyOut says why no rank is given; empty if one is.
@@ -89,10 +74,10 @@ func (r *Row) unsafeText() string {
 }
 
 // paired compares two rows of one point block by block.
-func (r *Results) paired(a, b *Row, metric string) stats.Comparison {
-	c := stats.Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
-	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, metric
-	return c
+func (r *Results) paired(a, b *Row) *stats.Comparison {
+	c := r.blockwise(a.Estimates[rankedBy], b.Estimates[rankedBy])
+	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, rankedBy
+	return &c
 }
 
 // From these on the harness or the machine, and not the lock, sets the figures.
@@ -185,16 +170,13 @@ func (v *view) changeAt(p Point) []string {
 }
 
 func widest(order []Ranked, first []string) string {
-	var parts []string
-	for _, r := range order[1:] {
-		if r.Rank == 1 && r.ToBest.Low != nil && r.ToBest.High != nil {
-			parts = append(parts, fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0]))
-		}
-	}
-	if len(parts) == 0 {
+	tied := filter(order[1:], func(r Ranked) bool { return r.Rank == 1 && r.ToBest.Low != nil && r.ToBest.High != nil })
+	if len(tied) == 0 {
 		return ""
 	}
-	return "As it stands, " + strings.Join(parts, "; ") + "."
+	return "As it stands, " + strings.Join(collect(tied, func(r Ranked) string {
+		return fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0])
+	}), "; ") + "."
 }
 
 func percentMore(ratio float64) string { return format.Significant(100*(ratio-1)) + " %" }

@@ -215,15 +215,9 @@ func Text(w io.Writer, r *Results) error {
 			t.Add("tuned " + s.B + ", " + s.Where + ": " + s.words())
 		}
 	}
-	cells := [][]string{{"control", "result", "what came out"}}
-	for _, c := range r.Checks {
-		result := "passed"
-		if !c.OK {
-			result = "FAILED"
-		}
-		cells = append(cells, []string{c.Name, result, c.Seen})
-	}
-	t.Columns(cells)
+	result := map[bool]string{true: "passed", false: "FAILED"}
+	checks := collect(r.Checks, func(c Check) []string { return []string{c.Name, result[c.OK], c.Seen} })
+	t.Columns(append([][]string{{"control", "result", "what came out"}}, checks...))
 	t.Add("")
 	d := v.verdict()
 	t.Paragraph(d.Headline)
@@ -247,20 +241,13 @@ func textRows(p pointTable) [][]string {
 			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}
-	cells := [][]string{append(head, "n", "")}
-	for _, r := range slices.Concat(p.Locks, p.Others) {
+	return append([][]string{append(head, "n", "")}, collect(slices.Concat(p.Locks, p.Others), func(r tableRow) []string {
 		row := []string{r.Rank, r.Subject.Name, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
+		further := collect(shown, func(i int) string { return r.Extra[i] })
 		if r.Violated != "" {
 			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
+			further = slices.Repeat([]string{format.None}, len(shown))
 		}
-		for _, i := range shown {
-			if r.Violated != "" {
-				row = append(row, format.None)
-			} else {
-				row = append(row, r.Extra[i])
-			}
-		}
-		cells = append(cells, append(row, strconv.Itoa(r.N), r.Notice()))
-	}
-	return cells
+		return append(append(row, further...), strconv.Itoa(r.N), r.Notice())
+	})...)
 }

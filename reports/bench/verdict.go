@@ -82,12 +82,12 @@ func headline(groups []firstGroup) string {
 		}
 		if slices.Contains(sections, g.Section) {
 			parts[len(parts)-1] += ", " + text
-			continue
+		} else {
+			sections, parts = append(sections, g.Section), append(parts, text)
 		}
-		sections, parts = append(sections, g.Section), append(parts, text)
 	}
-	if len(sections) > 1 {
-		for i, name := range sections {
+	for i, name := range sections {
+		if len(sections) > 1 {
 			parts[i] = name + ": " + parts[i]
 		}
 	}
