@@ -55,8 +55,10 @@ const fewest = 8
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
-		for _, s := range slices.SortedFunc(maps.Keys(b.groups), func(x, y store) int { return strings.Compare(x.String(), y.String()) }) {
-			err = errors.Join(err, b.groups[s].Stop())
+		for _, s := range b.stores {
+			if g := b.groups[s]; g != nil {
+				err = errors.Join(err, g.Stop())
+			}
 		}
 	}()
 	for _, s := range b.stores {
@@ -267,11 +269,14 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	case s.Lock == "":
 		return bare(ctx, b.groups[at], servers.KeyPrefix(b.Setting.Run)+"bare:", point, b.idle[at], t)
 	}
-	c, err := b.cell(s, point)
-	if err != nil {
+	c, setting := trial.Cell{Lock: b.locks[s.Name]}, b.setting(s, point, t)
+	var err error
+	if c.Workload, c.Fault, err = workloadAndFault(point.Workload, point.Fault); err != nil {
 		return err
 	}
-	setting := b.setting(s, point, t)
+	if s.Deployment != c.Lock.Deployment {
+		c.Deployment = s.Deployment
+	}
 	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	if point.Fault == "none" {
 		p.wakes = c.Lock.Notifies || c.Lock.Session
@@ -289,19 +294,6 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	file := filepath.Join(b.Dir, filepath.FromSlash(t.Judged.History))
 	t.Judged.History = ""
 	return os.Remove(file)
-}
-
-// cell is what is tried.
-func (b *Bench) cell(s bench.Subject, point bench.Point) (trial.Cell, error) {
-	w, f, err := workloadAndFault(point.Workload, point.Fault)
-	if err != nil {
-		return trial.Cell{}, err
-	}
-	c := trial.Cell{Lock: b.locks[s.Name], Workload: w, Fault: f}
-	if s.Deployment != c.Lock.Deployment {
-		c.Deployment = s.Deployment
-	}
-	return c, nil
 }
 
 // setting is the bench's, with what is the trial's own.

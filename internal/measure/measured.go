@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -97,7 +98,8 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 	length := s.Seconds()
 	if length > 0 {
 		f["owner_changes"] = float64(s.OwnerChanges) / length
-		f[givenUp(point)] = float64(s.Samples[figures.Refusals].TotalCount()) / length
+		refused := strings.ReplaceAll(classes(point)[figures.Refusals], "-", "_")
+		f[refused] = float64(s.Samples[figures.Refusals].TotalCount()) / length
 	}
 	if s.Sections > 0 {
 		ofSections(f, s, point, roundTrip)
@@ -113,21 +115,20 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 			f["wait_rounds"] = float64(s.Longest.NS) / 1e9 * rate / float64(point.Clients)
 		}
 	}
-	for _, c := range []struct {
-		name  string
-		class figures.Class
-	}{{"uncontended", figures.Uncontended}, {"contended", figures.Contended}, {"handoff", figures.HandOffs}, {"late", figures.Late}} {
-		percentiles(f, c.name, s.Samples[c.class])
+	for class, name := range classes(point) {
+		percentiles(f, strings.ReplaceAll(name, "-", ""), s.Samples[class])
 	}
 	return f
 }
 
-// givenUp is what a refusal is called: of those who try once it is an answer, of those who wait the end of patience.
-func givenUp(point bench.Point) string {
+// classes names the curves. A refusal is an answer to clients that try once, and the end of the others' patience.
+func classes(point bench.Point) map[figures.Class]string {
+	refused := "timed-out"
 	if point.Workload == "try" {
-		return "refused"
+		refused = "refused"
 	}
-	return "timed_out"
+	return map[figures.Class]string{figures.Uncontended: "uncontended", figures.Contended: "contended", figures.Unknowns: "unknown",
+		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: refused}
 }
 
 // ofSections are the figures of critical sections, of which there were some.
@@ -158,13 +159,8 @@ func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 
 // curves are the distributions that have samples.
 func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
-	names := map[figures.Class]string{figures.Uncontended: "uncontended", figures.Contended: "contended", figures.Unknowns: "unknown",
-		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: "timed-out"}
-	if point.Workload == "try" {
-		names[figures.Refusals] = "refused"
-	}
 	all := bench.Curves{}
-	for class, name := range names {
+	for class, name := range classes(point) {
 		h := s.Samples[class]
 		if h.TotalCount() == 0 {
 			continue

@@ -150,13 +150,11 @@ func lockNamed(name string) (impls.Impl, bool) {
 }
 
 func find[T any](all []T, name string, of func(T) string) (T, bool) {
-	for _, v := range all {
-		if of(v) == name {
-			return v, true
-		}
+	i := slices.IndexFunc(all, func(v T) bool { return of(v) == name })
+	if i < 0 {
+		return *new(T), false
 	}
-	var none T
-	return none, false
+	return all[i], true
 }
 
 // subject is the number of a subject, which is added where it is new.
