@@ -25,9 +25,9 @@ func (v *view) drawnAt(p Point) drawing {
 		d.rows = append(d.rows, row)
 	}
 	var unsafe, out []string
-	for i := range v.Rows {
-		switch row := &v.Rows[i]; {
-		case row.Point != p.ID || row.subject.Role != Lock || slices.Contains(d.rows, row):
+	for _, row := range v.rowsAt(p.ID) {
+		switch {
+		case row.subject.Role != Lock || slices.Contains(d.rows, row):
 		case row.Unsafe != nil:
 			unsafe = append(unsafe, fmt.Sprintf("%s (%s violated)", row.Subject, row.Unsafe.Property))
 		default:

@@ -47,9 +47,17 @@ func (v *view) ranking(point string) []Ranked {
 }
 
 func (v *view) ranked(point string) []Ranked {
-	all := filter(v.ranking(point), func(r Ranked) bool { return r.Rank > 0 })
-	slices.SortStableFunc(all, func(a, b Ranked) int { return a.Rank - b.Rank })
-	return all
+	return filter(v.ranking(point), func(r Ranked) bool { return r.Rank > 0 })
+}
+
+// rowsAt returns the rows of a point, by subject.
+func (v *view) rowsAt(point string) (rows []*Row) {
+	for i := range v.Rows {
+		if v.Rows[i].Point == point {
+			rows = append(rows, &v.Rows[i])
+		}
+	}
+	return rows
 }
 
 func (v *view) first(point string) []string {

@@ -133,11 +133,9 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 	if err != nil {
 		return nil, err
 	}
-	var known []string
-	for _, s := range r.Plan.Subjects {
-		known = append(known, s.Name)
-	}
-	if err := cmp.Or(choice.OneOf("lock", locks[0], known), choice.OneOf("lock", locks[1], known)); err != nil {
+	subjects := choice.Table[bench.Subject]{What: "lock", All: func() []bench.Subject { return r.Plan.Subjects },
+		Describe: func(s bench.Subject) (string, string) { return s.Name, s.Doc }}
+	if _, err := subjects.Choose(locks...); err != nil {
 		return nil, err
 	}
 	if locks[0] == locks[1] {
