@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockbench/impls"
+	"lockbench/impls/waiting"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/world/servers"
 	"lockbench/reports/figures"
@@ -88,7 +89,7 @@ const idleFor = 100 * time.Millisecond
 func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	var all [3]reading
 	for i := range all {
-		if i == 2 && !wait(ctx, idleFor) {
+		if i == 2 && !waiting.Pause(ctx, idleFor) {
 			return idle{}, ctx.Err()
 		}
 		var err error

@@ -212,18 +212,15 @@ func (b *benching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
-	for _, t := range r.Trials {
-		found[console.ExitInternal] = found[console.ExitInternal] || t.Judged != nil && t.Judged.Disagree
-	}
-	for _, row := range r.Rows {
-		found[console.ExitBroken] = found[console.ExitBroken] || row.Unsafe != nil && !row.Unsafe.Expected
-	}
-	found[console.ExitUndecided] = len(r.Withheld) > 0
 	if failed != nil {
 		return failed
 	}
-	return found.Err()
+	return console.Codes{
+		console.ExitInterrupted: ctx.Err() != nil,
+		console.ExitInternal:    slices.ContainsFunc(r.Trials, func(t *benchreport.Trial) bool { return t.Judged != nil && t.Judged.Disagree }),
+		console.ExitBroken:      slices.ContainsFunc(r.Rows, func(row benchreport.Row) bool { return row.Unsafe != nil && !row.Unsafe.Expected }),
+		console.ExitUndecided:   len(r.Withheld) > 0,
+	}.Err()
 }
 
 // measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says

@@ -103,7 +103,7 @@ func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Com
 	case len(folders) == 2 && len(locks) == 0 && f.in != "":
 		return nil, console.Usage(errors.New("--in names the bench of two locks, and these are two benches"), "leave out --in")
 	case len(folders) == 2 && len(locks) == 0:
-		return f.compareRuns(folders[0], folders[1], metrics)
+		return f.compareRuns(folders, metrics)
 	case len(folders) == 1 && len(locks) == 2 && args[0] == folders[0] && f.in == "":
 		return compareLocks(folders[0], locks, metrics)
 	case len(folders) == 0 && len(locks) == 2:
@@ -116,16 +116,16 @@ func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Com
 		"lockbench compare fenced redsync --in runs/latest-bench")
 }
 
-func (f compareFlags) compareRuns(base, new string, metrics []bench.Metric) (*bench.Comparisons, error) {
-	b, err := readBench(base)
-	if err != nil {
-		return nil, err
+func (f compareFlags) compareRuns(folders []string, metrics []bench.Metric) (*bench.Comparisons, error) {
+	var both [2]*bench.Results
+	for i, dir := range folders {
+		var err error
+		if both[i], err = readBench(dir); err != nil {
+			return nil, err
+		}
 	}
-	n, err := readBench(new)
-	if err != nil {
-		return nil, err
-	}
-	return compared(bench.CompareRuns(b, n, metrics, f.all), "the two benches measured no lock under the same conditions", "compare two runs of one suite")
+	return compared(bench.CompareRuns(both[0], both[1], metrics, f.all),
+		"the two benches measured no lock under the same conditions", "compare two runs of one suite")
 }
 
 func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Comparisons, error) {

@@ -167,7 +167,6 @@ type progress struct {
 	mu    sync.Mutex
 	now   measure.Progress
 	since time.Time
-	block int
 }
 
 func newProgress(w io.Writer) *progress {
@@ -196,11 +195,10 @@ func about(d time.Duration) string {
 func (p *progress) begin(n measure.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now, p.since = n, time.Now()
-	if n.Block != p.block && !p.Terminal {
+	if n.Block != p.now.Block && !p.Terminal {
 		p.Print(fmt.Sprintf("block %d of %d, %s left", n.Block, n.Blocks, about(n.Left)))
 	}
-	p.block = n.Block
+	p.now, p.since = n, time.Now()
 }
 
 func (p *progress) end(n measure.Progress, t *bench.Trial) {
