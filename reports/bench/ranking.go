@@ -157,12 +157,9 @@ func (v *view) changeAt(p Point) []string {
 		}
 		add("%s is next, at %s of %s %s; it would have to complete %s more for a tie%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
 	}
-	var limited []string
-	for _, r := range order {
-		if row, ok := v.Row(r.Subject, p.ID); ok && row.Limited != "" {
-			limited = append(limited, fmt.Sprintf("%s (%s)", r.Subject, row.Limited))
-		}
-	}
+	limited := collect(filter(v.drawnAt(p).rows, func(row *Row) bool { return row.Limited != "" }), func(row *Row) string {
+		return fmt.Sprintf("%s (%s)", row.Subject, row.Limited)
+	})
 	if len(limited) > 0 {
 		add("not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", format.Joined(limited))
 	}

@@ -169,24 +169,17 @@ func (v *view) next(p Point) (Ranked, bool) {
 }
 
 func (v *view) lead(points []Point) string {
-	var least, most float64
-	name := ""
-	for _, p := range points {
-		if r, ok := v.next(p); ok {
-			ahead := 1 / r.ToBest.Ratio
-			if least == 0 || ahead < least {
-				least, name = ahead, r.Subject
-			}
-			most = max(most, ahead)
-		}
-	}
+	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
+		r, ok := v.next(p)
+		return r.Subject, 1 / r.ToBest.Ratio, ok
+	})
 	switch {
-	case least == 0:
+	case least.value == 0:
 		return ""
-	case len(points) == 1 || most < least*1.005:
-		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least), name)
+	case len(points) == 1 || most.value < least.value*1.005:
+		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least.value), least.lock)
 	}
-	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least), format.Times(most))
+	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least.value), format.Times(most.value))
 }
 
 // doubts says why a place at the top may not be the lock's own merit.
@@ -205,9 +198,6 @@ func (v *view) doubts(g firstGroup) (all []string) {
 			elsewhere, violated := v.unsafeRow(name)
 			if violated && i == 0 { // it does not depend on the point
 				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, elsewhere.Unsafe.Property, v.name(*elsewhere.point)))
-			}
-			if row.subject.Defect != "" && i == 0 {
-				all = append(all, name+": "+row.subject.Defect)
 			}
 		}
 	}
