@@ -12,15 +12,15 @@ import (
 	"lockbench/reports/figures"
 )
 
-// counts are sums by metric, processor times in microseconds. What nobody counts is absent.
+// counts holds sums by metric, processor times in microseconds. A metric that is not counted is absent.
 type counts map[string]float64
 
-// reading is what everything that counts says at one moment. What happened in between is the difference of two.
+// reading holds all counters at one moment.
 type reading struct {
 	at      time.Duration // of the trial's history
 	wall    time.Time
 	granted int64
-	server  map[string]float64 // its own counters; nil: it has none
+	server  map[string]float64 // counters; nil: it has none
 	counts
 }
 
@@ -61,8 +61,8 @@ func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
 	return now, nil
 }
 
-// readServers reads a group's counters and its processor time: by its own account, which is the finer, or the system's. An
-// emulator has neither.
+// readServers reads a group's counters and its processor time: from the server, which is more precise, or from the system.
+// An emulator has neither.
 func readServers(ctx context.Context, g *servers.Group) (now reading, err error) {
 	if now.server, err = trial.Counters(ctx, g); err != nil {
 		return now, err
@@ -78,14 +78,14 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle is what a server does by itself and for being asked for its counters: a fixed part of each pair of readings, and
-// a part that grows with the time between them.
+// idle holds what an unused server does: a fixed part for each pair of readings, and a part that grows with the time
+// between them.
 type idle struct{ fixed, perSecond counts }
 
-// idleFor is how long a server is watched that nobody uses.
+// idleFor is how long an unused server is watched.
 const idleFor = 100 * time.Millisecond
 
-// watchIdle looks at a group that nobody uses.
+// watchIdle measures a group while it is unused.
 func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	var all [3]reading
 	for i := range all {
@@ -104,7 +104,7 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less returns what is left when the server's own part over a time is taken off.
+// less subtracts the idle part over a window.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

@@ -18,8 +18,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// measured makes a trial's figures of its record, as it was read back from the disk, and of what was counted beside it.
-// roundTrip is the one of the block; 0: none was measured.
+// measured fills in a trial's figures from its history, read back from the disk, and from what was counted beside it.
+// roundTrip is that of the block; 0: none was measured.
 func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle, roundTrip time.Duration, t *bench.Trial) error {
 	window := figures.Window{}
 	if p != nil {
@@ -61,7 +61,7 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 	return err
 }
 
-// judged is what became of the history, which is summed as it lies on the disk.
+// judged returns the verdict of the history, and the checksum of its file.
 func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	name, err := filepath.Rel(dir, file)
 	if err != nil {
@@ -84,7 +84,7 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	return j, nil
 }
 
-// told says in a sentence what was seen.
+// told returns the evidence in a sentence.
 func told(f checker.Finding) string {
 	if f.Witness != nil {
 		return f.Witness.Story
@@ -92,7 +92,7 @@ func told(f checker.Finding) string {
 	return f.Evidence
 }
 
-// ofHistory are the figures that the record alone tells.
+// ofHistory returns the figures that follow from the history alone.
 func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) bench.Figures {
 	f := bench.Figures{"goodput": s.Goodput(), "starved": 0, "bypassed": float64(s.Bypassed)}
 	length := s.Seconds()
@@ -131,7 +131,7 @@ func classes(point bench.Point) map[figures.Class]string {
 		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: refused}
 }
 
-// ofSections are the figures of critical sections, of which there were some.
+// ofSections adds the figures of critical sections, of which there are some.
 func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip time.Duration) {
 	f["jain"], _, _, _ = s.Shares()
 	f["min_max_share"] = float64(slices.Min(s.PerClient)) / float64(slices.Max(s.PerClient))
@@ -145,7 +145,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles are those that are metrics and have enough samples behind them.
+// percentiles adds those that are metrics and have enough samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -157,7 +157,7 @@ func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	}
 }
 
-// curves are the distributions that have samples.
+// curves returns the distributions that have samples.
 func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	all := bench.Curves{}
 	for class, name := range classes(point) {

@@ -26,14 +26,14 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// network is how locks reach their servers while they are measured: it counts what passes, and may be slow on purpose.
+// network connects locks to their servers. It counts round trips and bytes, and may delay each answer.
 type network struct {
 	delay      time.Duration // of each answer
 	roundTrips atomic.Int64
 	bytes      atomic.Int64
 }
 
-// dial connects as the network of the machine does.
+// dial connects to a server.
 func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, kind, addr)
 	if err != nil {
@@ -42,7 +42,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 	return &countingConn{Conn: conn, of: n}, nil
 }
 
-// countingConn is a connection. A round trip is a reading after a writing: what is sent at once is one.
+// countingConn counts round trips: a read after one or more writes.
 type countingConn struct {
 	net.Conn
 	of      *network
@@ -66,10 +66,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is more than a timer comes late by, as a rule.
+// oversleep is longer than a timer is usually late.
 const oversleep = time.Millisecond
 
-// holdUp takes as long as the delay, to the microsecond: a sleep would take longer, and it is the delay that is to be found.
+// holdUp waits for the delay to the microsecond, as a sleep would take longer than the delay that must be found.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -90,13 +90,13 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// pinger asks a store the simplest question that it answers, one at a time: a round trip.
+// pinger sends a store its simplest command: a round trip.
 type pinger struct {
 	ask   func(context.Context) error
 	close func()
 }
 
-// askWithin bounds a question.
+// askWithin bounds a ping.
 const askWithin = 5 * time.Second
 
 // errURL does not quote the URL, which may have a password.

@@ -16,7 +16,7 @@ const (
 	chance       = 3.0 // standard deviations of a count are no difference
 )
 
-// pace is a trial's: it lets the rate settle, and then measures for as long as the point says.
+// pace waits until the rate of a trial has settled, and then takes readings at both ends of the window.
 type pace struct {
 	meter
 	clients int

@@ -30,7 +30,7 @@ const (
 	pingPoint = "round-trip"
 )
 
-// Plan is a suite made ready: what is measured, and with what.
+// Plan is a prepared suite: the plan of the report, and the locks and stores.
 type Plan struct {
 	bench.Plan
 	Narrow    float64
@@ -41,7 +41,7 @@ type Plan struct {
 	stores    []store
 }
 
-// store is servers that trials share.
+// store names servers that trials share.
 type store struct{ name, deployment string }
 
 func (s store) String() string {
@@ -51,7 +51,7 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// NewPlan makes a suite ready. What cannot be had here is left out, and the plan's notes say why.
+// NewPlan prepares a suite. It leaves out locks that cannot run here, and the plan's notes say why.
 func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	p := &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
@@ -89,7 +89,7 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) err
 	return nil
 }
 
-// subjects returns the section's locks that can be had, and notes why others are left out.
+// subjects returns the section's locks that can run here, and notes why others are left out.
 func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([]bench.Subject, error) {
 	load, fault, err := workloadAndFault(s.Workload, s.Fault)
 	if err != nil {
@@ -157,7 +157,7 @@ func find[T any](all []T, name string, of func(T) string) (T, bool) {
 	return all[i], true
 }
 
-// subject is the number of a subject, which is added where it is new.
+// subject returns the index of a subject, which is added if it is new.
 func (p *Plan) subject(s bench.Subject) int {
 	i := slices.IndexFunc(p.Subjects, func(o bench.Subject) bool { return o.Name == s.Name })
 	if i < 0 {
@@ -170,7 +170,7 @@ func (p *Plan) subject(s bench.Subject) int {
 	return i
 }
 
-// pair has a subject measured at a point.
+// pair adds a subject at a point.
 func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
@@ -194,7 +194,7 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	}
 }
 
-// again has the reference measured twice where it is measured at all, but where clients are many, so that it takes little.
+// again adds the reference a second time at its points with few clients, so that it takes little time.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]
@@ -212,7 +212,7 @@ func (p *Plan) again() {
 	}
 }
 
-// controls adds those of the bench itself.
+// controls adds the bench's controls.
 func (p *Plan) controls() {
 	ref, _ := lockNamed(reference)
 	none, _ := lockNamed("none")

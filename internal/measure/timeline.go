@@ -24,7 +24,7 @@ type timeline struct {
 	counts    [][]int
 }
 
-// newTimeline is for a trial that lasts about so long.
+// newTimeline returns the timeline of a trial of about this length.
 func newTimeline(clients int, length time.Duration) *timeline {
 	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices), low: edges}
 	for e := range edges {
@@ -54,7 +54,7 @@ func (t *timeline) visit(ev histories.Event) {
 	t.low, t.high = min(t.low, row), max(t.high, row)
 }
 
-// timeline returns what is kept; nil if nothing was granted.
+// timeline returns the rows from the first that has acquires to the last; nil if nothing was granted.
 func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
 	if len(t.counts) == 0 {
 		return nil

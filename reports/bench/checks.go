@@ -20,7 +20,7 @@ const (
 	againAlpha     = 0.01
 )
 
-// checks holds the bench to its controls, in display order. A bench that judges no lock needs none but those it carries.
+// checks returns the results of the bench's controls. A bench without locks needs only those that it has.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -125,7 +125,7 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed wants the pause in one of the generator's own figures.
+// stallNoticed looks for the stall in the generator's figures.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)

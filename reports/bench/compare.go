@@ -18,7 +18,7 @@ type Comparisons struct {
 	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
 }
 
-// Side is what is compared: a run, or one subject of a run.
+// Side is a run that is compared, or one subject of it.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
@@ -44,7 +44,7 @@ func (c Compared) Estimates() (base, new stats.Estimate) {
 // Unsafe reports whether either side's figures mean nothing.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
-// Verdict is what a difference means: better, worse, or differs where neither is; ~ where it may be noise.
+// Verdict returns better, worse, or differs if the metric has no better direction; ~ if the difference may be noise.
 func (c Compared) Verdict() string {
 	m, _ := FindMetric(c.Metric)
 	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB

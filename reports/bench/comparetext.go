@@ -52,7 +52,7 @@ func (c *Comparisons) heading() *format.Lines {
 	return l
 }
 
-// String says what is compared.
+// String names the side.
 func (s Side) String() string {
 	if s.Subject != "" {
 		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
@@ -60,7 +60,7 @@ func (s Side) String() string {
 	return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, s.Name, s.Seed)
 }
 
-// ComparedTable is what a comparison shows of one metric.
+// ComparedTable is the table of one metric.
 type ComparedTable struct {
 	Title string
 	Head  []string
@@ -115,7 +115,7 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// comparison writes how a row compares: ~ where it may be noise.
+// comparison writes how a row compares: ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: an unsafe lock's figures mean nothing"

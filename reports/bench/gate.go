@@ -8,7 +8,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Outcome is what became of a limit.
+// Outcome is the result of a threshold.
 type Outcome int
 
 // The worse of two outcomes is the greater: a breach anywhere is one, and a pass takes both.
@@ -23,7 +23,7 @@ func (o Outcome) String() string {
 	return [...]string{"pass", "too noisy to tell", "not measured", "breach"}[o-Pass]
 }
 
-// Gated is a threshold, held to a run.
+// Gated is a threshold with its result.
 type Gated struct {
 	Threshold Threshold
 	Outcome   Outcome
@@ -37,7 +37,7 @@ type GatedPoint struct {
 	Text    string // one sentence with its figures
 }
 
-// Name says what is asked for.
+// Name describes the threshold.
 func (t Threshold) Name() string {
 	name := t.Subject + " " + t.Metric
 	switch {
@@ -61,7 +61,7 @@ func (t Threshold) Name() string {
 	return name
 }
 
-// fourDigits writes four significant digits, and no exponent where none is needed.
+// fourDigits writes four significant digits, and an exponent only if it is needed.
 func fourDigits(v float64) string {
 	if v >= 1e4 && v < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -69,7 +69,7 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Validate refuses a threshold that says nothing, or two things.
+// Validate returns an error if the threshold states no limit, or contradicts itself.
 func (t Threshold) Validate() error {
 	_, known := FindMetric(t.Metric)
 	why := ""
@@ -88,7 +88,7 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate holds a run to thresholds. The baseline may be nil.
+// Gate checks a run against thresholds. The baseline may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
@@ -166,7 +166,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold holds an interval to the limits: it must be on one side of a limit as a whole, or it is too noisy to tell.
+// hold compares an interval with the limits: if a limit lies within the interval, it is too noisy to tell.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

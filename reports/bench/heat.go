@@ -64,16 +64,16 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a timeline without the rows of latency that nobody met.
+// heat is a timeline and its rows of latency that have acquires.
 type heat struct {
 	*Timeline
 	low, high int // rows, the second one excluded
 }
 
-// mostSlices is as many as a drawing has room for.
+// mostSlices fit in a drawing.
 const mostSlices = 120
 
-// cropped leaves out rows that nobody met, and puts slices together if there are many.
+// cropped finds the rows that have acquires, and merges slices if there are many.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
@@ -86,7 +86,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser puts slices together, so that there are not more than most of them.
+// coarser merges slices, so that there are not more than most of them.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {

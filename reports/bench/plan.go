@@ -48,15 +48,15 @@ type Plan struct {
 type Role string
 
 const (
-	Lock    Role = "lock"    // it is what one chooses from
+	Lock    Role = "lock"    // a candidate
 	Control Role = "control" // it is broken: the judge must say so
 	Floor   Role = "floor"   // what the harness, a round trip or a loop without a lock's care costs at the least
 	Again   Role = "again"   // a lock a second time: nothing may tell the two apart
 	Delayed Role = "delayed" // a lock behind a network with a known delay, which must be found
-	Stalled Role = "stalled" // a generator that stands still on purpose, which must be noticed
+	Stalled Role = "stalled" // a generator that stalls on purpose, which must be noticed
 )
 
-// Subject is what is measured.
+// Subject is a lock, a floor or a control.
 type Subject struct {
 	Name       string            `json:"name"`           // tells subjects apart
 	Lock       string            `json:"lock,omitempty"` // of the table; empty: a floor that is none
@@ -66,8 +66,8 @@ type Subject struct {
 	Store      string            `json:"store,omitempty"`
 	Server     string            `json:"server,omitempty"`     // product and version
 	Durability string            `json:"durability,omitempty"` // what has become of a write when it is acknowledged
-	Peer       bool              `json:"peer,omitempty"`       // a library of others
-	Defect     string            `json:"defect,omitempty"`     // what it is known not to do, by its own table: no merit is drawn from its speed
+	Peer       bool              `json:"peer,omitempty"`       // a third-party library
+	Defect     string            `json:"defect,omitempty"`     // a known defect: the lock is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
@@ -93,8 +93,8 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // a waiting client's patience; 0: until granted
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 where they are closed
-	Fault      string   `json:"fault"`                     // "none" where nothing is injected
+	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 if they are closed
+	Fault      string   `json:"fault"`                     // "none" if nothing is injected
 	DurationNS int64    `json:"duration_ns"`               // of the measured window of each trial
 }
 
@@ -137,7 +137,7 @@ type Trial struct {
 	Seed    uint64    `json:"seed"`
 
 	WarmupNS   int64 `json:"warmup_ns"`         // before the measured window
-	FromNS     int64 `json:"from_ns,omitempty"` // in the history's time, where the measured window begins
+	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, in the history's time
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
 
@@ -149,7 +149,7 @@ type Trial struct {
 	Timeline *Timeline `json:"timeline,omitempty"`
 }
 
-// Judged is what became of the trial's history when it was judged.
+// Judged is the verdict of the trial's history.
 type Judged struct {
 	History    string      `json:"history,omitempty"` // file, in the results' folder; empty: it was not kept
 	SHA256     string      `json:"sha256"`
@@ -159,7 +159,7 @@ type Judged struct {
 	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle
 }
 
-// AsExpected reports whether the history shows nothing that anybody might want to look at.
+// AsExpected reports whether monitor and oracle agree and every violation is expected.
 func (j *Judged) AsExpected() bool {
 	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
@@ -171,7 +171,7 @@ type Violation struct {
 	Expected bool   `json:"expected,omitempty"` // by the lock's own table
 }
 
-// Foreseen says that the lock's own table expects the violation; nothing if it does not.
+// Foreseen returns words for a violation that the lock's own table expects; none for another.
 func (v Violation) Foreseen() string {
 	if !v.Expected {
 		return ""
@@ -179,7 +179,8 @@ func (v Violation) Foreseen() string {
 	return ", as its own table says"
 }
 
-// Exclusion reports whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
+// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged: then the figures of the
+// trial mean nothing.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -188,7 +189,7 @@ func (v Violation) Exclusion() bool {
 	return false
 }
 
-// Unsafe is the first violation of exclusion; nil where there is none.
+// Unsafe returns the first violation of exclusion; nil if there is none.
 func (t *Trial) Unsafe() *Violation {
 	if t.Judged == nil {
 		return nil
@@ -210,7 +211,7 @@ type Curves map[string]string
 
 // Timeline is how acquire latency went over the trial, for the heat map.
 type Timeline struct {
-	SliceNS int64     `json:"slice_ns"` // of time; the first begins where the drive does, so that faults and warm-up are in it
+	SliceNS int64     `json:"slice_ns"` // of time; the first begins with the warm-up
 	Edges   []int64   `json:"edges_ns"` // of latency: row r counts acquires from Edges[r] on, and below Edges[r+1]
 	Counts  [][]int   `json:"counts"`   // by slice, then by row
 	Faults  []Episode `json:"faults,omitempty"`
@@ -253,7 +254,7 @@ type Row struct {
 	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Limited says that the harness or the machine, and not the lock, was the limit; empty where it was not.
+	// Limited says that the harness or the machine, and not the lock, was the limit; empty if the lock was.
 	Limited string `json:"limited,omitempty"`
 	// Unsteady is in how many trials the rate had not settled when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`

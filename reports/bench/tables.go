@@ -108,7 +108,7 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// kinds has the roles, and what a subject is that is no lock to choose.
+// kinds names the roles.
 var kinds = map[Role]string{
 	Lock:    "",
 	Control: "control: known to be broken",
@@ -118,7 +118,7 @@ var kinds = map[Role]string{
 	Stalled: "control: the generator stands still",
 }
 
-// Kind says what a subject is that is no lock to choose, or that a lock is a library of others.
+// Kind names the role of a control or a floor, and marks a third-party lock.
 func (s Subject) Kind() string {
 	if s.Role == Lock && s.Peer {
 		return "library of others"
@@ -176,7 +176,7 @@ func metricsOf(rows []*Row) allMetrics {
 	return all
 }
 
-// Notice returns what there is to say of the row, in one line.
+// Notice joins the violation, the kind and the notes of the row.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")

@@ -28,7 +28,7 @@ type firstGroup struct {
 	Powerless string // why no figures could have made an order; empty: some could
 }
 
-// nobody comes first if each lock is out of the running.
+// nobody stands for the winner if no lock is ranked.
 const nobody = "nobody"
 
 // Winner names those that come first together.
@@ -182,7 +182,7 @@ func (v *view) lead(points []Point) string {
 	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least.value), format.Times(most.value))
 }
 
-// doubts says why a place at the top may not be the lock's own merit.
+// doubts returns the limits and violations that put a first rank in doubt.
 func (v *view) doubts(g firstGroup) (all []string) {
 	for i, p := range g.Points {
 		for _, name := range g.Names {
@@ -208,7 +208,7 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// circumstances are those without which a verdict says nothing.
+// circumstances are the conditions of the verdict.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
 	judged, _ := v.judged()

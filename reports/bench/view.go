@@ -129,7 +129,7 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// apart says in words what tells a point from the others of its section; nothing if it is the only one.
+// apart names the conditions in which a point differs from the others of its section; empty if it is the only one.
 func (v *view) apart(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{
@@ -147,7 +147,7 @@ func (v *view) apart(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// named returns a section with something of it, or that alone if there is but one section.
+// named returns the section with a text, or the text alone if there is only one section.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":
@@ -158,5 +158,5 @@ func (v *view) named(section, text string) string {
 	return section + ", " + text
 }
 
-// name returns a point's in headings: its section, and what tells it from the others of that.
+// name returns the name of a point in headings.
 func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }

@@ -78,7 +78,7 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare finds out what is wrong before anything starts, and makes the folder, or finds it.
+// prepare checks everything before anything starts, and makes the folder unless a bench is resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
 	if err != nil {
@@ -142,7 +142,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir stri
 	return err
 }
 
-// chooseSuite is the suite that was named, or made up of flags, or the one of the bench that is to go on.
+// chooseSuite returns the suite that was named or made up of flags, and the plan of the bench to resume, if any.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -223,8 +223,8 @@ func (b *benching) run(ctx context.Context) error {
 	}.Err()
 }
 
-// measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says
-// why.
+// measure carries the bench out and makes its report. If it ended early there are results as
+// well, and an error that says why.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)

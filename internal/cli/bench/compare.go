@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is where two locks are looked for if no folder is named.
+// latestBench is the folder of the locks if none is named.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -26,7 +26,7 @@ type compareFlags struct {
 	all        bool
 }
 
-// form is how a comparison is printed.
+// form is a format of a comparison.
 type form struct {
 	name  string
 	write func(*bench.Comparisons, io.Writer, []bench.Metric) error
@@ -89,7 +89,7 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare finds out which of the forms was meant: what has a bench.json in it is a bench folder, the rest are locks.
+// compare compares two folders or two locks: an argument that has a bench.json in it is a folder.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
