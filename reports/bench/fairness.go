@@ -50,7 +50,7 @@ func (d drawing) fairness() []charts.Chart {
 		{"most × even", func(row *Row) string { return format.Significant(slices.Max(parts[row])) }},
 	}
 	for _, m := range Metrics() {
-		if m.Group == "fairness" {
+		if m.Fairness {
 			columns = append(columns, metricColumn(m, func(e stats.Estimate) string { return metricText(m, e.Median) }))
 		}
 	}

@@ -225,7 +225,7 @@ func textRows(p pointTable) [][]string {
 	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
 	var shown []int // of the further metrics: a terminal is narrow
 	for i, m := range p.Extra {
-		if m.Group != "fairness" && m.Name != "handoff_p50" {
+		if !m.Fairness && m.Name != "handoff_p50" {
 			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}
