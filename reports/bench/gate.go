@@ -8,6 +8,18 @@ import (
 	"lockbench/reports/stats"
 )
 
+// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
+type Threshold struct {
+	Subject    string   `json:"lock"`
+	Section    string   `json:"section,omitempty"` // "": wherever it was measured
+	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
+	Metric     string   `json:"metric"`            // by name: see Metrics
+	Min        *float64 `json:"min,omitempty"`
+	Max        *float64 `json:"max,omitempty"`
+	To         string   `json:"ratio_to,omitempty"`          // another subject
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject, in the run that is compared with
+}
+
 // Outcome is the result of a threshold.
 type Outcome int
 
