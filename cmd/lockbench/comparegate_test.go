@@ -2,40 +2,84 @@ package main
 
 import (
 	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lockbench/reports/bench/benchtest"
+	"lockbench/reports/bench"
 )
 
-// makeBench DIR [OPTION...] makes a synthetic bench folder: seed=2, blocks=3, factor=fenced:0.8, unsafe=redsync, blind,
-// thresholds=FILE.
+// makeBench DIR [OPTION...] makes a bench folder of a recorded synthetic bench: seed=2 (draws the noise of its figures),
+// blocks=3, factor=fenced:0.8, unsafe=redsync, blind, thresholds=FILE.
 func makeBench(ts *testscript.TestScript, _ bool, args []string) {
-	o := benchtest.Options{OnlyFigures: true}
+	var recorded struct {
+		Plan   *bench.Plan
+		Trials []*bench.Trial
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "reports", "bench", "testdata", "synthetic.json"))
+	ts.Check(err)
+	ts.Check(json.Unmarshal(text, &recorded))
+	plan, trials := recorded.Plan, recorded.Trials
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
 		var err error
 		switch name {
 		case "seed":
-			o.Seed, err = strconv.ParseUint(value, 10, 64)
+			plan.Seed, err = strconv.ParseUint(value, 10, 64)
+			r := rand.New(rand.NewPCG(plan.Seed, 0))
+			speed(trials, func(*bench.Trial) float64 { return math.Exp(0.015 * r.NormFloat64()) })
 		case "blocks":
-			o.Blocks, err = strconv.Atoi(value)
+			plan.Trials, err = strconv.Atoi(value)
+			trials = slices.DeleteFunc(trials, func(t *bench.Trial) bool { return t.Block >= plan.Trials })
 		case "factor":
-			subject, factor, _ := strings.Cut(value, ":")
-			o.Factor = map[string]float64{}
-			o.Factor[subject], err = strconv.ParseFloat(factor, 64)
+			lock, text, _ := strings.Cut(value, ":")
+			var factor float64
+			factor, err = strconv.ParseFloat(text, 64)
+			speed(trials, func(t *bench.Trial) float64 {
+				if s, _ := plan.Subject(t.Subject); s.Lock == lock { // its controls too
+					return factor
+				}
+				return 1
+			})
 		case "unsafe":
-			o.Unsafe = append(o.Unsafe, value)
+			for _, t := range trials {
+				if t.Subject == value && t.Block == plan.Trials-1 {
+					t.Judged.Violated = []bench.Violation{{Property: "mutual-exclusion", Text: "two clients held k0 at once"}}
+				}
+			}
 		case "blind":
-			o.BlindJudge = true
+			for _, t := range trials {
+				if t.Unsafe() != nil {
+					t.Judged.Violated = nil
+				}
+			}
 		case "thresholds":
-			err = json.Unmarshal([]byte(ts.ReadFile(value)), &o.Thresholds)
+			err = json.Unmarshal([]byte(ts.ReadFile(value)), &plan.Thresholds)
 		default:
 			ts.Fatalf("unknown option %s", arg)
 		}
 		ts.Check(err)
 	}
-	ts.Check(benchtest.Folder(ts.MkAbs(args[0]), o))
+	ts.Check(bench.WritePlan(ts.MkAbs(args[0]), plan))
+	for _, t := range trials {
+		ts.Check(bench.WriteTrial(ts.MkAbs(args[0]), t))
+	}
+}
+
+// speed multiplies what clients complete.
+func speed(trials []*bench.Trial, factor func(*bench.Trial) float64) {
+	for _, t := range trials {
+		by := factor(t)
+		for _, metric := range []string{"goodput", "utilisation"} {
+			if v, ok := t.Figures[metric]; ok {
+				t.Figures[metric] = v * by
+			}
+		}
+	}
 }

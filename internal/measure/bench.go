@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +23,14 @@ import (
 	"lockbench/workloads"
 )
 
-// Bench is a plan that is carried out in a folder.
+// Bench carries a plan out in a folder.
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // a history goes once it was judged, unless it shows what nobody expected
+	Forget  bool                             // remove each history that was judged, unless it shows something unexpected
 	Setting trial.Setting                    // how trials are run; what is a trial's own is filled in
-	Begin   func(p Progress)                 // is told of each trial before it runs
-	End     func(p Progress, t *bench.Trial) // and what became of it
+	Begin   func(p Progress)                 // is called before each trial
+	End     func(p Progress, t *bench.Trial) // and after it
 
 	groups map[store]*servers.Group
 	idle   map[store]idle          // of the present block
@@ -49,13 +50,15 @@ type Progress struct {
 // fewest trials give an interval, and let the lock that is measured twice be told from itself at one point.
 const fewest = 8
 
-// Run measures block after block until there is enough, or the budget or ctx is over. What is measured already stays: a
-// bench that was cut short goes on where it was. Stopped and the notes of the plan are filled in.
+// Run measures block after block until the intervals are narrow, or the budget or ctx is over. Trials that are there
+// already are kept, so that an interrupted bench can be resumed. Run sets Stopped.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
-		for _, s := range slices.SortedFunc(maps.Keys(b.groups), func(x, y store) int { return strings.Compare(x.String(), y.String()) }) {
-			err = errors.Join(err, b.groups[s].Stop())
+		for _, s := range b.stores {
+			if g := b.groups[s]; g != nil {
+				err = errors.Join(err, g.Stop())
+			}
 		}
 	}()
 	for _, s := range b.stores {
@@ -94,8 +97,8 @@ func (b *Bench) start(ctx context.Context, s store) error {
 	return nil
 }
 
-// todo is what a block measures; or why there is no such block. After the first few blocks it is enough when every
-// interval is narrow; after as many as were planned only what is not narrow goes on.
+// todo returns the pairs of a block, or why there is no such block. After MinTrials blocks the bench ends when every
+// interval is narrow; after Trials blocks only pairs with wide intervals go on.
 func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	if block < b.MinTrials {
 		return b.Pairs, "", nil
@@ -117,7 +120,7 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow tells whether enough is known of a pair: its goodput, or that it is worth nothing.
+// narrow reports whether enough is known of a pair: its goodput, or that it is worth nothing.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -133,7 +136,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withFloors adds what figures of a block are set against.
+// withFloors adds the floors, with which the other figures of a block are compared.
 func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Floor {
@@ -143,7 +146,7 @@ func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
 	return pairs
 }
 
-// order is a block's own, drawn from the seed. Round trips come first: the figures of the others are set against them.
+// order shuffles the pairs of a block by the seed. Round trips come first, as other figures are divided by them.
 func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	pairs = slices.Clone(pairs)
 	r := rand.New(rand.NewPCG(b.Seed, uint64(block)))
@@ -153,24 +156,20 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block measures pairs. cut tells that the budget ended it.
+// block measures the pairs that were not measured before the bench was cut short. cut says that the budget ended it.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
-	b.idle, b.trips = map[store]idle{}, map[store]time.Duration{}
+	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
-	if b.done(block, pairs) {
-		return "", nil
-	}
-	for _, s := range b.stores {
-		if b.idle[s], err = watchIdle(ctx, b.groups[s]); err != nil {
-			return "", err
-		}
-	}
 	for order, p := range pairs {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
+		if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
+			b.known(b.Subjects[p.Subject], t)
+			continue
 		}
-		if left := b.left(); left < b.took[p] && b.BudgetNS > 0 {
+		if b.left() < b.took[p] && b.BudgetNS > 0 {
 			return fmt.Sprintf("the budget of %s was over in block %d", time.Duration(b.BudgetNS), block+1), nil
+		}
+		if err := cmp.Or(ctx.Err(), b.watchIdle(ctx)); err != nil {
+			return "", err
 		}
 		if err := b.one(ctx, p, block, order, pairs[order:]); err != nil {
 			return "", err
@@ -179,32 +178,34 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
-
-// done tells whether all of a block is measured already.
-func (b *Bench) done(block int, pairs []bench.Pair) bool {
-	return !slices.ContainsFunc(pairs, func(p bench.Pair) bool {
-		_, err := bench.ReadTrial(b.Dir, b.folder(p, block))
-		return err != nil
-	})
+// watchIdle looks, once in a block, at what the servers do by themselves.
+func (b *Bench) watchIdle(ctx context.Context) error {
+	if b.idle != nil {
+		return nil
+	}
+	b.idle = map[store]idle{}
+	for _, s := range b.stores {
+		var err error
+		if b.idle[s], err = watchIdle(ctx, b.groups[s]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
 
 // left returns what is left of the budget.
 func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
 
-// folder is where a trial is kept, with slashes.
+// folder returns the path of a trial in the bench folder, with slashes.
 func (b *Bench) folder(p bench.Pair, block int) string {
 	return path.Join(b.Points[p.Point].ID, b.Subjects[p.Subject].Name, fmt.Sprintf("%03d", block+1))
 }
 
-// one measures a pair once, unless it was measured in this block before the bench was cut short.
+// one measures a pair once.
 func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []bench.Pair) error {
-	subject, point := b.Subjects[p.Subject], b.Points[p.Point]
-	if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
-		b.known(subject, t)
-		return nil
-	}
-	begun := time.Now()
+	subject, point, begun := b.Subjects[p.Subject], b.Points[p.Point], time.Now()
 	t := &bench.Trial{Version: bench.Version, Dir: b.folder(p, block), Subject: subject.Name, Point: point.ID,
 		Block: block, Order: order, Started: begun.UTC(), Seed: b.Seed + uint64(block)}
 	now := Progress{Subject: subject.Name, Point: point.ID, Block: block + 1, Blocks: max(b.Trials, block+1), Left: b.estimate(block, left), Granted: new(atomic.Int64)}
@@ -214,7 +215,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	}
 	err := b.measure(ctx, subject, point, t, now.Granted)
 	if ctx.Err() != nil {
-		return ctx.Err() // what was cut off is measured anew by whoever goes on
+		return ctx.Err() // a bench that is resumed measures it again
 	}
 	if errors.Is(err, trial.ErrVoid) {
 		t.Void, err = err.Error(), nil
@@ -231,14 +232,14 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// known takes what a trial says that others of its block are set against.
+// known keeps the round trip of a block, with which its other trials are compared.
 func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
 	}
 }
 
-// estimate is how long the rest takes, as far as one knows: what is left of this block, and the blocks that are planned.
+// estimate returns how long the rest of this block and the planned blocks will take.
 func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	one := func(p bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
@@ -259,7 +260,7 @@ func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	return sum
 }
 
-// measure runs one trial and makes its figures.
+// measure runs one trial and fills in its figures.
 func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point, t *bench.Trial, granted *atomic.Int64) error {
 	at := store{s.Store, s.Deployment}
 	switch {
@@ -268,11 +269,14 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	case s.Lock == "":
 		return bare(ctx, b.groups[at], servers.KeyPrefix(b.Setting.Run)+"bare:", point, b.idle[at], t)
 	}
-	c, err := b.cell(s, point)
-	if err != nil {
+	c, setting := trial.Cell{Lock: b.locks[s.Name]}, b.setting(s, point, t)
+	var err error
+	if c.Workload, c.Fault, err = workloadAndFault(point.Workload, point.Fault); err != nil {
 		return err
 	}
-	setting := b.setting(s, point, t)
+	if s.Deployment != c.Lock.Deployment {
+		c.Deployment = s.Deployment
+	}
 	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	if point.Fault == "none" {
 		p.wakes = c.Lock.Notifies || c.Lock.Session
@@ -292,24 +296,11 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	return os.Remove(file)
 }
 
-// cell is what is tried.
-func (b *Bench) cell(s bench.Subject, point bench.Point) (trial.Cell, error) {
-	w, f, err := workloadAndFault(point.Workload, point.Fault)
-	if err != nil {
-		return trial.Cell{}, err
-	}
-	c := trial.Cell{Lock: b.locks[s.Name], Workload: w, Fault: f}
-	if s.Deployment != c.Lock.Deployment {
-		c.Deployment = s.Deployment
-	}
-	return c, nil
-}
-
-// setting is the bench's, with what is the trial's own.
+// setting returns the bench's setting with the parameters of a trial.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
 	setting.Run = fmt.Sprintf("%s-%s", b.Setting.Run, strings.NewReplacer("/", "-", " ", "-", "@", "-").Replace(t.Dir))
-	setting.Trials = 1000 // so that the folder of a repeated trial is nobody's
+	setting.Trials = 1000 // so that the folder of a repeated trial is not that of another
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")

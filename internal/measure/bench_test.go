@@ -25,9 +25,9 @@ func small(t *testing.T, trials int) *Plan {
 			Hold: []time.Duration{time.Millisecond}, Duration: 50 * time.Millisecond},
 		{Name: "alone", Locks: []suites.Lock{{Name: "set-px-lua"}}, Floors: []string{"bare"}, Clients: []int{2}, Keys: []suites.Keys{suites.OneEach},
 			Duration: 50 * time.Millisecond}}}.Filled()
-	p, notes, absent, err := NewPlan(s, servers.Embedded, servers.Remote{})
-	if err != nil || len(notes)+len(absent) > 0 {
-		t.Fatal(err, notes, absent)
+	p, err := NewPlan(s, servers.Embedded, servers.Remote{})
+	if err != nil || len(p.Notes)+len(p.Absent) > 0 {
+		t.Fatal(err, p)
 	}
 	return p
 }
@@ -64,19 +64,19 @@ func TestPlanHasItsControls(t *testing.T) {
 func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	s := suites.Suite{Name: "s", Sections: []suites.Section{{Name: "a", Clients: []int{1},
 		Locks: []suites.Lock{{Name: "set-px-lua"}, {Name: "set-px-wait"}}}}}.Filled() // which needs a replica
-	p, notes, _, err := NewPlan(s, servers.Embedded, servers.Remote{})
-	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "set-px-wait") {
-		t.Errorf("notes %q, %v", notes, err)
+	p, err := NewPlan(s, servers.Embedded, servers.Remote{})
+	if err != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "set-px-wait") {
+		t.Fatalf("plan %+v, %v", p, err)
 	}
 	if slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Lock == "set-px-wait" }) {
 		t.Error("it is measured")
 	}
 	s.Sections[0].Fault, s.Sections[0].Floors = "holder-kill", []string{"none"}
-	if p, _, _, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
+	if p, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
 		t.Error("there is a floor under a fault")
 	}
 	s.Sections[0].Locks[0].Name = "nothing"
-	if _, _, _, err := NewPlan(s, servers.Embedded, servers.Remote{}); err == nil {
+	if _, err := NewPlan(s, servers.Embedded, servers.Remote{}); err == nil {
 		t.Error("a lock that does not exist is no error")
 	}
 }

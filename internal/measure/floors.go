@@ -17,12 +17,12 @@ import (
 	"lockbench/reports/figures"
 )
 
-// Floors are what is measured beside locks, without a record: there is nothing to judge.
+// Floors are measured beside locks. They record no history, as there is nothing to judge.
 
 // pingFor is how long a store is asked, after a tenth of that which does not count.
 const pingFor = 100 * time.Millisecond
 
-// ping measures the round trip of a store whose servers nobody else uses meanwhile.
+// ping measures the round trip of a store whose servers are unused meanwhile.
 func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) error {
 	p, err := openPinger(store, g.Front())
 	if err != nil {
@@ -61,8 +61,8 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 // bareScript is the release that set-px-lua has too.
 const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// bare is what two commands in a loop come to where nobody contends: what a lock of one Redis that is recorded and judged
-// can at most reach. Each client has a key of its own; clients share as many connections' pools as there are processes.
+// bare runs two commands in a loop without contention, which bounds the goodput of a recorded and judged lock of one
+// Redis. Each client has its key; clients share as many connections' pools as there are processes.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
 		return errors.New("a loop without waiting stands for nothing where clients contend")
@@ -97,7 +97,7 @@ func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Poin
 	sections := float64(p.after.granted - p.before.granted)
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(p.warmup), int64(p.after.at-p.before.at), p.steady
 	t.Figures = bench.Figures{"goodput": sections / (p.after.at - p.before.at).Seconds()}
-	counted(t.Figures, p.before, p.after, i, sections)
+	p.counted(t.Figures, i, sections)
 	t.Curves = bench.Curves{}
 	return nil
 }

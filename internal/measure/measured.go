@@ -1,27 +1,25 @@
 package measure
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/metrics"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"lockbench/checker"
 	"lockbench/histories"
-	"lockbench/impls"
 	"lockbench/internal/drive/trial"
-	"lockbench/internal/world/servers"
 	"lockbench/reports/bench"
 	"lockbench/reports/figures"
 	"lockbench/reports/run"
 )
 
-// measured makes a trial's figures of its record, as it was read back from the disk, and of what was counted beside it.
-// roundTrip is the one of the block; 0: none was measured.
+// measured fills in a trial's figures from its history, read back from the disk, and from what was counted beside it.
+// roundTrip is that of the block; 0: none was measured.
 func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle, roundTrip time.Duration, t *bench.Trial) error {
 	window := figures.Window{}
 	if p != nil {
@@ -63,7 +61,7 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 	return err
 }
 
-// judged is what became of the history, which is summed as it lies on the disk.
+// judged returns the verdict of the history, and the checksum of its file.
 func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	name, err := filepath.Rel(dir, file)
 	if err != nil {
@@ -86,7 +84,7 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	return j, nil
 }
 
-// told says in a sentence what was seen.
+// told returns the evidence in a sentence.
 func told(f checker.Finding) string {
 	if f.Witness != nil {
 		return f.Witness.Story
@@ -94,13 +92,14 @@ func told(f checker.Finding) string {
 	return f.Evidence
 }
 
-// ofHistory are the figures that the record alone tells.
+// ofHistory returns the figures that follow from the history alone.
 func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) bench.Figures {
 	f := bench.Figures{"goodput": s.Goodput(), "starved": 0, "bypassed": float64(s.Bypassed)}
 	length := s.Seconds()
 	if length > 0 {
 		f["owner_changes"] = float64(s.OwnerChanges) / length
-		f[givenUp(point)] = float64(s.Samples[figures.Refusals].TotalCount()) / length
+		refused := strings.ReplaceAll(classes(point)[figures.Refusals], "-", "_")
+		f[refused] = float64(s.Samples[figures.Refusals].TotalCount()) / length
 	}
 	if s.Sections > 0 {
 		ofSections(f, s, point, roundTrip)
@@ -116,24 +115,23 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 			f["wait_rounds"] = float64(s.Longest.NS) / 1e9 * rate / float64(point.Clients)
 		}
 	}
-	for _, c := range []struct {
-		name  string
-		class figures.Class
-	}{{"uncontended", figures.Uncontended}, {"contended", figures.Contended}, {"handoff", figures.HandOffs}, {"late", figures.Late}} {
-		percentiles(f, c.name, s.Samples[c.class])
+	for class, name := range classes(point) {
+		percentiles(f, strings.ReplaceAll(name, "-", ""), s.Samples[class])
 	}
 	return f
 }
 
-// givenUp is what a refusal is called: of those who try once it is an answer, of those who wait the end of patience.
-func givenUp(point bench.Point) string {
+// classes names the curves. A refusal is an answer to clients that try once, and the end of the others' patience.
+func classes(point bench.Point) map[figures.Class]string {
+	refused := "timed-out"
 	if point.Workload == "try" {
-		return "refused"
+		refused = "refused"
 	}
-	return "timed_out"
+	return map[figures.Class]string{figures.Uncontended: "uncontended", figures.Contended: "contended", figures.Unknowns: "unknown",
+		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: refused}
 }
 
-// ofSections are the figures of critical sections, of which there were some.
+// ofSections adds the figures of critical sections, of which there are some.
 func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip time.Duration) {
 	f["jain"], _, _, _ = s.Shares()
 	f["min_max_share"] = float64(slices.Min(s.PerClient)) / float64(slices.Max(s.PerClient))
@@ -147,7 +145,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles are those that are metrics and have enough samples behind them.
+// percentiles adds those that are metrics and have enough samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -159,15 +157,10 @@ func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	}
 }
 
-// curves are the distributions that have samples.
+// curves returns the distributions that have samples.
 func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
-	names := map[figures.Class]string{figures.Uncontended: "uncontended", figures.Contended: "contended", figures.Unknowns: "unknown",
-		figures.HandOffs: "hand-off", figures.HoldTimes: "hold", figures.Late: "late", figures.Refusals: "timed-out"}
-	if point.Workload == "try" {
-		names[figures.Refusals] = "refused"
-	}
 	all := bench.Curves{}
-	for class, name := range names {
+	for class, name := range classes(point) {
 		h := s.Samples[class]
 		if h.TotalCount() == 0 {
 			continue
@@ -181,159 +174,59 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures are those that were counted beside the record, by what was granted meanwhile.
+// figures adds those that were counted beside the record.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
-	counted(f, p.before, p.after, i, float64(s.Grants))
-	asked := p.after.attempts - p.before.attempts
+	p.counted(f, i, float64(s.Grants))
+	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
 	if asked == 0 || s.Grants == 0 {
-		return // it does not tell
+		return // the lock does not tell
 	}
-	f["attempts"] = float64(asked) / float64(s.Grants)
+	f["attempts"] = asked / float64(s.Grants)
 	if p.wakes {
-		f["wasted_wakeups"] = float64(p.after.wasted-p.before.wasted) / float64(max(1, s.Sections))
+		f["wasted_wakeups"] = (p.after.counts["wasted_wakeups"] - p.before.counts["wasted_wakeups"]) / float64(max(1, s.Sections))
 	}
 }
 
-// counted are the figures of two readings: each grant's part of what was used in between.
-func counted(f bench.Figures, before, after reading, i idle, grants float64) {
-	window := after.wall.Sub(before.wall)
-	server := after.since(before).less(i, window)
-	busy := after.clientCPU - before.clientCPU + server.cpu
-	f["processors"] = busy.Seconds() / window.Seconds()
+// counted adds each grant's part of what was used within the window.
+func (p *pace) counted(f bench.Figures, i idle, grants float64) {
+	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
+	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
 	if grants == 0 {
 		return
 	}
-	if server.counts {
-		f["commands"] = server.commands / grants
+	for _, metric := range []string{"commands", "server_cpu", "client_cpu", "client_allocs", "client_alloc_bytes", "round_trips", "server_bytes"} {
+		ofNetwork := metric == "round_trips" || metric == "server_bytes"
+		if n, ok := used[metric]; ok && (!ofNetwork || used["round_trips"] > 0) {
+			f[metric] = n / grants
+		}
 	}
-	if server.told {
-		f["server_cpu"] = float64(server.cpu.Microseconds()) / grants
-	}
-	if n := after.roundTrips - before.roundTrips; n > 0 {
-		f["round_trips"] = float64(n) / grants
-		f["server_bytes"] = float64(after.bytes-before.bytes) / grants
-	}
-	f["client_cpu"] = float64((after.clientCPU - before.clientCPU).Microseconds()) / grants
-	f["client_allocs"] = float64(after.objects-before.objects) / grants
-	f["client_alloc_bytes"] = float64(after.allocated-before.allocated) / grants
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// reading is what everything that counts says at one moment. What happened in between is the difference of two.
-type reading struct {
-	at         time.Duration // of the trial's history
-	wall       time.Time
-	granted    int64
-	server     map[string]float64 // nil: it does not count
-	serverCPU  time.Duration      // < 0: nobody tells
-	clientCPU  time.Duration
-	objects    uint64 // allocated
-	allocated  uint64 // bytes
-	roundTrips int64
-	bytes      int64
-	attempts   int64
-	wasted     int64
-}
-
-// meter reads.
-type meter struct {
-	network *network
-	tally   *impls.Tally
-}
-
-func (m meter) read(ctx context.Context, r trial.Running) (reading, error) {
-	var now reading
-	var err error
-	if len(r.Group.Nodes) > 0 {
-		if now.server, now.serverCPU, err = readServers(ctx, r.Group); err != nil {
-			return now, err
-		}
-	}
-	now.objects, now.allocated = allocations()
-	now.clientCPU = ownProcessorTime()
-	now.roundTrips, now.bytes = m.network.roundTrips.Load(), m.network.bytes.Load()
-	now.attempts, now.wasted = m.tally.Counts()
-	now.granted = r.Granted.Load()
-	now.at, now.wall = r.Since(), time.Now()
-	return now, nil
-}
-
-// readServers are a group's counters and its processor time: by its own account, which is the finer, or the system's.
-func readServers(ctx context.Context, g *servers.Group) (map[string]float64, time.Duration, error) {
-	counters, err := trial.Counters(ctx, g)
+// Again works out once more what a trial's history alone tells: latencies, rates and shares, and nothing that was counted
+// beside it. dir is the folder of the bench.
+func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
+	stats, err := StatsAgain(dir, t)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if user, ok := counters["used_cpu_user"]; ok {
-		return counters, seconds(user + counters["used_cpu_sys"]), nil
+	return ofHistory(stats, point, 0), nil
+}
+
+// StatsAgain reads a trial's history once more.
+func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
+	if t.Judged == nil || t.Judged.History == "" {
+		return nil, errors.New("its history was not kept")
 	}
-	took, err := g.ProcessorTime()
+	r, err := histories.Open(filepath.Join(dir, filepath.FromSlash(t.Judged.History)))
 	if err != nil {
-		return counters, -1, nil // not ours
+		return nil, err
 	}
-	return counters, took, nil
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func allocations() (objects, bytes uint64) {
-	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(samples)
-	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-}
-
-// used is what a server did between two readings.
-type used struct {
-	commands     float64
-	counts, told bool // its commands; its processor time
-	cpu          time.Duration
-}
-
-func (r reading) since(before reading) (u used) {
-	u.commands, _, u.counts = figures.Commands(before.server, r.server)
-	if r.serverCPU >= 0 && before.serverCPU >= 0 && r.server != nil {
-		u.cpu, u.told = r.serverCPU-before.serverCPU, true
+	defer r.Close()
+	window := figures.Window{}
+	if t.FromNS > 0 {
+		window = figures.Window{From: time.Duration(t.FromNS), To: time.Duration(t.FromNS + t.MeasuredNS)}
 	}
-	return u
-}
-
-// idle is what a server does by itself and for being asked for its counters: a fixed part of each pair of readings, and
-// a part that grows with the time between them.
-type idle struct {
-	fixed                  used
-	commandsPerS, cpuSPerS float64
-}
-
-// idleFor is how long a server is watched that nobody uses.
-const idleFor = 100 * time.Millisecond
-
-// watchIdle looks at a group that nobody uses.
-func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
-	var all [3]reading
-	for i := range all {
-		if i == 2 && !wait(ctx, idleFor) {
-			return idle{}, ctx.Err()
-		}
-		var err error
-		if all[i].server, all[i].serverCPU, err = readServers(ctx, g); err != nil {
-			return idle{}, err
-		}
-		all[i].wall = time.Now()
-	}
-	fixed, long := all[1].since(all[0]), all[2].since(all[1])
-	window := all[2].wall.Sub(all[1].wall).Seconds()
-	return idle{
-		fixed:        fixed,
-		commandsPerS: max(0, long.commands-fixed.commands) / window,
-		cpuSPerS:     max(0, long.cpu-fixed.cpu).Seconds() / window,
-	}, nil
-}
-
-// less returns what is left when the server's own part over a time is taken off.
-func (u used) less(i idle, window time.Duration) used {
-	s := window.Seconds()
-	u.commands = max(0, u.commands-i.fixed.commands-i.commandsPerS*s)
-	u.cpu = max(0, u.cpu-i.fixed.cpu-seconds(i.cpuSPerS*s))
-	return u
+	return figures.Of(&r.Header, r.Next, window)
 }

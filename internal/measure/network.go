@@ -26,14 +26,14 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// network is how locks reach their servers while they are measured: it counts what passes, and may be slow on purpose.
+// network connects locks to their servers. It counts round trips and bytes, and may delay each answer.
 type network struct {
 	delay      time.Duration // of each answer
 	roundTrips atomic.Int64
 	bytes      atomic.Int64
 }
 
-// dial connects as the network of the machine does.
+// dial connects to a server.
 func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, kind, addr)
 	if err != nil {
@@ -42,7 +42,7 @@ func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error)
 	return &countingConn{Conn: conn, of: n}, nil
 }
 
-// countingConn is a connection. A round trip is a reading after a writing: what is sent at once is one.
+// countingConn counts round trips: a read after one or more writes.
 type countingConn struct {
 	net.Conn
 	of      *network
@@ -66,10 +66,10 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is more than a timer comes late by, as a rule.
+// oversleep is longer than a timer is usually late.
 const oversleep = time.Millisecond
 
-// holdUp takes as long as the delay, to the microsecond: a sleep would take longer, and it is the delay that is to be found.
+// holdUp waits for the delay to the microsecond, as a sleep would take longer than the delay that must be found.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -90,13 +90,13 @@ func (c *countingConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// pinger asks a store the simplest question that it answers, one at a time: a round trip.
+// pinger sends a store its simplest command: a round trip.
 type pinger struct {
 	ask   func(context.Context) error
 	close func()
 }
 
-// askWithin bounds a question.
+// askWithin bounds a ping.
 const askWithin = 5 * time.Second
 
 // errURL does not quote the URL, which may have a password.
@@ -104,19 +104,14 @@ var errURL = errors.New("the URL of a server cannot be read")
 
 // openPinger connects to the first server of a store.
 func openPinger(store string, front []string) (pinger, error) {
-	switch store {
-	case servers.Redis:
-		return pingRedis(front[0])
-	case servers.MySQL, servers.Postgres:
-		return pingDatabase(store, front[0])
-	case servers.MongoDB, servers.FerretDB:
-		return pingMongo(front[0])
-	case servers.ZooKeeper:
-		return pingZooKeeper(hosts(front))
-	case servers.Etcd:
-		return pingEtcd(hosts(front))
+	open, known := map[string]func(front []string) (pinger, error){
+		servers.Redis: pingRedis, servers.MySQL: pingMySQL, servers.Postgres: pingPostgres, servers.MongoDB: pingMongo,
+		servers.FerretDB: pingMongo, servers.ZooKeeper: pingZooKeeper, servers.Etcd: pingEtcd,
+	}[store]
+	if !known {
+		return pinger{}, fmt.Errorf("ping %s: unknown store", store)
 	}
-	return pinger{}, fmt.Errorf("nobody knows how to ping %s", store)
+	return open(front)
 }
 
 // hosts returns addresses without their schemes.
@@ -131,8 +126,8 @@ func hosts(front []string) []string {
 	return all
 }
 
-func pingRedis(at string) (pinger, error) {
-	opts, err := redis.ParseURL(at)
+func pingRedis(front []string) (pinger, error) {
+	opts, err := redis.ParseURL(front[0])
 	if err != nil {
 		return pinger{}, errURL
 	}
@@ -140,20 +135,21 @@ func pingRedis(at string) (pinger, error) {
 	return pinger{func(ctx context.Context) error { return c.Ping(ctx).Err() }, func() { _ = c.Close() }}, nil
 }
 
-// pingDatabase asks on one connection: the pool would ask another one.
-func pingDatabase(store, at string) (pinger, error) {
-	driver := "pgx"
-	if store == servers.MySQL {
-		driver = "mysql"
-		u, err := url.Parse(at)
-		if err != nil {
-			return pinger{}, errURL
-		}
-		c := mysql.NewConfig()
-		c.Net, c.Addr, c.User, c.DBName = "tcp", u.Host, u.User.Username(), strings.TrimPrefix(u.Path, "/")
-		c.Passwd, _ = u.User.Password()
-		at = c.FormatDSN()
+func pingMySQL(front []string) (pinger, error) {
+	u, err := url.Parse(front[0])
+	if err != nil {
+		return pinger{}, errURL
 	}
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.DBName = "tcp", u.Host, u.User.Username(), strings.TrimPrefix(u.Path, "/")
+	c.Passwd, _ = u.User.Password()
+	return pingDatabase("mysql", c.FormatDSN())
+}
+
+func pingPostgres(front []string) (pinger, error) { return pingDatabase("pgx", front[0]) }
+
+// pingDatabase asks on one connection: the pool would ask another one.
+func pingDatabase(driver, at string) (pinger, error) {
 	db, err := sql.Open(driver, at)
 	if err != nil {
 		return pinger{}, errURL
@@ -162,16 +158,16 @@ func pingDatabase(store, at string) (pinger, error) {
 	return pinger{db.PingContext, func() { _ = db.Close() }}, nil
 }
 
-func pingMongo(at string) (pinger, error) {
-	c, err := mongo.Connect(options.Client().ApplyURI(at))
+func pingMongo(front []string) (pinger, error) {
+	c, err := mongo.Connect(options.Client().ApplyURI(front[0]))
 	if err != nil {
 		return pinger{}, errURL
 	}
 	return pinger{func(ctx context.Context) error { return c.Ping(ctx, nil) }, func() { _ = c.Disconnect(context.Background()) }}, nil
 }
 
-func pingZooKeeper(hosts []string) (pinger, error) {
-	c, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(zookeeper.Silent{}))
+func pingZooKeeper(front []string) (pinger, error) {
+	c, _, err := zk.Connect(hosts(front), 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(zookeeper.Silent{}))
 	if err != nil {
 		return pinger{}, err
 	}
@@ -191,8 +187,8 @@ func pingZooKeeper(hosts []string) (pinger, error) {
 	return pinger{ask, c.Close}, nil
 }
 
-func pingEtcd(hosts []string) (pinger, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: hosts, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+func pingEtcd(front []string) (pinger, error) {
+	c, err := clientv3.New(clientv3.Config{Endpoints: hosts(front), DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		return pinger{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"lockbench/impls/waiting"
 	"lockbench/internal/drive/trial"
 )
 
@@ -15,7 +16,7 @@ const (
 	chance       = 3.0 // standard deviations of a count are no difference
 )
 
-// pace is a trial's: it lets the rate settle, and then measures for as long as the point says.
+// pace waits until the rate of a trial has settled, and then takes readings at both ends of the window.
 type pace struct {
 	meter
 	clients int
@@ -36,7 +37,7 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	if p.before, p.err = p.read(ctx, r); p.err != nil {
 		return
 	}
-	wait(ctx, p.window)
+	waiting.Pause(ctx, p.window)
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
@@ -45,7 +46,7 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {
-		if !wait(ctx, slice) {
+		if !waiting.Pause(ctx, slice) {
 			return false
 		}
 		now := r.Granted.Load()
@@ -58,20 +59,8 @@ func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	return false
 }
 
-// alike tells whether two counts may be of the same rate.
+// alike reports whether two counts may be of the same rate.
 func alike(a, b int64) bool {
 	diff, mean := float64(max(a-b, b-a)), float64(a+b)/2
 	return mean > 0 && (diff <= steadyWithin*mean || diff*diff <= chance*chance*2*mean)
-}
-
-// wait tells whether the time was over before the context.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -5,16 +5,11 @@ package measure
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
-	"lockbench/histories"
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
@@ -23,7 +18,6 @@ import (
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/reports/bench"
-	"lockbench/reports/figures"
 	"lockbench/workloads"
 )
 
@@ -36,19 +30,18 @@ const (
 	pingPoint = "round-trip"
 )
 
-// Plan is a suite made ready: what is measured, and with what.
+// Plan is a prepared suite: the plan of the report, and the locks and stores.
 type Plan struct {
 	bench.Plan
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
+	Absent    []string              // stores that are missing
 	locks     map[string]impls.Impl // by subject
 	stores    []store
-	leftOut   []string // why
-	absent    []string // stores
 }
 
-// store is servers that trials share.
+// store names servers that trials share.
 type store struct{ name, deployment string }
 
 func (s store) String() string {
@@ -58,15 +51,15 @@ func (s store) String() string {
 	return s.name + "@" + s.deployment
 }
 
-// NewPlan makes a suite ready. What cannot be had here is left out, and why is told; absent are the stores that are missing.
-func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes []string, absent []string, err error) {
-	p = &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
+// NewPlan prepares a suite. It leaves out locks that cannot run here, and the plan's notes say why.
+func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
+	p := &Plan{Narrow: s.Narrow, MinTrials: min(fewest, s.Trials), MaxTrials: s.MaxTrials, locks: map[string]impls.Impl{}}
 	p.Version, p.Name, p.Doc, p.Trials, p.Seed, p.BudgetNS = bench.Version, s.Name, s.Doc, s.Trials, s.Seed, int64(s.Budget)
 	p.Servers = stores.Resolve(how, servers.Redis)
 	p.Thresholds = s.Thresholds
 	for i := range s.Sections {
 		if err := p.section(&s.Sections[i], how, remote); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
 	if len(p.Pairs) > 0 {
@@ -74,7 +67,7 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (p *Plan, notes 
 		p.controls()
 		p.pings()
 	}
-	return p, p.leftOut, p.absent, nil
+	return p, nil
 }
 
 // section adds what a section measures.
@@ -96,7 +89,7 @@ func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) err
 	return nil
 }
 
-// subjects returns the section's locks that can be had, and notes why others are left out.
+// subjects returns the section's locks that can run here, and notes why others are left out.
 func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([]bench.Subject, error) {
 	load, fault, err := workloadAndFault(s.Workload, s.Fault)
 	if err != nil {
@@ -114,9 +107,9 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 		}
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
-			p.leftOut = with(p.leftOut, text)
+			p.Notes = with(p.Notes, text)
 			if stores.Missing(lock.Store) != nil && strings.HasPrefix(text, lock.Store+" is left out") {
-				p.absent = with(p.absent, lock.Store)
+				p.Absent = with(p.Absent, lock.Store)
 			}
 		}
 		if len(fits) == 0 {
@@ -157,16 +150,14 @@ func lockNamed(name string) (impls.Impl, bool) {
 }
 
 func find[T any](all []T, name string, of func(T) string) (T, bool) {
-	for _, v := range all {
-		if of(v) == name {
-			return v, true
-		}
+	i := slices.IndexFunc(all, func(v T) bool { return of(v) == name })
+	if i < 0 {
+		return *new(T), false
 	}
-	var none T
-	return none, false
+	return all[i], true
 }
 
-// subject is the number of a subject, which is added where it is new.
+// subject returns the index of a subject, which is added if it is new.
 func (p *Plan) subject(s bench.Subject) int {
 	i := slices.IndexFunc(p.Subjects, func(o bench.Subject) bool { return o.Name == s.Name })
 	if i < 0 {
@@ -179,7 +170,7 @@ func (p *Plan) subject(s bench.Subject) int {
 	return i
 }
 
-// pair has a subject measured at a point.
+// pair adds a subject at a point.
 func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
@@ -203,7 +194,7 @@ func (p *Plan) floor(name string, point bench.Point, at int) {
 	}
 }
 
-// again has the reference measured twice where it is measured at all, but where clients are many, so that it takes little.
+// again adds the reference a second time at its points with few clients, so that it takes little time.
 func (p *Plan) again() {
 	const few = 16
 	lock, ok := p.locks[reference]
@@ -221,7 +212,7 @@ func (p *Plan) again() {
 	}
 }
 
-// controls adds those of the bench itself.
+// controls adds the bench's controls.
 func (p *Plan) controls() {
 	ref, _ := lockNamed(reference)
 	none, _ := lockNamed("none")
@@ -259,39 +250,4 @@ func (p *Plan) pings() {
 		p.pair(bench.Subject{Name: "ping " + s.String(), Role: bench.Floor, Store: s.name, Deployment: s.deployment,
 			Doc: "the simplest question that " + s.String() + " answers, one at a time"}, at)
 	}
-}
-
-// Again works out once more what a trial's history alone tells: latencies, rates and shares, and nothing that was counted
-// beside it. dir is the folder of the bench.
-func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error) {
-	stats, err := statsAgain(dir, t)
-	if err != nil {
-		return nil, err
-	}
-	return ofHistory(stats, point, 0), nil
-}
-
-// UncontendedAgain are once more the times of a trial's acquires that nobody else was in the way of.
-func UncontendedAgain(dir string, t *bench.Trial) (*hdrhistogram.Histogram, error) {
-	stats, err := statsAgain(dir, t)
-	if err != nil {
-		return nil, err
-	}
-	return stats.Samples[figures.Uncontended], nil
-}
-
-func statsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
-	if t.Judged == nil || t.Judged.History == "" {
-		return nil, errors.New("its history was not kept")
-	}
-	r, err := histories.Open(filepath.Join(dir, filepath.FromSlash(t.Judged.History)))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	window := figures.Window{}
-	if t.FromNS > 0 {
-		window = figures.Window{From: time.Duration(t.FromNS), To: time.Duration(t.FromNS + t.MeasuredNS)}
-	}
-	return figures.Of(&r.Header, r.Next, window)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownProcessorTime is what this process has taken so far.
+// ownProcessorTime returns the processor time of this process so far.
 func ownProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

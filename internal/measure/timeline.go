@@ -17,15 +17,16 @@ const (
 
 // timeline spreads the acquires that were granted over time and latency.
 type timeline struct {
-	clients int32
-	slice   time.Duration
-	edges   []int64
-	counts  [][]int
+	clients   int32
+	slice     time.Duration
+	edges     []int64
+	low, high int // rows that something fell into
+	counts    [][]int
 }
 
-// newTimeline is for a trial that lasts about so long.
+// newTimeline returns the timeline of a trial of about this length.
 func newTimeline(clients int, length time.Duration) *timeline {
-	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices)}
+	t := &timeline{clients: int32(clients), slice: max(shortestTime, length/mostSlices), low: edges}
 	for e := range edges {
 		edge := int64(firstEdge) << (e / 2)
 		if e%2 == 1 {
@@ -50,24 +51,17 @@ func (t *timeline) visit(ev histories.Event) {
 		t.counts = append(t.counts, make([]int, len(t.edges)))
 	}
 	t.counts[op.Return/t.slice][row]++
+	t.low, t.high = min(t.low, row), max(t.high, row)
 }
 
-// timeline is what is kept: rows that nothing ever fell into, at either end, are not.
+// timeline returns the rows from the first that has acquires to the last; nil if nothing was granted.
 func (t *timeline) timeline(v *checker.Verdict) *bench.Timeline {
-	low, high := len(t.edges), 0
-	for _, counts := range t.counts {
-		for row, n := range counts {
-			if n > 0 {
-				low, high = min(low, row), max(high, row)
-			}
-		}
-	}
-	if low > high {
+	if len(t.counts) == 0 {
 		return nil
 	}
-	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[low:min(high+2, len(t.edges))]} // with the upper one of the last row
+	out := &bench.Timeline{SliceNS: int64(t.slice), Edges: t.edges[t.low:min(t.high+2, len(t.edges))]} // with the upper one of the last row
 	for _, counts := range t.counts {
-		out.Counts = append(out.Counts, counts[low:high+1])
+		out.Counts = append(out.Counts, counts[t.low:t.high+1])
 	}
 	for _, f := range v.Faults {
 		to := f.To

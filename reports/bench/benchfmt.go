@@ -1,9 +1,10 @@
 package bench
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -17,19 +18,16 @@ import (
 // WriteBenchfmt writes each trial behind the rows as a line for benchstat: -col run compares two runs, -col /lock two
 // locks of one. Trials of unsafe rows are left out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
+	var text bytes.Buffer
 	var err error
-	comment := func(text string, args ...any) {
-		if err == nil {
-			_, err = fmt.Fprintln(w, "# "+format.Clean(fmt.Sprintf(text, args...)))
-		}
-	}
+	out := benchfmt.NewWriter(&text)
+	comment := func(about string, args ...any) { fmt.Fprintln(&text, "# "+format.Clean(fmt.Sprintf(about, args...))) }
 	for _, why := range c.Withheld {
 		comment("withheld: %s", why)
 	}
-	out := benchfmt.NewWriter(w)
 	for _, m := range metrics {
-		if unit, ok := unitMetadata(m); ok && err == nil {
-			err = out.Write(unit)
+		if unit, ok := unitMetadata(m); ok {
+			err = errors.Join(err, out.Write(unit))
 		}
 	}
 	for i, side := range []Side{c.Base, c.New} {
@@ -38,30 +36,29 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
-		var done []*Row
+		var rows []*Row
 		for _, compared := range c.Rows {
-			row := []*Row{compared.baseRow, compared.newRow}[i]
-			if slices.Contains(done, row) {
-				continue
-			}
-			if done = append(done, row); row.Unsafe != nil {
+			rows = with(rows, []*Row{compared.baseRow, compared.newRow}[i])
+		}
+		for _, row := range rows {
+			if row.Unsafe != nil {
 				comment("left out: %s at %s, violated: %s", row.Subject, row.Point, row.Unsafe.Property)
 				continue
 			}
-			for _, t := range side.Run.counted(row.Subject, row.Point) {
-				if line := side.benchLine(name, row, t, metrics); err == nil && len(line.Values) > 0 {
-					err = out.Write(line)
+			for _, t := range row.counted {
+				if line := side.benchLine(name, row, t, metrics); len(line.Values) > 0 {
+					err = errors.Join(err, out.Write(line))
 				}
 			}
 		}
 	}
-	return err
+	_, werr := text.WriteTo(w)
+	return errors.Join(err, werr)
 }
 
 func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *benchfmt.Result {
-	p, _ := s.Run.Plan.Point(row.Point)
 	e := s.Run.Plan.Environment
-	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, p)), Iters: 1}
+	line := &benchfmt.Result{Name: benchfmt.Name(benchName(row.Subject, *row.point)), Iters: 1}
 	for _, c := range [][2]string{{"run", run}, {"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
 		if c[1] != "" {
 			line.Config = append(line.Config, benchfmt.Config{Key: c[0], Value: []byte(format.Clean(c[1])), File: true})

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -19,7 +20,7 @@ const (
 	againAlpha     = 0.01
 )
 
-// checks holds the bench to its controls, in display order. A bench that judges no lock needs none but those it carries.
+// checks returns the results of the bench's controls. A bench without locks needs only those that it has.
 func (r *Results) checks() []Check {
 	judgesLocks := len(r.withRole(Lock)) > 0
 	checks := []Check{}
@@ -37,25 +38,21 @@ func (r *Results) checks() []Check {
 		if len(subjects) == 0 && !judgesLocks {
 			continue
 		}
-		c := Check{Name: control.name, Doc: control.doc, OK: len(subjects) > 0, Seen: "not carried: the bench has no such subject"}
-		var seen []string
-		for _, s := range subjects {
+		c := Check{Name: control.name, Doc: control.doc, OK: len(subjects) > 0}
+		c.Seen = cmp.Or(strings.Join(collect(subjects, func(s Subject) string {
 			text, ok := control.seen(s)
-			seen, c.OK = append(seen, text), c.OK && ok
-		}
-		if len(seen) > 0 {
-			c.Seen = strings.Join(seen, "; ")
-		}
+			c.OK = c.OK && ok
+			return text
+		}), "; "), "not carried: the bench has no such subject")
 		checks = append(checks, c)
 	}
 	return checks
 }
 
-func (r *Results) withheld() []string {
-	var why []string
+func (r *Results) withheld() (why []string) {
 	for _, c := range r.Checks {
 		if !c.OK {
-			why = append(why, fmt.Sprintf("%s: %s", c.Name, c.Seen))
+			why = append(why, c.Name+": "+c.Seen)
 		}
 	}
 	for _, t := range r.Trials {
@@ -128,7 +125,7 @@ func (r *Results) twin(s Subject) (Subject, bool) {
 	})
 }
 
-// stallNoticed wants the pause in one of the generator's own figures.
+// stallNoticed looks for the stall in the generator's figures.
 func (r *Results) stallNoticed(s Subject) (string, bool) {
 	stall, err := time.ParseDuration(s.Params["stall"])
 	least, trials := math.Inf(1), r.trialsOf(s)
@@ -160,10 +157,7 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 			ratios[block] = append(ratios[block], math.Log(va[i]/vb[i]))
 		}
 	}
-	var means []float64
-	for _, block := range slices.Sorted(maps.Keys(ratios)) {
-		means = append(means, stat.Mean(ratios[block], nil))
-	}
+	means := collect(slices.Sorted(maps.Keys(ratios)), func(block int) float64 { return stat.Mean(ratios[block], nil) })
 	if math.Pow(2, 1-float64(len(means))) >= againAlpha {
 		return fmt.Sprintf("not shown: %s and %s have %d blocks in common, too few to be told apart however much they differ", s.Name, twin.Name, len(means)), false
 	}
@@ -173,5 +167,10 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 
 // matched returns a metric of two subjects at a point, in the blocks that have both.
 func (r *Results) matched(a, b Subject, at Point, metric string) (va, vb []float64, blocks []int) {
-	return stats.Matched(estimateOver(r.counted(a.Name, at.ID), metric), estimateOver(r.counted(b.Name, at.ID), metric))
+	rowA, okA := r.Row(a.Name, at.ID)
+	rowB, okB := r.Row(b.Name, at.ID)
+	if !okA || !okB {
+		return nil, nil, nil
+	}
+	return stats.Matched(rowA.Estimates[metric], rowB.Estimates[metric])
 }

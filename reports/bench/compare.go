@@ -18,7 +18,7 @@ type Comparisons struct {
 	Rows     []Compared `json:"rows"`               // by metric, then by point, then by subject
 }
 
-// Side is what is compared: a run, or one subject of a run.
+// Side is a run that is compared, or one subject of it.
 type Side struct {
 	Run     *Results `json:"-"`
 	Dir     string   `json:"dir"`
@@ -44,7 +44,7 @@ func (c Compared) Estimates() (base, new stats.Estimate) {
 // Unsafe reports whether either side's figures mean nothing.
 func (c Compared) Unsafe() bool { return c.NewUnsafe != nil || c.BaseUnsafe != nil }
 
-// Verdict is what a difference means: better, worse, or differs where neither is; ~ where it may be noise.
+// Verdict returns better, worse, or differs if the metric has no better direction; ~ if the difference may be noise.
 func (c Compared) Verdict() string {
 	m, _ := FindMetric(c.Metric)
 	up := c.Ratio > 1 || c.Ratio == 0 && c.MedA > c.MedB
@@ -75,12 +75,11 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	var pairs [][2]*Row // new, base
 	for i := range base.Rows {
 		b := &base.Rows[i]
-		s, _ := base.Plan.Subject(b.Subject)
 		n, ok := new.Row(b.Subject, b.Point)
-		if !ok || s.Role != Lock && !all {
+		if !ok || b.subject.Role != Lock && !all {
 			continue
 		}
-		if why := unlike(base.Plan, new.Plan, b); why != "" {
+		if why := b.unlike(n); why != "" {
 			c.Notes = append(c.Notes, fmt.Sprintf("%s at %s is left out: %s", b.Subject, b.Point, why))
 			continue
 		}
@@ -104,8 +103,12 @@ func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparison
 			pairs = append(pairs, [2]*Row{n, b})
 		}
 	}
-	c.fill(metrics, pairs, func(a, b stats.Estimate) stats.Comparison { return stats.Paired(a, b, r.Plan.Seed) })
+	c.fill(metrics, pairs, r.blockwise)
 	return c
+}
+
+func (r *Results) blockwise(a, b stats.Estimate) stats.Comparison {
+	return stats.Paired(a, b, r.Plan.Seed)
 }
 
 // newComparisons withholds the figures of runs whose own controls failed.
@@ -136,17 +139,14 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 	}
 }
 
-// unlike says why a row of one run may not be compared with that of the other; empty where it may.
-func unlike(base, new *Plan, row *Row) string {
-	pb, _ := base.Point(row.Point)
-	pn, _ := new.Point(row.Point)
-	pb.Section, pn.Section = "", "" // only where it stands on the page
-	if pb != pn {
+// unlike says why a row of one run may not be compared with that of the other; empty if it may.
+func (r *Row) unlike(other *Row) string {
+	a, b, p := r.subject, other.subject, *r.point
+	p.Section = other.point.Section // only where it stands on the page
+	switch {
+	case p != *other.point:
 		return "the conditions are not the same in both runs"
-	}
-	sb, _ := base.Subject(row.Subject)
-	sn, _ := new.Subject(row.Subject)
-	if sb.Lock != sn.Lock || sb.Deployment != sn.Deployment || sb.Role != sn.Role || !maps.Equal(sb.Params, sn.Params) {
+	case a.Lock != b.Lock || a.Deployment != b.Deployment || a.Role != b.Role || !maps.Equal(a.Params, b.Params):
 		return "the name stands for another lock, or for other parameters, in the other run"
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 )
 
 // compared finds the row of a metric of a lock at a point.
@@ -27,8 +26,8 @@ func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string)
 
 // TestCompareRuns: the second against the first, unpaired even where the seeds are the same.
 func TestCompareRuns(t *testing.T) {
-	base := quick(t, benchtest.Options{})
-	faster := quick(t, benchtest.Options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
+	base := quick(t, options{})
+	faster := quick(t, options{Seed: 1, Factor: map[string]float64{"fenced": 1.3}})
 	c := bench.CompareRuns(base, faster, bench.DefaultMetrics(), false)
 	for _, row := range c.Rows {
 		s, _ := base.Plan.Subject(row.A)
@@ -67,8 +66,8 @@ func TestNotComparable(t *testing.T) {
 		{"other parameters", func(p *bench.Plan) { p.Subjects[0].Params = map[string]string{"wait": "spin"} }, "other parameters", 3},
 		{"another machine", func(p *bench.Plan) { p.Environment.CPU = "Other" }, "processor 4 x Imagined CPU @ 3.00GHz, then 4 x Other", 4},
 	} {
-		base := quick(t, benchtest.Options{Blocks: 8, OnlyContend4: true})
-		new := quick(t, benchtest.Options{Blocks: 8, OnlyContend4: true, Seed: 1})
+		base := quick(t, options{Blocks: 8, OnlyContend4: true})
+		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
 		base.Withheld, new.Withheld = nil, nil // a point alone shows no delay
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
@@ -79,7 +78,7 @@ func TestNotComparable(t *testing.T) {
 }
 
 func TestCompareSubjects(t *testing.T) {
-	r := quick(t, benchtest.Options{Unsafe: []string{"redsync"}})
+	r := quick(t, options{Unsafe: []string{"redsync"}})
 	c := bench.CompareSubjects(r, "set-px-lua", "fenced", bench.DefaultMetrics())
 	row := compared(t, c, "fenced", contended16, "goodput")
 	if !row.Paired || row.Pairs != 10 || row.Verdict() != "better" || row.B != "set-px-lua" {
@@ -92,7 +91,7 @@ func TestCompareSubjects(t *testing.T) {
 		}
 	}
 	starved, _ := bench.FindMetric("starved")
-	r = quick(t, benchtest.Options{})
+	r = quick(t, options{})
 	row = compared(t, bench.CompareSubjects(r, "fenced", "redsync", []bench.Metric{starved}), "redsync", "contended-64c-1k-1ms", "starved")
 	if row.Ratio != 0 || row.Note == "" || row.Verdict() != "worse" {
 		t.Errorf("one starved client against none: %s, %+v", row.Verdict(), row.Comparison)
@@ -101,8 +100,8 @@ func TestCompareSubjects(t *testing.T) {
 
 // TestBenchfmt: benchstat's own reader reads what is written, without a syntax error, to the same figures.
 func TestBenchfmt(t *testing.T) {
-	base := quick(t, benchtest.Options{})
-	new := quick(t, benchtest.Options{Seed: 1, Unsafe: []string{"redsync"}, Void: 2})
+	base := quick(t, options{})
+	new := quick(t, options{Seed: 1, Unsafe: []string{"redsync"}, Void: 2})
 	metrics := bench.DefaultMetrics()
 	var text bytes.Buffer
 	if err := bench.CompareRuns(base, new, metrics, false).WriteBenchfmt(&text, metrics); err != nil {

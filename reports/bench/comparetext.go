@@ -1,62 +1,66 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"lockbench/reports/format"
 	"lockbench/reports/stats"
 )
 
-type style struct {
-	escape func(string) string // of a text from a file
-	unsafe string              // format of a figure that means nothing, and of the property that was violated
-	table  func(w io.Writer, t ComparedTable) error
-}
-
-var (
-	asText     = style{printable, "violated: %[2]s", textTable}
-	asMarkdown = style{func(s string) string { return format.Escaped(printable(s)) }, "~~%s~~ violated: %s", markdownTable}
-)
-
 // WriteText prints a table for each metric.
 func (c *Comparisons) WriteText(w io.Writer, metrics []Metric) error {
-	return c.write(w, metrics, asText)
+	l := c.heading()
+	for _, t := range c.Tables(metrics) {
+		l.Add("")
+		l.Add(t.Title)
+		l.PaintedColumns(append([][]string{t.Head}, collect(t.Rows, func(row ComparedRow) []string { return row.Cells })...), nil)
+	}
+	_, err := l.WriteTo(w)
+	return err
 }
 
 // WriteMarkdown prints a Markdown table for each metric.
 func (c *Comparisons) WriteMarkdown(w io.Writer, metrics []Metric) error {
-	return c.write(w, metrics, asMarkdown)
-}
-
-func (c *Comparisons) write(w io.Writer, metrics []Metric, as style) error {
-	if len(c.Rows) > 0 {
-		fmt.Fprintf(w, "base: %s\nnew:  %s\n", c.Base, c.New)
-	}
-	for _, note := range c.Notes {
-		fmt.Fprintf(w, "note: %s\n", printable(note))
-	}
-	for _, t := range c.tables(metrics, as) {
-		if err := as.table(w, t); err != nil {
-			return err
+	l := c.heading()
+	line := func(cells []string) { l.Add("| " + strings.Join(cells, " | ") + " |") }
+	for _, t := range c.tables(metrics, format.Escaped, "~~%s~~ violated: %s") {
+		l.Add("")
+		l.Add("**" + t.Title + "**")
+		l.Add("")
+		line(t.Head)
+		l.Add("|---|---|---:|---:|---|")
+		for _, row := range t.Rows {
+			line(row.Cells)
 		}
 	}
-	return nil
+	_, err := l.WriteTo(w)
+	return err
 }
 
-// String says what is compared.
+func (c *Comparisons) heading() *format.Lines {
+	l := &format.Lines{}
+	if len(c.Rows) > 0 {
+		l.Add("base: " + c.Base.String())
+		l.Add("new:  " + c.New.String())
+	}
+	for _, note := range c.Notes {
+		l.Add("note: " + note)
+	}
+	return l
+}
+
+// String names the side.
 func (s Side) String() string {
 	if s.Subject != "" {
-		return fmt.Sprintf("%s in %s", printable(s.Subject), s.Dir)
+		return fmt.Sprintf("%s in %s", s.Subject, s.Dir)
 	}
-	return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, printable(s.Name), s.Seed)
+	return fmt.Sprintf("%s (suite %s, seed %d)", s.Dir, s.Name, s.Seed)
 }
 
-// ComparedTable is what a comparison shows of one metric.
+// ComparedTable is the table of one metric.
 type ComparedTable struct {
 	Title string
 	Head  []string
@@ -70,37 +74,37 @@ type ComparedRow struct {
 }
 
 // Tables returns a table for each metric that has rows, as text.
-func (c *Comparisons) Tables(metrics []Metric) []ComparedTable { return c.tables(metrics, asText) }
+func (c *Comparisons) Tables(metrics []Metric) []ComparedTable {
+	return c.tables(metrics, format.Clean, "violated: %[2]s")
+}
 
-func (c *Comparisons) tables(metrics []Metric, as style) []ComparedTable {
-	var all []ComparedTable
+// tables escapes what comes from files; unsafe is the format of a figure that means nothing, and of the property violated.
+func (c *Comparisons) tables(metrics []Metric, escape func(string) string, unsafe string) (all []ComparedTable) {
+	figure := func(e stats.Estimate, violated *Violation) string {
+		if violated == nil {
+			return estimate(e)
+		}
+		return fmt.Sprintf(unsafe, estimate(e), escape(violated.Property))
+	}
 	for _, m := range metrics {
 		t := ComparedTable{Title: metricTitle(m), Head: []string{"point", "lock", "base", "new", "new vs base"}}
 		for _, row := range c.Rows {
-			if row.Metric == m.Name {
-				t.Rows = append(t.Rows, ComparedRow{as.cells(c, row), row.Differs || row.Unsafe()})
+			if row.Metric != m.Name {
+				continue
 			}
+			lock := row.A
+			if c.Base.Subject != "" {
+				lock += " vs " + row.B
+			}
+			base, new := row.Estimates()
+			t.Rows = append(t.Rows, ComparedRow{Differs: row.Differs || row.Unsafe(), Cells: []string{
+				escape(row.Point), escape(lock), figure(base, row.BaseUnsafe), figure(new, row.NewUnsafe), escape(comparison(row))}})
 		}
 		if len(t.Rows) > 0 {
 			all = append(all, t)
 		}
 	}
 	return all
-}
-
-func (s style) cells(c *Comparisons, row Compared) []string {
-	figure := func(e stats.Estimate, unsafe *Violation) string {
-		if unsafe == nil {
-			return estimate(e)
-		}
-		return fmt.Sprintf(s.unsafe, estimate(e), s.escape(unsafe.Property))
-	}
-	lock := row.A
-	if c.Base.Subject != "" {
-		lock += " vs " + row.B
-	}
-	base, new := row.Estimates()
-	return []string{s.escape(row.Point), s.escape(lock), figure(base, row.BaseUnsafe), figure(new, row.NewUnsafe), s.escape(comparison(row))}
 }
 
 // estimate writes a median, and how far its interval reaches to the farther side.
@@ -111,7 +115,7 @@ func estimate(e stats.Estimate) string {
 	return fmt.Sprintf("%s ± %.0f %%", format.Significant(e.Median), 100*max(*e.High-e.Median, e.Median-*e.Low)/max(e.Median, -e.Median))
 }
 
-// comparison writes how a row compares: ~ where it may be noise.
+// comparison writes how a row compares: ~ if the difference may be noise.
 func comparison(row Compared) string {
 	if row.Unsafe() {
 		return "no comparison: an unsafe lock's figures mean nothing"
@@ -145,24 +149,3 @@ func metricTitle(m Metric) string {
 	}
 	return fmt.Sprintf("%s (%s)", m.Title, strings.Join(about, ", "))
 }
-
-func textTable(w io.Writer, t ComparedTable) error {
-	fmt.Fprintf(w, "\n%s\n", t.Title)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "  %s\n", strings.Join(t.Head, "\t"))
-	for _, row := range t.Rows {
-		fmt.Fprintf(tw, "  %s\n", strings.Join(row.Cells, "\t"))
-	}
-	return tw.Flush()
-}
-
-func markdownTable(w io.Writer, t ComparedTable) error {
-	_, err := fmt.Fprintf(w, "\n**%s**\n\n| %s |\n|---|---|---:|---:|---|\n", t.Title, strings.Join(t.Head, " | "))
-	for _, row := range t.Rows {
-		_, err = fmt.Fprintf(w, "| %s |\n", strings.Join(row.Cells, " | "))
-	}
-	return err
-}
-
-// printable keeps what a file says from being read by a terminal as commands.
-func printable(s string) string { return cmp.Or(format.Clean(s), "-") }

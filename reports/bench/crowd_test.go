@@ -8,13 +8,12 @@ import (
 
 	"lockbench/internal/web/chromium"
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 )
 
 // crowd is a bench of more locks than a chart has colours.
 func crowd(t *testing.T) *bench.Results {
 	t.Helper()
-	r := read(t, benchtest.Options{})
+	r := read(t, options{})
 	for _, like := range []struct {
 		name, of string
 		factor   float64
@@ -69,8 +68,8 @@ func TestChromium(t *testing.T) {
 	ctx := chromium.Open(t)
 	for name, r := range map[string]*bench.Results{
 		"crowd":    crowd(t),
-		"fault":    read(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
-		"withheld": read(t, benchtest.Options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
+		"fault":    read(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}, Fault: true, Void: 1}),
+		"withheld": read(t, options{Blocks: 7, BlindJudge: true, OnlyFigures: true}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.html")

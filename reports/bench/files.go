@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"lockbench/reports/run"
@@ -101,7 +100,7 @@ func (p *Plan) validate() error {
 		if err := folderName("subject", s.Name, subjects); err != nil {
 			return err
 		}
-		if !slices.Contains([]Role{Lock, Control, Floor, Again, Delayed, Stalled}, s.Role) {
+		if _, known := kinds[s.Role]; !known {
 			return fmt.Errorf("subject %s: unknown role %q", s.Name, s.Role)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 )
 
 // TestRefused: what cannot be trusted is not read, and the sentence says why.
@@ -35,7 +34,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := benchtest.Folder(dir, benchtest.Options{Blocks: 2, OnlyContend4: true, OnlyFigures: true}); err != nil {
+			if err := writeFolder(dir, options{Blocks: 2, OnlyContend4: true, OnlyFigures: true}); err != nil {
 				t.Fatal(err)
 			}
 			edit(t, filepath.Join(dir, c.file), c.old, c.new)
@@ -68,7 +67,7 @@ func edit(t *testing.T, file, old, new string) {
 // TestAbsent: what has not been measured yet is absent, and what is void counts for nothing.
 func TestAbsent(t *testing.T) {
 	dir := t.TempDir()
-	if err := benchtest.Folder(dir, benchtest.Options{OnlyContend4: true, OnlyFigures: true, Void: 2}); err != nil {
+	if err := writeFolder(dir, options{OnlyContend4: true, OnlyFigures: true, Void: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, gone := range []string{"redsync", "set-px-lua/007"} {
@@ -111,7 +110,7 @@ func TestLimited(t *testing.T) {
 		{free, "goodput", 2_000_000, "harness: 2"}, // of the 900,000 of none
 	} {
 		dir := t.TempDir()
-		if err := benchtest.Folder(dir, benchtest.Options{Blocks: 1, OnlyFigures: true, Points: []string{c.point}}); err != nil {
+		if err := writeFolder(dir, options{Blocks: 1, OnlyFigures: true, Points: []string{c.point}}); err != nil {
 			t.Fatal(err)
 		}
 		name := c.point + "/fenced/000"

@@ -10,18 +10,15 @@ import (
 	"lockbench/reports/stats"
 )
 
-func (v *view) forestChart(p Point) (charts.Chart, bool) {
-	order := v.ranked(p.ID)
+func (d drawing) forest() []charts.Chart {
+	order := d.ranked(d.ID)
 	if len(order) < 2 || order[1].ToBest.Ratio <= 0 {
-		return charts.Chart{}, false
+		return nil
 	}
 	best, rest := order[0].Subject, order[1:]
-	_, left := v.charted(p.ID)
-	c := charts.Chart{
-		ID: charts.Slug("forest", p.ID), Name: v.name(p), Note: left, Takeaway: forestTakeaway(best, rest),
-		Head: []string{"lock", "ratio", "95 % interval", "pairs", "p", "p, corrected", "differs"},
-	}
-	if text := v.powerless(p); text != "" {
+	c := d.chart("forest")
+	c.Takeaway, c.Head = forestTakeaway(best, rest), []string{"lock", "ratio", "95 % interval", "pairs", "p", "p, corrected", "differs"}
+	if text := d.powerless(d.Point); text != "" {
 		c.Takeaway = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
 	for _, r := range rest {
@@ -29,8 +26,8 @@ func (v *view) forestChart(p Point) (charts.Chart, bool) {
 		differs := map[bool]string{true: "yes", false: "~"}[t.Differs]
 		c.Rows = append(c.Rows, []string{r.Subject, ratioText(t), ratioSpan(t), fmt.Sprint(t.Pairs), probability(t.P), probability(t.Holm), differs})
 	}
-	c.Draw(drawForest(best, rest), "Goodput as a multiple of that of "+best+", "+describe(p))
-	return c, true
+	c.Draw(drawForest(best, rest), "Goodput as a multiple of that of "+best+", "+describe(d.Point))
+	return []charts.Chart{c}
 }
 
 func ratioText(t stats.Comparison) string {

@@ -8,31 +8,34 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Outcome is what became of a limit.
+// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
+type Threshold struct {
+	Subject    string   `json:"lock"`
+	Section    string   `json:"section,omitempty"` // "": wherever it was measured
+	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
+	Metric     string   `json:"metric"`            // by name: see Metrics
+	Min        *float64 `json:"min,omitempty"`
+	Max        *float64 `json:"max,omitempty"`
+	To         string   `json:"ratio_to,omitempty"`          // another subject
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject, in the run that is compared with
+}
+
+// Outcome is the result of a threshold.
 type Outcome int
 
-// From the one that asks for the least to the one that asks for the most.
+// The worse of two outcomes is the greater: a breach anywhere is one, and a pass takes both.
 const (
-	Unknown Outcome = iota // it was not measured, or the figures mean nothing
-	Noisy                  // the limit lies within the interval
-	Pass                   // the whole interval is within the limit
-	Breach                 // the whole interval is beyond it, or the lock is unsafe
+	Pass    Outcome = iota - 2 // the whole interval is within the limit
+	Noisy                      // the limit lies within the interval
+	Unknown                    // it was not measured, or the figures mean nothing
+	Breach                     // the whole interval is beyond it, or the lock is unsafe
 )
 
 func (o Outcome) String() string {
-	return [...]string{"not measured", "too noisy to tell", "pass", "breach"}[o]
+	return [...]string{"pass", "too noisy to tell", "not measured", "breach"}[o-Pass]
 }
 
-// worse returns the outcome of two together: a breach anywhere is one, and a pass takes both.
-func (o Outcome) worse(p Outcome) Outcome {
-	severity := [...]int{Pass: 0, Noisy: 1, Unknown: 2, Breach: 3}
-	if severity[p] > severity[o] {
-		return p
-	}
-	return o
-}
-
-// Gated is a threshold, held to a run.
+// Gated is a threshold with its result.
 type Gated struct {
 	Threshold Threshold
 	Outcome   Outcome
@@ -46,7 +49,7 @@ type GatedPoint struct {
 	Text    string // one sentence with its figures
 }
 
-// Name says what is asked for.
+// Name describes the threshold.
 func (t Threshold) Name() string {
 	name := t.Subject + " " + t.Metric
 	switch {
@@ -70,7 +73,7 @@ func (t Threshold) Name() string {
 	return name
 }
 
-// fourDigits writes four significant digits, and no exponent where none is needed.
+// fourDigits writes four significant digits, and an exponent only if it is needed.
 func fourDigits(v float64) string {
 	if v >= 1e4 && v < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -78,7 +81,7 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Validate refuses a threshold that says nothing, or two things.
+// Validate returns an error if the threshold states no limit, or contradicts itself.
 func (t Threshold) Validate() error {
 	_, known := FindMetric(t.Metric)
 	why := ""
@@ -97,17 +100,16 @@ func (t Threshold) Validate() error {
 	return fmt.Errorf("threshold %s: %s", t.Name(), why)
 }
 
-// Gate holds a run to thresholds. The baseline may be nil.
+// Gate checks a run against thresholds. The baseline may be nil.
 func Gate(run, baseline *Results, thresholds []Threshold) ([]Gated, error) {
 	all := []Gated{}
 	for _, t := range thresholds {
 		if err := t.Validate(); err != nil {
 			return nil, err
 		}
-		g := Gated{Threshold: t, Points: gatePoints(run, baseline, t)}
-		g.Outcome = g.Points[0].Outcome
-		for _, p := range g.Points[1:] {
-			g.Outcome = g.Outcome.worse(p.Outcome)
+		g := Gated{Threshold: t, Points: gatePoints(run, baseline, t), Outcome: Pass}
+		for _, p := range g.Points {
+			g.Outcome = max(g.Outcome, p.Outcome)
 		}
 		all = append(all, g)
 	}
@@ -157,10 +159,8 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 		in, subject, what = baseline, t.Subject, t.Subject+" in the baseline"
 	}
 	other, ok := in.Row(subject, row.Point)
-	if ok && t.ToBaseline {
-		if why := unlike(baseline.Plan, run.Plan, row); why != "" {
-			return Unknown, why
-		}
+	if ok && t.ToBaseline && other.unlike(row) != "" {
+		return Unknown, other.unlike(row)
 	}
 	switch {
 	case !ok || other.Estimates[t.Metric].N == 0:
@@ -178,7 +178,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold holds an interval to the limits: it must be on one side of a limit as a whole, or it is too noisy to tell.
+// hold compares an interval with the limits: if a limit lies within the interval, it is too noisy to tell.
 func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {

@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 )
 
 func limit(v float64) *float64 { return &v }
 
 func TestGate(t *testing.T) {
-	run := quick(t, benchtest.Options{Unsafe: []string{"redsync"}})
-	before := quick(t, benchtest.Options{Seed: 1})
-	blind := quick(t, benchtest.Options{BlindJudge: true})
+	run := quick(t, options{Unsafe: []string{"redsync"}})
+	before := quick(t, options{Seed: 1})
+	blind := quick(t, options{BlindJudge: true})
 	goodput := row(t, run, "fenced", contended16).Estimates["goodput"]
 	absolute := bench.Threshold{Subject: "fenced", Section: "contended", Clients: 16, Metric: "goodput"}
 	with := func(t bench.Threshold, min, max *float64) bench.Threshold { t.Min, t.Max = min, max; return t }
@@ -65,7 +64,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestBadThresholds(t *testing.T) {
-	run := quick(t, benchtest.Options{Blocks: 1, OnlyContend4: true})
+	run := quick(t, options{Blocks: 1, OnlyContend4: true})
 	for want, threshold := range map[string]bench.Threshold{
 		"unknown metric":           {Subject: "fenced", Metric: "godput", Min: limit(1)},
 		"neither min nor max":      {Subject: "fenced", Metric: "goodput"},
@@ -81,7 +80,7 @@ func TestBadThresholds(t *testing.T) {
 
 // TestJUnit: one test case for each threshold, and nothing that could not be told is a pass.
 func TestJUnit(t *testing.T) {
-	run := quick(t, benchtest.Options{})
+	run := quick(t, options{})
 	gated, err := bench.Gate(run, nil, []bench.Threshold{
 		{Subject: "fenced", Section: "contended", Metric: "goodput", Min: limit(1)},
 		{Subject: "fenced", Section: "contended", Metric: "goodput", Min: limit(1e6)},

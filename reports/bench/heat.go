@@ -12,9 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// heatCharts draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
-func (v *view) heatCharts() []charts.Chart {
-	var all []charts.Chart
+// heats draws, at each point with a fault, every lock; and of each section the best lock at its most clients.
+func (v *view) heats() (all []charts.Chart) {
 	for _, section := range v.sections() {
 		points := v.pointsOf(section)
 		most := Point{Clients: -1}
@@ -24,59 +23,57 @@ func (v *view) heatCharts() []charts.Chart {
 			}
 		}
 		for _, p := range append(filter(points, faulty), most) {
-			names, _ := v.charted(p.ID)
+			d := v.drawnAt(p)
 			if !faulty(p) {
-				names = names[:min(1, len(names))]
+				d.rows = d.rows[:min(1, len(d.rows))]
 			}
-			for _, name := range names {
-				if c, ok := v.heatChart(name, p); ok {
-					all = append(all, c)
-				}
+			for _, row := range d.rows {
+				all = append(all, d.heat(row)...)
 			}
 		}
 	}
 	return all
 }
 
-func (v *view) heatChart(name string, p Point) (c charts.Chart, ok bool) {
-	t := v.typical(name, p.ID)
+func (d drawing) heat(row *Row) []charts.Chart {
+	t := row.typical()
 	if t == nil {
-		return c, false
+		return nil
 	}
 	h, ok := cropped(t.Timeline)
 	if !ok {
-		return c, false
+		return nil
 	}
-	c = charts.Chart{
-		ID: charts.Slug("heat", p.ID, name), Name: name + ", " + v.name(p), Takeaway: h.takeaway(name),
-		Note: fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.", format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS)),
-		Head: []string{"from, s", "acquires", "half within", "all within", "fault"}, Rows: h.rows(),
-	}
-	c.Draw(h.draw(), "Acquire latency over time, "+name+", "+describe(p))
-	return c, true
+	c := d.chart("heat", row.Subject)
+	c.Name, c.Takeaway = row.Subject+", "+c.Name, h.takeaway(row.Subject)
+	c.Note = fmt.Sprintf("Slices of %s; block %d. The window of the figures is the last %s.",
+		format.Duration(h.SliceNS), t.Block+1, format.Duration(t.MeasuredNS))
+	c.Head, c.Rows = []string{"from, s", "acquires", "half within", "all within", "fault"}, h.rows()
+	c.Draw(h.draw(), "Acquire latency over time, "+row.Subject+", "+describe(d.Point))
+	return []charts.Chart{c}
 }
 
-// typical is the trial whose goodput is nearest to the median.
-func (v *view) typical(subject, point string) *Trial {
-	e, _ := v.estimate(subject, point, rankedBy)
+// typical returns the trial whose goodput is nearest to the median.
+func (r *Row) typical() *Trial {
+	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
-	trials := filter(v.counted(subject, point), func(t *Trial) bool { return t.Timeline != nil && e.N > 0 })
+	trials := filter(r.counted, func(t *Trial) bool { return t.Timeline != nil && ok })
 	if len(trials) == 0 {
 		return nil
 	}
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a timeline without the rows of latency that nobody met.
+// heat is a timeline and its rows of latency that have acquires.
 type heat struct {
 	*Timeline
 	low, high int // rows, the second one excluded
 }
 
-// mostSlices is as many as a drawing has room for.
+// mostSlices fit in a drawing.
 const mostSlices = 120
 
-// cropped leaves out rows that nobody met, and puts slices together if there are many.
+// cropped finds the rows that have acquires, and merges slices if there are many.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {
@@ -89,7 +86,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser puts slices together, so that there are not more than most of them.
+// coarser merges slices, so that there are not more than most of them.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {
@@ -120,12 +117,10 @@ func (h heat) draw() charts.Heat {
 	for r := h.low; r <= h.high; r++ {
 		c.Edges = append(c.Edges, h.edge(r))
 	}
-	for _, slice := range h.Counts {
-		c.Counts = append(c.Counts, slice[min(h.low, len(slice)):min(h.high, len(slice))])
-	}
-	for _, e := range h.Faults {
-		c.Spans = append(c.Spans, charts.Span{From: seconds(e.FromNS), To: seconds(e.ToNS), Name: e.Name})
-	}
+	c.Counts = collect(h.Counts, func(slice []int) []int { return slice[min(h.low, len(slice)):min(h.high, len(slice))] })
+	c.Spans = collect(h.Faults, func(e Episode) charts.Span {
+		return charts.Span{From: seconds(e.FromNS), To: seconds(e.ToNS), Name: e.Name}
+	})
 	return c
 }
 
@@ -153,18 +148,11 @@ func (h heat) rows() [][]string {
 	return rows
 }
 
-func total(counts []int) (n int) {
-	for _, k := range counts {
-		n += k
-	}
-	return n
-}
-
 func (h heat) wrong(from, to int64) string {
 	var names []string
 	for _, e := range h.Faults {
-		if e.FromNS < to && e.ToNS > from && !slices.Contains(names, e.Name) {
-			names = append(names, e.Name)
+		if e.FromNS < to && e.ToNS > from {
+			names = with(names, e.Name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -11,19 +11,17 @@ import (
 	"lockbench/reports/format"
 )
 
-// The elements of a JUnit file that build servers agree on.
-type junitSuites struct {
-	XMLName xml.Name   `xml:"testsuites"`
-	Suite   junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name      string      `xml:"name,attr"`
-	Tests     int         `xml:"tests,attr"`
-	Failures  int         `xml:"failures,attr"`
-	Errors    int         `xml:"errors,attr"`
-	Timestamp string      `xml:"timestamp,attr,omitempty"`
-	Cases     []junitCase `xml:"testcase"`
+// junit has the elements of a JUnit file that build servers agree on.
+type junit struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Suite   struct {
+		Name      string      `xml:"name,attr"`
+		Tests     int         `xml:"tests,attr"`
+		Failures  int         `xml:"failures,attr"`
+		Errors    int         `xml:"errors,attr"`
+		Timestamp string      `xml:"timestamp,attr,omitempty"`
+		Cases     []junitCase `xml:"testcase"`
+	} `xml:"testsuite"`
 }
 
 type junitCase struct {
@@ -42,7 +40,9 @@ type junitMessage struct {
 
 // WriteJUnit writes a test case for each threshold. An undecided one is an error: build servers count what is skipped as good.
 func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
-	s := junitSuite{Name: "lockbench gate: " + run.Plan.Name, Tests: len(gated)}
+	var file junit
+	s := &file.Suite
+	s.Name, s.Tests = "lockbench gate: "+run.Plan.Name, len(gated)
 	if !run.Plan.Started.IsZero() {
 		s.Timestamp = run.Plan.Started.UTC().Format(time.RFC3339)
 	}
@@ -62,7 +62,7 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	text, err := xml.MarshalIndent(junitSuites{Suite: s}, "", "  ")
+	text, err := xml.MarshalIndent(file, "", "  ")
 	if err == nil {
 		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	}
@@ -70,11 +70,6 @@ func WriteJUnit(w io.Writer, run *Results, gated []Gated) error {
 }
 
 func (g Gated) sentences(outcomes ...Outcome) string {
-	var all []string
-	for _, p := range g.Points {
-		if len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) {
-			all = append(all, format.Clean(p.Text))
-		}
-	}
-	return strings.Join(all, "; ")
+	points := filter(g.Points, func(p GatedPoint) bool { return len(outcomes) == 0 || slices.Contains(outcomes, p.Outcome) })
+	return strings.Join(collect(points, func(p GatedPoint) string { return format.Clean(p.Text) }), "; ")
 }

@@ -1,79 +1,75 @@
 package bench
 
 import (
-	"fmt"
-	"slices"
-
-	"lockbench/reports/charts"
 	"lockbench/reports/format"
 )
 
 // Metric is one figure of a trial: its name in files and flags, and how it is read.
 type Metric struct {
-	Name    string
-	Unit    string // "/s", "ms", "us", "" (a ratio or a count), "B"
-	Title   string // in tables
-	Doc     string // one sentence: what exactly is divided by what
-	Better  int    // +1: more is better, -1: less is, 0: neither
-	Primary bool   // its interval decides whether more trials are needed, and it is compared by default
-	Group   string // on the page: speed, latency, fairness, server, client, generator
+	Name     string
+	Unit     string // "/s", "ms", "us", "" (a ratio or a count), "B"
+	Title    string // in tables
+	Doc      string // one sentence: what exactly is divided by what
+	Better   int    // +1: more is better, -1: less is, 0: neither
+	Primary  bool   // compared by default
+	Fairness bool   // of the chart of fairness
 }
 
 // Metrics is every metric, in display order.
 func Metrics() []Metric {
 	return []Metric{
-		{Name: "goodput", Unit: "/s", Title: "goodput", Better: +1, Primary: true, Group: "speed",
+		{Name: "goodput", Unit: "/s", Title: "goodput", Better: +1, Primary: true,
 			Doc: "critical sections completed per second of the measured window"},
-		{Name: "utilisation", Title: "of the ceiling", Better: +1, Group: "speed",
+		{Name: "utilisation", Title: "of the ceiling", Better: +1,
 			Doc: "goodput divided by min(clients, keys)/(mean measured hold + one round trip of the same block); only where something is held"},
-		{Name: "owner_changes", Unit: "/s", Title: "owner changes", Better: +1, Group: "speed",
+		{Name: "owner_changes", Unit: "/s", Title: "owner changes", Better: +1,
 			Doc: "grants per second whose client is not the one that held the key before"},
-		{Name: "hold_mean", Unit: "ms", Title: "measured hold", Group: "speed",
+		{Name: "hold_mean", Unit: "ms", Title: "measured hold",
 			Doc: "mean time from the return of an acquire to the call of its release"},
-		{Name: "uncontended_p50", Unit: "ms", Title: "uncontended p50", Better: -1, Primary: true, Group: "latency",
+		{Name: "uncontended_p50", Unit: "ms", Title: "uncontended p50", Better: -1, Primary: true,
 			Doc: "from the intended start to the grant, where at the call nobody else held the key or asked for it"},
-		{Name: "uncontended_p99", Unit: "ms", Title: "uncontended p99", Better: -1, Group: "latency", Doc: "its 99th percentile"},
-		{Name: "contended_p50", Unit: "ms", Title: "contended p50", Better: -1, Group: "latency",
+		{Name: "uncontended_p99", Unit: "ms", Title: "uncontended p99", Better: -1, Doc: "its 99th percentile"},
+		{Name: "contended_p50", Unit: "ms", Title: "contended p50", Better: -1,
 			Doc: "from the intended start to the grant, where somebody else held the key or asked for it"},
-		{Name: "contended_p99", Unit: "ms", Title: "contended p99", Better: -1, Group: "latency", Doc: "its 99th percentile"},
-		{Name: "handoff_p50", Unit: "ms", Title: "hand-off p50", Better: -1, Group: "latency",
+		{Name: "contended_p99", Unit: "ms", Title: "contended p99", Better: -1, Doc: "its 99th percentile"},
+		{Name: "handoff_p50", Unit: "ms", Title: "hand-off p50", Better: -1,
 			Doc: "from the call of a release, with somebody waiting, to the return of the next grant"},
-		{Name: "handoff_p99", Unit: "ms", Title: "hand-off p99", Better: -1, Group: "latency", Doc: "its 99th percentile"},
-		{Name: "refused", Unit: "/s", Title: "refused", Group: "latency", Doc: "tries per second that were answered busy"},
-		{Name: "timed_out", Unit: "/s", Title: "timed out", Better: -1, Group: "latency", Doc: "acquires per second whose patience ended first"},
-		{Name: "jain", Title: "Jain", Better: +1, Group: "fairness",
+		{Name: "handoff_p99", Unit: "ms", Title: "hand-off p99", Better: -1, Doc: "its 99th percentile"},
+		{Name: "refused", Unit: "/s", Title: "refused", Doc: "tries per second that were answered busy"},
+		{Name: "timed_out", Unit: "/s", Title: "timed out", Better: -1, Doc: "acquires per second whose patience ended first"},
+		{Name: "jain", Title: "Jain", Better: +1, Fairness: true,
 			Doc: "(sum x)^2/(n sum x^2) over the critical sections x of the n clients: 1 is even, 1/n is one for all"},
-		{Name: "min_max_share", Title: "min/max share", Better: +1, Group: "fairness",
+		{Name: "min_max_share", Title: "min/max share", Better: +1, Fairness: true,
 			Doc: "critical sections of the client with the fewest divided by those of the one with the most"},
-		{Name: "starved", Title: "with nothing", Better: -1, Group: "fairness", Doc: "clients that completed nothing in the window"},
-		{Name: "longest_wait", Unit: "ms", Title: "longest wait", Better: -1, Group: "fairness",
+		{Name: "starved", Title: "with nothing", Better: -1, Fairness: true, Doc: "clients that completed nothing in the window"},
+		{Name: "longest_wait", Unit: "ms", Title: "longest wait", Better: -1, Fairness: true,
 			Doc: "the longest wait that ended in the window or was cut off by its end: then it would have been longer"},
-		{Name: "wait_rounds", Title: "longest wait in rounds", Better: -1, Group: "fairness",
+		{Name: "wait_rounds", Title: "longest wait in rounds", Better: -1, Fairness: true,
 			Doc: "longest wait divided by clients x mean time between two grants of a key: 1 is everybody once"},
-		{Name: "bypassed", Title: "overtaken", Better: -1, Group: "fairness",
+		{Name: "bypassed", Title: "overtaken", Better: -1, Fairness: true,
 			Doc: "the most grants of a key to clients that had asked later than one who was still waiting"},
-		{Name: "attempts", Title: "attempts", Better: -1, Group: "server",
+		{Name: "attempts", Title: "attempts", Better: -1,
 			Doc: "times that a lock asked its store for the lock, divided by grants; absent where the lock does not tell"},
-		{Name: "wasted_wakeups", Title: "wasted wake-ups", Better: -1, Group: "server",
+		{Name: "wasted_wakeups", Title: "wasted wake-ups", Better: -1,
 			Doc: "waiters that were told to ask again and were refused, divided by releases; absent where nobody is woken or the lock does not tell"},
-		{Name: "commands", Title: "server commands", Better: -1, Primary: true, Group: "server",
+		{Name: "commands", Title: "server commands", Better: -1, Primary: true,
 			Doc: "commands that the server executed, those inside scripts counted, less its idle ones, divided by grants"},
-		{Name: "round_trips", Title: "round trips", Better: -1, Group: "server", Doc: "times that a client sent and then read, over all connections, divided by grants"},
-		{Name: "server_cpu", Unit: "us", Title: "server CPU", Better: -1, Group: "server", Doc: "processor time of the server, less its idle one, divided by grants"},
-		{Name: "server_bytes", Unit: "B", Title: "bytes", Better: -1, Group: "server", Doc: "bytes between clients and servers, counted at the clients, divided by grants"},
-		{Name: "renewals", Unit: "/s", Title: "renewals", Better: -1, Group: "server", Doc: "renewals per second held"},
-		{Name: "client_cpu", Unit: "us", Title: "client CPU", Better: -1, Group: "client",
+		{Name: "round_trips", Title: "round trips", Better: -1, Doc: "times that a client sent and then read, over all connections, divided by grants"},
+		{Name: "server_cpu", Unit: "us", Title: "server CPU", Better: -1, Doc: "processor time of the server, less its idle one, divided by grants"},
+		{Name: "server_bytes", Unit: "B", Title: "bytes", Better: -1, Doc: "bytes between clients and servers, counted at the clients, divided by grants"},
+		{Name: "renewals", Unit: "/s", Title: "renewals", Better: -1, Doc: "renewals per second held"},
+		{Name: "client_cpu", Unit: "us", Title: "client CPU", Better: -1,
 			Doc: "processor time of the harness, its recording included, divided by grants: the lock none is what the harness takes by itself"},
-		{Name: "client_allocs", Title: "allocations", Better: -1, Group: "client", Doc: "objects allocated in the harness, divided by grants"},
-		{Name: "client_alloc_bytes", Unit: "B", Title: "allocated", Better: -1, Group: "client", Doc: "bytes allocated in the harness, divided by grants"},
-		{Name: "late_p99", Unit: "ms", Title: "generator late p99", Better: -1, Group: "generator",
+		{Name: "client_allocs", Title: "allocations", Better: -1, Doc: "objects allocated in the harness, divided by grants"},
+		{Name: "client_alloc_bytes", Unit: "B", Title: "allocated", Better: -1, Doc: "bytes allocated in the harness, divided by grants"},
+		{Name: "late_p99", Unit: "ms", Title: "generator late p99", Better: -1,
 			Doc: "99th percentile of the time from when a client could have begun an iteration to when it did"},
-		{Name: "late_max", Unit: "ms", Title: "generator late at most", Better: -1, Group: "generator", Doc: "the longest such time"},
-		{Name: "stall_max", Unit: "ms", Title: "harness stalled", Better: -1, Group: "generator",
+		{Name: "late_max", Unit: "ms", Title: "generator late at most", Better: -1, Doc: "the longest such time"},
+		{Name: "stall_max", Unit: "ms", Title: "harness stalled", Better: -1,
 			Doc: "the longest time in which nothing of the harness ran"},
-		{Name: "processors", Title: "processors busy", Group: "generator",
+		{Name: "processors", Title: "processors busy",
 			Doc: "processors that the harness and the server took together: at all that there are, the machine was the limit"},
-		{Name: "round_trip_p50", Unit: "ms", Title: "round trip p50", Better: -1, Group: "speed", Doc: "of a floor: the store's simplest question, one at a time"},
+		{Name: "round_trip_p50", Unit: "ms", Title: "round trip p50", Better: -1, Doc: "of a floor: the store's simplest question, one at a time"},
 	}
 }
 
@@ -100,54 +96,4 @@ func metricText(m Metric, v float64) string {
 		return format.TrimZeros(format.Significant(v))
 	}
 	return format.Significant(v)
-}
-
-func (v *view) costChart(p Point) (charts.Chart, bool) {
-	names, left := v.charted(p.ID)
-	var shown []Metric
-	for _, name := range []string{"commands", "round_trips", "server_cpu", "server_bytes"} {
-		if slices.ContainsFunc(names, func(lock string) bool { _, ok := v.estimate(lock, p.ID, name); return ok }) {
-			m, _ := FindMetric(name)
-			shown = append(shown, m)
-		}
-	}
-	if len(shown) == 0 {
-		return charts.Chart{}, false
-	}
-	c := charts.Chart{ID: charts.Slug("cost", p.ID), Name: v.name(p), Note: left, Takeaway: v.costTakeaway(p, names, shown[0])}
-	var columns []column
-	for _, m := range shown {
-		columns = append(columns, v.metricColumn(m, p, withSpan))
-	}
-	c.Head, c.Rows = chartTable(names, columns)
-	c.Draw(v.drawCost(p, names, shown), "Server cost of one acquisition, "+describe(p))
-	return c, true
-}
-
-func (v *view) drawCost(p Point, names []string, shown []Metric) charts.Grid {
-	g := charts.Grid{Columns: len(shown)}
-	for i, m := range shown {
-		rows := charts.Rows{Title: m.Heading(), NoAxis: true, Names: i == 0}
-		for _, name := range names {
-			row := charts.Row{Name: name, Style: v.styles[name], Bar: true, Text: "not measured"}
-			if e, ok := v.estimate(name, p.ID, m.Name); ok {
-				row.Marks, row.Text = []charts.Mark{{At: e.Median, Style: row.Style}}, format.Significant(e.Median)
-			}
-			rows.Rows = append(rows.Rows, row)
-		}
-		g.Panels = append(g.Panels, rows)
-	}
-	return g
-}
-
-func (v *view) costTakeaway(p Point, names []string, m Metric) string {
-	least, most, _ := extremes(names, func(lock string) (float64, bool) {
-		e, ok := v.estimate(lock, p.ID, m.Name)
-		return e.Median, ok
-	})
-	text := fmt.Sprintf("%s takes the least: %s %s for each grant", least.lock, format.Significant(least.value), m.Title)
-	if most == least {
-		return text + "."
-	}
-	return fmt.Sprintf("%s; %s takes the most: %s.", text, most.lock, format.Significant(most.value))
 }

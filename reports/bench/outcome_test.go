@@ -8,7 +8,7 @@ func TestWorse(t *testing.T) {
 		{Pass, Pass, Pass}, {Pass, Noisy, Noisy}, {Pass, Unknown, Unknown}, {Noisy, Unknown, Unknown},
 		{Noisy, Noisy, Noisy}, {Breach, Pass, Breach}, {Breach, Unknown, Breach}, {Breach, Noisy, Breach},
 	} {
-		if got, back := c.a.worse(c.b), c.b.worse(c.a); got != c.want || back != c.want {
+		if got, back := max(c.a, c.b), max(c.b, c.a); got != c.want || back != c.want {
 			t.Errorf("%v and %v: %v, and the other way round %v, want %v", c.a, c.b, got, back, c.want)
 		}
 	}

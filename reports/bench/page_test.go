@@ -13,16 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 	"lockbench/reports/format"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // read returns what a folder would give.
-func read(t *testing.T, o benchtest.Options) *bench.Results {
+func read(t *testing.T, o options) *bench.Results {
 	t.Helper()
-	r, err := benchtest.Results(o)
+	r, err := makeResults(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +29,7 @@ func read(t *testing.T, o benchtest.Options) *bench.Results {
 }
 
 // small is a bench of one point. It carries too little for its controls, which are set to passed.
-func small(t *testing.T, o benchtest.Options) *bench.Results {
+func small(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyContend4 = true
 	r := read(t, o)
@@ -74,7 +73,7 @@ func body(page string) string {
 }
 
 func TestGolden(t *testing.T) {
-	r := small(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
+	r := small(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
 	for name, got := range map[string]string{"page.html": body(page(t, r)), "report.md": markdown(t, r), "summary.txt": text(t, r)} {
 		file := filepath.Join("testdata", name)
 		if *update {
@@ -95,7 +94,7 @@ func TestGolden(t *testing.T) {
 
 // TestPage looks at a page with everything on it.
 func TestPage(t *testing.T) {
-	r := read(t, benchtest.Options{Unsafe: []string{"set-px-lua"}, Fault: true})
+	r := read(t, options{Unsafe: []string{"set-px-lua"}, Fault: true})
 	got := page(t, r)
 	t.Run("same again", func(t *testing.T) {
 		if page(t, r) != got {
@@ -179,7 +178,7 @@ func checkStruck(t *testing.T, r *bench.Results, page string) {
 
 // TestWithheld: where a control failed, no figure is shown by any report.
 func TestWithheld(t *testing.T) {
-	for name, o := range map[string]benchtest.Options{
+	for name, o := range map[string]options{
 		"broken-lock": {BlindJudge: true}, "known-delay": {WrongDelay: true}, "stalled-generator": {UnseenStall: true},
 		"same-lock-twice": {UnevenAgain: true}, "not carried": {NoControls: true},
 	} {
@@ -210,12 +209,12 @@ func TestWithheld(t *testing.T) {
 
 // TestTooFew: with few trials nothing can be ranked, and the page says so instead of calling it a tie.
 func TestTooFew(t *testing.T) {
-	few := read(t, benchtest.Options{Blocks: 6, OnlyFigures: true})
+	few := read(t, options{Blocks: 6, OnlyFigures: true})
 	few.Withheld = nil // a lock that is measured twice is not told from itself by so few
 	if got := text(t, few); !strings.Contains(got, "No order can be told") || !strings.Contains(got, "it takes 7") && !strings.Contains(got, "it\ntakes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}
-	enough := read(t, benchtest.Options{Blocks: 7, OnlyFigures: true})
+	enough := read(t, options{Blocks: 7, OnlyFigures: true})
 	enough.Withheld = nil
 	if got := text(t, enough); strings.Contains(got, "No order can be told") || !strings.Contains(got, "contended: fenced") {
 		t.Errorf("seven trials of four locks:\n%s", got)
@@ -224,7 +223,7 @@ func TestTooFew(t *testing.T) {
 
 // TestTie: two that cannot be told apart come first together.
 func TestTie(t *testing.T) {
-	r := small(t, benchtest.Options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
+	r := small(t, options{OnlyFigures: true, Factor: map[string]float64{"set-px-lua": 1.14}})
 	names := map[string]bool{}
 	for _, ranked := range r.Rankings[0].Order {
 		if ranked.Rank == 1 {
@@ -245,7 +244,7 @@ func TestTie(t *testing.T) {
 // TestHostile: what comes from files is text, whatever it holds.
 func TestHostile(t *testing.T) {
 	const evil = `"><script>alert(1)</script>|[x](y)` + "\x1b[31m`*~"
-	r := small(t, benchtest.Options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
+	r := small(t, options{Blocks: 8, Unsafe: []string{"set-px-lua"}})
 	rename(r, "redsync", evil)
 	for i := range r.Plan.Subjects {
 		r.Plan.Subjects[i].Defect, r.Plan.Subjects[i].Doc = evil, evil

@@ -48,15 +48,15 @@ type Plan struct {
 type Role string
 
 const (
-	Lock    Role = "lock"    // it is what one chooses from
+	Lock    Role = "lock"    // a candidate
 	Control Role = "control" // it is broken: the judge must say so
 	Floor   Role = "floor"   // what the harness, a round trip or a loop without a lock's care costs at the least
 	Again   Role = "again"   // a lock a second time: nothing may tell the two apart
 	Delayed Role = "delayed" // a lock behind a network with a known delay, which must be found
-	Stalled Role = "stalled" // a generator that stands still on purpose, which must be noticed
+	Stalled Role = "stalled" // a generator that stalls on purpose, which must be noticed
 )
 
-// Subject is what is measured.
+// Subject is a lock, a floor or a control.
 type Subject struct {
 	Name       string            `json:"name"`           // tells subjects apart
 	Lock       string            `json:"lock,omitempty"` // of the table; empty: a floor that is none
@@ -66,8 +66,8 @@ type Subject struct {
 	Store      string            `json:"store,omitempty"`
 	Server     string            `json:"server,omitempty"`     // product and version
 	Durability string            `json:"durability,omitempty"` // what has become of a write when it is acknowledged
-	Peer       bool              `json:"peer,omitempty"`       // a library of others
-	Defect     string            `json:"defect,omitempty"`     // what it is known not to do, by its own table: no merit is drawn from its speed
+	Peer       bool              `json:"peer,omitempty"`       // a third-party library
+	Defect     string            `json:"defect,omitempty"`     // a known defect: the lock is not ranked
 	Doc        string            `json:"doc,omitempty"`
 }
 
@@ -93,8 +93,8 @@ type Point struct {
 	WaitNS     int64    `json:"wait_ns,omitempty"` // a waiting client's patience; 0: until granted
 	TTLNS      int64    `json:"ttl_ns"`
 	Arrivals   Arrivals `json:"arrivals"`
-	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 where they are closed
-	Fault      string   `json:"fault"`                     // "none" where nothing is injected
+	Rate       float64  `json:"rate_per_second,omitempty"` // of all clients together; 0 if they are closed
+	Fault      string   `json:"fault"`                     // "none" if nothing is injected
 	DurationNS int64    `json:"duration_ns"`               // of the measured window of each trial
 }
 
@@ -108,18 +108,6 @@ func (p Point) Contended() bool { return p.Clients > p.Keys }
 type Pair struct {
 	Subject int `json:"subject"`
 	Point   int `json:"point"`
-}
-
-// Threshold is a limit for Gate: absolute, or of the ratio to another subject, or to the same subject in an earlier run.
-type Threshold struct {
-	Subject    string   `json:"lock"`
-	Section    string   `json:"section,omitempty"` // "": wherever it was measured
-	Clients    int      `json:"clients,omitempty"` // 0: all points of the section
-	Metric     string   `json:"metric"`            // by name: see Metrics
-	Min        *float64 `json:"min,omitempty"`
-	Max        *float64 `json:"max,omitempty"`
-	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // the same subject, in the run that is compared with
 }
 
 // TrialName is the file in a trial's folder that holds its figures.
@@ -137,7 +125,7 @@ type Trial struct {
 	Seed    uint64    `json:"seed"`
 
 	WarmupNS   int64 `json:"warmup_ns"`         // before the measured window
-	FromNS     int64 `json:"from_ns,omitempty"` // in the history's time, where the measured window begins
+	FromNS     int64 `json:"from_ns,omitempty"` // start of the measured window, in the history's time
 	MeasuredNS int64 `json:"measured_ns"`
 	Steady     bool  `json:"steady"` // the warm-up ended because the rate had settled
 
@@ -149,7 +137,7 @@ type Trial struct {
 	Timeline *Timeline `json:"timeline,omitempty"`
 }
 
-// Judged is what became of the trial's history when it was judged.
+// Judged is the verdict of the trial's history.
 type Judged struct {
 	History    string      `json:"history,omitempty"` // file, in the results' folder; empty: it was not kept
 	SHA256     string      `json:"sha256"`
@@ -159,7 +147,7 @@ type Judged struct {
 	Disagree   bool        `json:"disagree,omitempty"`  // monitor and oracle
 }
 
-// AsExpected reports whether the history shows nothing that anybody might want to look at.
+// AsExpected reports whether monitor and oracle agree and every violation is expected.
 func (j *Judged) AsExpected() bool {
 	return !j.Disagree && !slices.ContainsFunc(j.Violated, func(v Violation) bool { return !v.Expected })
 }
@@ -171,7 +159,16 @@ type Violation struct {
 	Expected bool   `json:"expected,omitempty"` // by the lock's own table
 }
 
-// Exclusion reports whether two held at once, or what is guarded was damaged: then no figure of the trial means anything.
+// Foreseen returns words for a violation that the lock's own table expects; none for another.
+func (v Violation) Foreseen() string {
+	if !v.Expected {
+		return ""
+	}
+	return ", as its own table says"
+}
+
+// Exclusion reports whether two clients held the lock at once, or the guarded resource was damaged: then the figures of the
+// trial mean nothing.
 func (v Violation) Exclusion() bool {
 	switch v.Property {
 	case "lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing":
@@ -180,7 +177,7 @@ func (v Violation) Exclusion() bool {
 	return false
 }
 
-// Unsafe is the first violation of exclusion; nil where there is none.
+// Unsafe returns the first violation of exclusion; nil if there is none.
 func (t *Trial) Unsafe() *Violation {
 	if t.Judged == nil {
 		return nil
@@ -202,7 +199,7 @@ type Curves map[string]string
 
 // Timeline is how acquire latency went over the trial, for the heat map.
 type Timeline struct {
-	SliceNS int64     `json:"slice_ns"` // of time; the first begins where the drive does, so that faults and warm-up are in it
+	SliceNS int64     `json:"slice_ns"` // of time; the first begins with the warm-up
 	Edges   []int64   `json:"edges_ns"` // of latency: row r counts acquires from Edges[r] on, and below Edges[r+1]
 	Counts  [][]int   `json:"counts"`   // by slice, then by row
 	Faults  []Episode `json:"faults,omitempty"`
@@ -245,10 +242,14 @@ type Row struct {
 	// Unsafe is the violation by which the figures of the row mean nothing; in how many of the trials is UnsafeIn.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Limited says that the harness or the machine, and not the lock, was the limit; empty where it was not.
+	// Limited says that the harness or the machine, and not the lock, was the limit; empty if the lock was.
 	Limited string `json:"limited,omitempty"`
 	// Unsteady is in how many trials the rate had not settled when the measured window began.
 	Unsteady int `json:"unsteady,omitempty"`
+
+	subject *Subject
+	point   *Point
+	counted []*Trial // by block
 }
 
 // Ranking is a point's subjects from best to worst by goodput. Those that cannot be told apart share a rank.
@@ -317,61 +318,58 @@ func ResultsOf(plan *Plan, trials []*Trial) *Results {
 	for pt := range plan.Points {
 		for s := range plan.Subjects {
 			if slices.Contains(plan.Pairs, Pair{Subject: s, Point: pt}) {
-				r.Rows = append(r.Rows, r.row(plan.Subjects[s].Name, plan.Points[pt].ID))
+				r.Rows = append(r.Rows, rowOf(&plan.Subjects[s], &plan.Points[pt], trials))
 			}
 		}
 	}
 	for i := range r.Rows {
-		r.Rows[i].Limited = r.limited(r.Rows[i])
+		r.Rows[i].Limited = r.limited(&r.Rows[i])
 	}
-	for _, p := range plan.Points {
-		r.Rankings = append(r.Rankings, r.ranking(p.ID))
-	}
+	r.Rankings = append(r.Rankings, collect(plan.Points, func(p Point) Ranking { return r.ranking(p.ID) })...)
 	r.Checks = r.checks()
 	r.Withheld = r.withheld()
 	return r
 }
 
-// row gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
-func (r *Results) row(subject, point string) Row {
-	counted := r.counted(subject, point)
-	row := Row{Subject: subject, Point: point, Trials: len(counted), Estimates: map[string]stats.Estimate{}}
-	for _, t := range r.Trials {
-		if t.Subject == subject && t.Point == point && t.Void != "" {
+// rowOf gathers the trials of one subject at one point. Void ones are counted, and leave no figure.
+func rowOf(s *Subject, p *Point, trials []*Trial) Row {
+	row := Row{Subject: s.Name, Point: p.ID, Estimates: map[string]stats.Estimate{}, subject: s, point: p}
+	for _, t := range trials {
+		switch {
+		case t.Subject != s.Name || t.Point != p.ID:
+			continue
+		case t.Void != "":
 			row.Void++
-		}
-	}
-	for _, t := range counted {
-		if !t.Steady {
+			continue
+		case !t.Steady:
 			row.Unsteady++
 		}
+		row.counted = append(row.counted, t)
 		if v := t.Unsafe(); v != nil {
 			row.UnsafeIn++
 			row.Unsafe = cmp.Or(row.Unsafe, v)
 		}
 	}
+	row.Trials = len(row.counted)
 	for _, m := range Metrics() {
-		if e := estimateOver(counted, m.Name); e.N > 0 {
-			row.Estimates[m.Name] = e
+		var values []float64
+		var blocks []int
+		for _, t := range row.counted {
+			if v, ok := t.Figures[m.Name]; ok {
+				values, blocks = append(values, v), append(blocks, t.Block)
+			}
+		}
+		if len(values) > 0 {
+			row.Estimates[m.Name] = stats.EstimateOf(values, blocks)
 		}
 	}
 	return row
 }
 
-// counted returns the trials of a subject at a point that are not void, by block.
-func (r *Results) counted(subject, point string) []*Trial {
-	return filter(r.Trials, func(t *Trial) bool { return t.Subject == subject && t.Point == point && t.Void == "" })
-}
-
-func estimateOver(trials []*Trial, metric string) stats.Estimate {
-	var values []float64
-	var blocks []int
-	for _, t := range trials {
-		if v, ok := t.Figures[metric]; ok {
-			values, blocks = append(values, v), append(blocks, t.Block)
-		}
-	}
-	return stats.EstimateOf(values, blocks)
+// estimate returns a metric of the row; ok is false if it was not measured, or means nothing.
+func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
+	e = r.Estimates[metric]
+	return e, e.N > 0 && r.Unsafe == nil
 }
 
 // Row finds the row of a subject at a point.

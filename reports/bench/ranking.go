@@ -18,11 +18,9 @@ func (r *Results) ranking(point string) Ranking {
 	k := Ranking{Point: point, Order: []Ranked{}}
 	var running, out []*Row
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		s, _ := r.Plan.Subject(row.Subject)
-		switch {
-		case row.Point != point || s.Role != Lock:
-		case r.whyOut(row) != "":
+		switch row := &r.Rows[i]; {
+		case row.Point != point || row.subject.Role != Lock:
+		case row.whyOut() != "":
 			out = append(out, row)
 		default:
 			running = append(running, row)
@@ -31,57 +29,41 @@ func (r *Results) ranking(point string) Ranking {
 	slices.SortStableFunc(running, func(a, b *Row) int {
 		return cmp.Compare(b.Estimates[rankedBy].Median, a.Estimates[rankedBy].Median)
 	})
-	toBest := map[string]stats.Comparison{}
+	toBest := map[*Row]*stats.Comparison{}
 	for rest := running; len(rest) > 0; {
-		tied, behind, comparisons := r.tied(rest)
-		if len(k.Order) == 0 {
-			toBest = comparisons
+		rank, behind := len(k.Order)+1, []*Row{}
+		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
+		stats.Holm(compared[1:]) // the first is not compared with itself
+		for i, row := range rest {
+			if rank == 1 {
+				toBest[row] = compared[i]
+			}
+			if compared[i].Differs {
+				behind = append(behind, row)
+			} else {
+				k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: *toBest[row]})
+			}
 		}
-		rank := len(k.Order) + 1
 		rest = behind
-		for _, row := range tied {
-			k.Order = append(k.Order, Ranked{Subject: row.Subject, Rank: rank, ToBest: toBest[row.Subject]})
-		}
 	}
 	for _, row := range out {
-		ranked := Ranked{Subject: row.Subject, Why: r.whyOut(row)}
+		ranked := Ranked{Subject: row.Subject, Why: row.whyOut()}
 		if len(running) > 0 {
-			ranked.ToBest = r.paired(row, running[0], rankedBy)
+			ranked.ToBest = *r.paired(row, running[0])
 		}
 		k.Order = append(k.Order, ranked)
 	}
 	return k
 }
 
-// tied splits rows, best first, into those that do not differ from the first and those that do.
-func (r *Results) tied(rows []*Row) (tied, behind []*Row, toFirst map[string]stats.Comparison) {
-	all := make([]*stats.Comparison, len(rows))
-	for i, row := range rows {
-		c := r.paired(row, rows[0], rankedBy)
-		all[i] = &c
-	}
-	stats.Holm(all[1:]) // the first is not compared with itself
-	toFirst = map[string]stats.Comparison{}
-	for i, row := range rows {
-		toFirst[row.Subject] = *all[i]
-		if all[i].Differs {
-			behind = append(behind, row)
-		} else {
-			tied = append(tied, row)
-		}
-	}
-	return tied, behind, toFirst
-}
-
 // whyOut says why no rank is given; empty if one is.
-func (r *Results) whyOut(row *Row) string {
-	s, _ := r.Plan.Subject(row.Subject)
+func (r *Row) whyOut() string {
 	switch {
-	case row.Unsafe != nil:
-		return "violated: " + row.unsafeText()
-	case s.Defect != "":
-		return "known defect: " + s.Defect
-	case row.Estimates[rankedBy].N == 0:
+	case r.Unsafe != nil:
+		return "violated: " + r.unsafeText()
+	case r.subject.Defect != "":
+		return "known defect: " + r.subject.Defect
+	case r.Estimates[rankedBy].N == 0:
 		return "not measured"
 	}
 	return ""
@@ -92,51 +74,47 @@ func (r *Row) unsafeText() string {
 }
 
 // paired compares two rows of one point block by block.
-func (r *Results) paired(a, b *Row, metric string) stats.Comparison {
-	c := stats.Paired(a.Estimates[metric], b.Estimates[metric], r.Plan.Seed)
-	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, metric
-	return c
+func (r *Results) paired(a, b *Row) *stats.Comparison {
+	c := r.blockwise(a.Estimates[rankedBy], b.Estimates[rankedBy])
+	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, rankedBy
+	return &c
 }
 
 // From these on the harness or the machine, and not the lock, sets the figures.
 const (
-	partOfNone   = 0.5  // of the goodput that clients reach with no lock at all
+	mostOfNone   = 0.5  // of the goodput that clients reach with no lock at all
 	lateMS       = 1.0  // above the hold
 	stallMS      = 50.0 // in the trial that is the median
 	allProcessor = 0.95 // of those there are
 )
 
-// limited says in a short phrase why it was not the lock that set the row's figures; empty where it was.
-func (r *Results) limited(row Row) string {
-	point, _ := r.Plan.Point(row.Point)
-	if s := r.besideNone(row, point); s != "" {
-		return s
-	}
-	hold := float64(point.HoldNS) / 1e6
-	if late := row.Estimates["late_p99"]; late.Median > lateMS+hold {
-		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late.Median)
-	}
-	if stall := row.Estimates["stall_max"]; stall.Median > stallMS {
-		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall.Median)
-	}
-	cores := float64(r.Plan.Environment.Cores)
-	if busy := row.Estimates["processors"]; cores > 0 && busy.Median >= allProcessor*cores {
-		return fmt.Sprintf("processors: %.3g of %g busy", busy.Median, cores)
+// limited says in a short phrase why it was not the lock that set the row's figures; empty if it was.
+func (r *Results) limited(row *Row) string {
+	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
+	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)
+	switch {
+	case part > mostOfNone:
+		return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)
+	case late > lateMS+float64(row.point.HoldNS)/1e6:
+		return fmt.Sprintf("harness: clients began late (p99 %.3g ms)", late)
+	case stall > stallMS:
+		return fmt.Sprintf("harness: it stood still for up to %.3g ms", stall)
+	case cores > 0 && busy >= allProcessor*cores:
+		return fmt.Sprintf("processors: %.3g of %g busy", busy, cores)
 	}
 	return ""
 }
 
-// besideNone compares a row with what the same clients reach without any lock. If something is held, the hold sets both.
-func (r *Results) besideNone(row Row, point Point) string {
+// partOfNone compares a row with what the same clients reach without any lock; 0 if there is nothing to compare it with, or
+// if something is held, as the hold then sets both.
+func (r *Results) partOfNone(row *Row) float64 {
 	none, ok := find(r.Rows, func(n Row) bool {
-		s, _ := r.Plan.Subject(n.Subject)
-		return n.Point == row.Point && s.Role == Floor && s.Lock == "none"
+		return n.Point == row.Point && n.subject.Role == Floor && n.subject.Lock == "none"
 	})
-	part := row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
-	if !ok || point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 || part <= partOfNone {
-		return ""
+	if !ok || row.point.HoldNS > 0 || row.Subject == none.Subject || none.Estimates[rankedBy].N == 0 {
+		return 0
 	}
-	return fmt.Sprintf("harness: %.0f %% of what it reaches with no lock at all", 100*part)
+	return row.Estimates[rankedBy].Median / none.Estimates[rankedBy].Median
 }
 
 func (v *view) changes() []string {
@@ -146,10 +124,9 @@ func (v *view) changes() []string {
 	}
 	var few []string // points, by name
 	for _, row := range v.Rows {
-		p, _ := v.Plan.Point(row.Point)
-		s, _ := v.Plan.Subject(row.Subject)
-		isFew := p.Section != ControlSection && s.Role == Lock && row.Unsafe == nil && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
-		if name := v.name(p); isFew && !slices.Contains(few, name) {
+		compared := row.point.Section != ControlSection && row.subject.Role == Lock && row.Unsafe == nil
+		isFew := compared && row.Trials > 0 && row.Estimates[rankedBy].Low == nil
+		if name := v.name(*row.point); isFew && !slices.Contains(few, name) {
 			few = append(few, name)
 			all = append(all, fmt.Sprintf("%s: some locks have too few trials for an interval (a finite one takes six); more could move any rank.", name))
 		}
@@ -180,12 +157,9 @@ func (v *view) changeAt(p Point) []string {
 		}
 		add("%s is next, at %s of %s %s; it would have to complete %s more for a tie%s.", r.Subject, ratioText(r.ToBest), best, format.Span(r.ToBest.Low, r.ToBest.High), percentMore(1/r.ToBest.Ratio), least)
 	}
-	var limited []string
-	for _, r := range order {
-		if row, ok := v.Row(r.Subject, p.ID); ok && row.Limited != "" {
-			limited = append(limited, fmt.Sprintf("%s (%s)", r.Subject, row.Limited))
-		}
-	}
+	limited := collect(filter(v.drawnAt(p).rows, func(row *Row) bool { return row.Limited != "" }), func(row *Row) string {
+		return fmt.Sprintf("%s (%s)", row.Subject, row.Limited)
+	})
 	if len(limited) > 0 {
 		add("not the lock but the harness or the machine was the limit of %s; with more processors, or clients on another machine, these may rank otherwise.", format.Joined(limited))
 	}
@@ -193,16 +167,13 @@ func (v *view) changeAt(p Point) []string {
 }
 
 func widest(order []Ranked, first []string) string {
-	var parts []string
-	for _, r := range order[1:] {
-		if r.Rank == 1 && r.ToBest.Low != nil && r.ToBest.High != nil {
-			parts = append(parts, fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0]))
-		}
-	}
-	if len(parts) == 0 {
+	tied := filter(order[1:], func(r Ranked) bool { return r.Rank == 1 && r.ToBest.Low != nil && r.ToBest.High != nil })
+	if len(tied) == 0 {
 		return ""
 	}
-	return "As it stands, " + strings.Join(parts, "; ") + "."
+	return "As it stands, " + strings.Join(collect(tied, func(r Ranked) string {
+		return fmt.Sprintf("%s may complete %s to %s of what %s does", r.Subject, format.Times(*r.ToBest.Low), format.Times(*r.ToBest.High), first[0])
+	}), "; ") + "."
 }
 
 func percentMore(ratio float64) string { return format.Significant(100*(ratio-1)) + " %" }

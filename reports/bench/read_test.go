@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 )
 
 // folder makes a bench folder and reads it.
-func folder(t *testing.T, o benchtest.Options) (string, *bench.Results) {
+func folder(t *testing.T, o options) (string, *bench.Results) {
 	t.Helper()
 	dir := t.TempDir()
 	o.OnlyFigures = true
-	if err := benchtest.Folder(dir, o); err != nil {
+	if err := writeFolder(dir, o); err != nil {
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -28,7 +27,7 @@ func folder(t *testing.T, o benchtest.Options) (string, *bench.Results) {
 }
 
 // quick returns what a folder without curves would give.
-func quick(t *testing.T, o benchtest.Options) *bench.Results {
+func quick(t *testing.T, o options) *bench.Results {
 	t.Helper()
 	o.OnlyFigures = true
 	return read(t, o)
@@ -50,7 +49,7 @@ func row(t *testing.T, r *bench.Results, subject, point string) *bench.Row {
 }
 
 func TestSoundBench(t *testing.T) {
-	r := quick(t, benchtest.Options{})
+	r := quick(t, options{})
 	if len(r.Withheld) > 0 {
 		t.Errorf("withheld: %v", r.Withheld)
 	}
@@ -83,7 +82,7 @@ func TestSoundBench(t *testing.T) {
 
 // TestSameBytes: whoever reads the folder again gets the same results, to the byte.
 func TestSameBytes(t *testing.T) {
-	dir, r := folder(t, benchtest.Options{Blocks: 3})
+	dir, r := folder(t, options{Blocks: 3})
 	read := func() []byte {
 		text, err := os.ReadFile(filepath.Join(dir, bench.ResultsName))
 		if err != nil {
@@ -95,7 +94,7 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := read()
-	if err := bench.WriteResults(dir, quick(t, benchtest.Options{Blocks: 3})); err != nil {
+	if err := bench.WriteResults(dir, quick(t, options{Blocks: 3})); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first, read()) {
@@ -116,15 +115,15 @@ func TestSameBytes(t *testing.T) {
 func TestRanking(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		options benchtest.Options
+		options options
 		want    string // at 16 clients: rank and subject
 	}{
-		{"all differ", benchtest.Options{}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
-		{"two are alike", benchtest.Options{Factor: map[string]float64{"set-px-lua": 0.95 / 0.78}}, "1 fenced, 1 set-px-lua, 3 redsync-tuned, 4 redsync"},
-		{"two behind are alike", benchtest.Options{Factor: map[string]float64{"redsync": 0.63 / 0.32}}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 3 redsync"},
-		{"the best is unsafe", benchtest.Options{Unsafe: []string{"fenced"}}, "1 set-px-lua, 2 redsync-tuned, 3 redsync, 0 fenced"},
-		{"seven blocks are enough for four locks", benchtest.Options{Blocks: 7}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
-		{"too few blocks to tell", benchtest.Options{Blocks: 4}, "1 fenced, 1 set-px-lua, 1 redsync-tuned, 1 redsync"},
+		{"all differ", options{}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
+		{"two are alike", options{Factor: map[string]float64{"set-px-lua": 0.95 / 0.78}}, "1 fenced, 1 set-px-lua, 3 redsync-tuned, 4 redsync"},
+		{"two behind are alike", options{Factor: map[string]float64{"redsync": 0.63 / 0.32}}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 3 redsync"},
+		{"the best is unsafe", options{Unsafe: []string{"fenced"}}, "1 set-px-lua, 2 redsync-tuned, 3 redsync, 0 fenced"},
+		{"seven blocks are enough for four locks", options{Blocks: 7}, "1 fenced, 2 set-px-lua, 3 redsync-tuned, 4 redsync"},
+		{"too few blocks to tell", options{Blocks: 4}, "1 fenced, 1 set-px-lua, 1 redsync-tuned, 1 redsync"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.Points = []string{contended16}
@@ -150,13 +149,13 @@ func TestRanking(t *testing.T) {
 func TestChecksCanFail(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
-		options    benchtest.Options
+		options    options
 	}{
-		{"blind judge", "broken-lock: broken: seen to break in 0 of 20 trials", benchtest.Options{BlindJudge: true}},
-		{"wrong delay", "known-delay: fenced-delayed: 2.5 ms of 5 ms, in 10 pairs", benchtest.Options{WrongDelay: true}},
-		{"unseen stall", "stalled-generator: fenced-stalled: at least 3.75 ms of 200 ms", benchtest.Options{UnseenStall: true}},
-		{"uneven", "same-lock-twice: fenced-again against fenced: ratio 0.", benchtest.Options{UnevenAgain: true}},
-		{"none", "broken-lock: not carried", benchtest.Options{NoControls: true}},
+		{"blind judge", "broken-lock: broken: seen to break in 0 of 20 trials", options{BlindJudge: true}},
+		{"wrong delay", "known-delay: fenced-delayed: 2.5 ms of 5 ms, in 10 pairs", options{WrongDelay: true}},
+		{"unseen stall", "stalled-generator: fenced-stalled: at least 3.75 ms of 200 ms", options{UnseenStall: true}},
+		{"uneven", "same-lock-twice: fenced-again against fenced: ratio 0.", options{UnevenAgain: true}},
+		{"none", "broken-lock: not carried", options{NoControls: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := quick(t, c.options)

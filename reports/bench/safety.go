@@ -46,8 +46,7 @@ func (r safetyRow) Badge() html.Badge {
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }
 
-func (v *view) safety() []safetyRow {
-	var all []safetyRow
+func (v *view) safety() (all []safetyRow) {
 	for _, s := range v.Plan.Subjects {
 		row := safetyRow{Subject: s}
 		for _, t := range v.Trials {
@@ -76,19 +75,17 @@ func (r *safetyRow) add(t *Trial) {
 		r.Disagree++
 	}
 	for _, name := range t.Judged.Undecided {
-		if !slices.Contains(r.Undecided, name) {
-			r.Undecided = append(r.Undecided, name)
-		}
+		r.Undecided = with(r.Undecided, name)
 	}
-	for j, x := range t.Judged.Violated {
-		same := func(property string) bool { return property == x.Property }
-		if slices.ContainsFunc(t.Judged.Violated[:j], func(y Violation) bool { return same(y.Property) }) {
-			continue // each trial counts once
-		}
-		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return same(y.Property) })
+	in := map[string]bool{} // properties: each trial counts once
+	for _, x := range t.Judged.Violated {
+		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {
 			i, r.Violated = len(r.Violated), append(r.Violated, violatedIn{Violation: x})
 		}
-		r.Violated[i].Trials++
+		if !in[x.Property] {
+			r.Violated[i].Trials++
+		}
+		in[x.Property] = true
 	}
 }

@@ -1,9 +1,8 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,43 +40,69 @@ func (v *view) sweeps() []sweep {
 	return filter(all, func(s sweep) bool { return len(s.points) > 1 })
 }
 
-// measured is a figure by the number of clients.
-type measured map[int]stats.Estimate
+// scaled is a line of figures by the number of clients.
+type scaled struct {
+	charts.Line
+	by map[int]string // in the table
+}
 
-func (v *view) scalingChart(s sweep) (charts.Chart, bool) {
-	names, left := v.chartedIn(s)
-	if len(names) == 0 {
-		return charts.Chart{}, false
+func (l *scaled) add(clients int, e stats.Estimate, text string) {
+	at := charts.Point{X: float64(clients), Y: e.Median}
+	if e.Low != nil && e.High != nil {
+		at.Low, at.High = *e.Low, *e.High
 	}
-	lines := map[string]measured{}
-	for _, name := range names {
-		lines[name] = measured{}
+	l.Points, l.by[clients] = append(l.Points, at), text
+}
+
+func (v *view) scaling() (all []charts.Chart) {
+	for _, s := range v.sweeps() {
+		names, left := v.chartedIn(s)
+		if len(names) == 0 {
+			continue
+		}
+		c := charts.Chart{ID: charts.Slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Head: []string{"lock"},
+			Note: strings.TrimSpace(left + " " + greyed(names))}
+		lines := v.scaled(s, names)
+		c.Takeaway = scalingTakeaway(lines)
+		drawn := charts.Lines{X: charts.Axis{Log: true, Label: "clients"}, Y: charts.Axis{Unit: " /s"}}
 		for _, p := range s.points {
-			if e, ok := v.estimate(name, p.ID, rankedBy); ok {
-				lines[name][p.Clients] = e
+			c.Head = append(c.Head, format.Plural(p.Clients, "client"))
+			drawn.X.Ticks = append(drawn.X.Ticks, charts.Tick{At: float64(p.Clients), Text: strconv.Itoa(p.Clients)})
+		}
+		for _, l := range lines {
+			row := []string{l.Name}
+			for _, p := range s.points {
+				row = append(row, cmp.Or(l.by[p.Clients], format.None))
+			}
+			drawn.Lines, c.Rows = append(drawn.Lines, l.Line), append(c.Rows, row)
+		}
+		c.Draw(drawn, "Goodput by number of clients, "+c.Name)
+		all = append(all, c)
+	}
+	return all
+}
+
+// scaled returns a line for each lock, and the ceiling's if something is held.
+func (v *view) scaled(s sweep, names []string) (lines []scaled) {
+	for i, style := range v.series(names) {
+		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}
+		for _, p := range s.points {
+			if e, ok := v.estimate(l.Name, p.ID, rankedBy); ok {
+				l.add(p.Clients, e, withSpan(e))
 			}
 		}
+		lines = append(lines, l)
 	}
-	ceiling := v.ceilings(s)
-	c := charts.Chart{
-		ID: charts.Slug("scaling", s.section, s.about), Name: v.named(s.section, s.about), Note: strings.TrimSpace(left + " " + greyed(names)),
-		Takeaway: scalingTakeaway(s, names[0], lines[names[0]], ceiling),
-	}
-	c.Draw(v.drawScaling(s, names, lines, ceiling), "Goodput by number of clients, "+c.Name)
-	if len(ceiling) > 0 {
-		names, lines["ceiling"] = append(names, "ceiling"), ceiling
-	}
-	var columns []column
+	ceiling := scaled{charts.Line{Name: "ceiling", Class: "ceiling"}, map[int]string{}}
 	for _, p := range s.points {
-		columns = append(columns, column{format.Plural(p.Clients, "client"), func(lock string) string {
-			if e, ok := lines[lock][p.Clients]; ok {
-				return withSpan(e)
-			}
-			return format.None
-		}})
+		if most, ok := v.ceiling(p); ok {
+			ceiling.add(p.Clients, stats.Estimate{Median: most}, format.Significant(most))
+		}
 	}
-	c.Head, c.Rows = chartTable(names, columns)
-	return c, true
+	if len(ceiling.Points) > 0 {
+		lines = append(lines, ceiling)
+	}
+	return lines
 }
 
 // chartedIn returns the names of all points of a sweep, the best at the most clients first.
@@ -85,16 +110,14 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
 	at := map[string][]string{} // by note: numbers of clients
 	for _, p := range slices.Backward(s.points) {
-		some, note := v.charted(p.ID)
-		for _, name := range some {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		d := v.drawnAt(p)
+		for _, name := range d.names() {
+			names = with(names, name)
 		}
-		if note != "" && len(at[note]) == 0 {
-			notes = append(notes, note)
+		if d.left != "" {
+			notes = with(notes, d.left)
 		}
-		at[note] = append([]string{strconv.Itoa(p.Clients)}, at[note]...)
+		at[d.left] = append([]string{strconv.Itoa(p.Clients)}, at[d.left]...)
 	}
 	for _, note := range notes {
 		if len(at[note]) < len(s.points) {
@@ -105,58 +128,27 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	return names, strings.TrimSpace(left)
 }
 
-// ceilings returns what no lock exceeds at each point, if something is held: the median over the locks.
-func (v *view) ceilings(s sweep) measured {
-	all := measured{}
-	for _, p := range s.points {
-		var values []float64
-		for _, r := range v.ranked(p.ID) {
-			goodput, ok := v.estimate(r.Subject, p.ID, rankedBy)
-			part, also := v.estimate(r.Subject, p.ID, "utilisation")
-			if ok && also && part.Median > 0 {
-				values = append(values, goodput.Median/part.Median)
-			}
-		}
-		if len(values) > 0 {
-			all[p.Clients] = stats.Estimate{Median: stats.Median(values)}
+// ceiling returns what no lock exceeds at a point, the median over the locks; ok is false if nothing is held.
+func (v *view) ceiling(p Point) (most float64, ok bool) {
+	var values []float64
+	for _, row := range v.drawnAt(p).rows {
+		goodput, ok := row.estimate(rankedBy)
+		part, also := row.estimate("utilisation")
+		if ok && also && part.Median > 0 {
+			values = append(values, goodput.Median/part.Median)
 		}
 	}
-	return all
+	return stats.Median(values), len(values) > 0
 }
 
-func (v *view) drawScaling(s sweep, names []string, lines map[string]measured, ceiling measured) charts.Lines {
-	c := charts.Lines{X: charts.Axis{Log: true, Label: "clients"}, Y: charts.Axis{Unit: " /s"}}
-	points := func(line measured) (all []charts.Point) {
-		for _, p := range s.points {
-			if e, ok := line[p.Clients]; ok {
-				at := charts.Point{X: float64(p.Clients), Y: e.Median}
-				if e.Low != nil && e.High != nil {
-					at.Low, at.High = *e.Low, *e.High
-				}
-				all = append(all, at)
-			}
-		}
-		return all
-	}
-	for _, p := range s.points {
-		c.X.Ticks = append(c.X.Ticks, charts.Tick{At: float64(p.Clients), Text: strconv.Itoa(p.Clients)})
-	}
-	for i, style := range v.series(names) {
-		c.Lines = append(c.Lines, charts.Line{Name: names[i], Style: style, Marks: true, Points: points(lines[names[i]])})
-	}
-	if len(ceiling) > 0 {
-		c.Lines = append(c.Lines, charts.Line{Name: "ceiling", Class: "ceiling", Points: points(ceiling)})
-	}
-	return c
-}
-
-func scalingTakeaway(s sweep, best string, line, ceiling measured) string {
-	clients := slices.Sorted(maps.Keys(line))
-	fewest, most := clients[0], clients[len(clients)-1]
-	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s", format.Plural(most, "client"), best,
-		format.Significant(line[most].Median), format.Times(line[most].Median/math.Max(line[fewest].Median, 1e-9)), format.Plural(fewest, "client"))
-	if c, ok := ceiling[most]; ok {
-		text += ", under a ceiling of " + format.Significant(c.Median)
+func scalingTakeaway(lines []scaled) string {
+	best, last := lines[0], lines[len(lines)-1]
+	fewest, most := best.Points[0], best.Points[len(best.Points)-1]
+	text := fmt.Sprintf("With %s, %s completes the most: %s critical sections per second, %s what it does with %s",
+		format.Plural(int(most.X), "client"), best.Name, format.Significant(most.Y), format.Times(most.Y/max(fewest.Y, 1e-9)),
+		format.Plural(int(fewest.X), "client"))
+	if c, ok := last.At(most.X); ok && last.Class == "ceiling" {
+		text += ", under a ceiling of " + format.Significant(c)
 	}
 	return text + "."
 }

@@ -37,33 +37,23 @@ type tableRow struct {
 	Extra    []string
 }
 
-func (v *view) tables(points []Point) []pointTable {
-	var all []pointTable
+func (v *view) tables(points []Point) (all []pointTable) {
 	for _, p := range points {
+		rows, extra := v.rowsAt(p.ID), v.measuredAt(p)
+		if len(rows) == 0 {
+			continue
+		}
+		others := filter(rows, func(row *Row) bool { return row.subject.Role != Lock })
 		t := pointTable{
 			ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "),
-			Duration: format.Setting(p.DurationNS), Extra: v.measuredAt(p),
-		}
-		out := filter(v.ranking(p.ID), func(r Ranked) bool { return r.Rank == 0 })
-		for _, r := range append(v.ranked(p.ID), out...) {
-			t.Locks = append(t.Locks, v.tableRow(r, p, t.Extra))
-		}
-		var rows []*Row
-		for _, s := range v.Plan.Subjects {
-			row, measured := v.Row(s.Name, p.ID)
-			if !measured {
-				continue
-			}
-			if rows = append(rows, row); s.Role != Lock {
-				t.Others = append(t.Others, v.tableRow(Ranked{Subject: s.Name}, p, t.Extra))
-			}
+			Duration: format.Setting(p.DurationNS), Extra: extra,
+			Locks:  collect(v.ranking(p.ID), func(r Ranked) tableRow { return v.tableRow(r, p, extra) }),
+			Others: collect(others, func(row *Row) tableRow { return v.tableRow(Ranked{Subject: row.Subject}, p, extra) }),
 		}
 		for some := range slices.Chunk(rows, sideBySide) {
 			t.All = append(t.All, metricsOf(some))
 		}
-		if len(rows) > 0 {
-			all = append(all, t)
-		}
+		all = append(all, t)
 	}
 	return all
 }
@@ -75,24 +65,20 @@ func (v *view) measuredAt(p Point) []Metric {
 	if p.Contended() {
 		rare = "uncontended"
 	}
-	var all []Metric
-	for _, name := range []string{
+	names := []string{
 		"utilisation", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50",
-	} {
-		measured := slices.ContainsFunc(v.Plan.Subjects, func(s Subject) bool {
-			_, ok := v.estimate(s.Name, p.ID, name)
-			return ok && (s.Role == Lock || p.Section == ControlSection) // a floor's figures are no reason for a column
-		})
-		if m, ok := FindMetric(name); ok && measured && !strings.HasPrefix(name, rare) {
-			all = append(all, m)
-		}
 	}
-	return all
+	return filter(Metrics(), func(m Metric) bool {
+		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
+			_, ok := row.estimate(m.Name)
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a floor's figures are no reason for a column
+		})
+	})
 }
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
-	s, _ := v.Plan.Subject(r.Subject)
-	t := tableRow{Rank: format.None, Subject: s}
+	row, _ := v.Row(r.Subject, p.ID)
+	t := tableRow{Rank: format.None, Subject: *row.subject, N: row.Trials, Notes: row.notes()}
 	if r.Rank > 0 {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
@@ -100,22 +86,17 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 			t.Ratio, t.RatioIn = "1", "" // the best itself
 		}
 	}
-	row, _ := v.Row(r.Subject, p.ID)
-	t.N, t.Notes = row.Trials, rowNotes(*row, s)
 	if row.Unsafe != nil {
 		t.Violated = fmt.Sprintf("%s violated in %d of %d trials", row.Unsafe.Property, row.UnsafeIn, row.Trials)
-		if row.Unsafe.Expected && s.Role == Lock {
-			t.Violated += ", as its own table says"
+		if t.Subject.Role == Lock {
+			t.Violated += row.Unsafe.Foreseen()
 		}
 	} else if r.Why != "" {
 		t.Notes = append(t.Notes, r.Why)
 	}
 	goodput, _ := FindMetric(rankedBy)
 	t.Goodput, t.Interval = row.figure(goodput)
-	for _, m := range extra {
-		text, _ := row.figure(m)
-		t.Extra = append(t.Extra, text)
-	}
+	t.Extra = collect(extra, func(m Metric) string { text, _ := row.figure(m); return text })
 	return t
 }
 
@@ -127,37 +108,39 @@ func (r *Row) figure(m Metric) (text, interval string) {
 	return metricText(m, e.Median), format.Span(e.Low, e.High)
 }
 
-// Kind says what a subject is that is no lock to choose.
-func (s Subject) Kind() string {
-	kinds := map[Role]string{
-		Control: "control: known to be broken",
-		Floor:   "floor",
-		Again:   "control: the same lock again",
-		Delayed: "control: behind a known delay",
-		Stalled: "control: the generator stands still",
-	}
-	if kind := kinds[s.Role]; kind != "" || !s.Peer {
-		return kind
-	}
-	return "library of others"
+// kinds names the roles.
+var kinds = map[Role]string{
+	Lock:    "",
+	Control: "control: known to be broken",
+	Floor:   "floor",
+	Again:   "control: the same lock again",
+	Delayed: "control: behind a known delay",
+	Stalled: "control: the generator stands still",
 }
 
-func rowNotes(row Row, s Subject) []string {
-	var all []string
-	if s.Defect != "" && s.Role == Lock {
-		all = append(all, s.Defect)
+// Kind names the role of a control or a floor, and marks a third-party lock.
+func (s Subject) Kind() string {
+	if s.Role == Lock && s.Peer {
+		return "library of others"
 	}
-	if row.Limited != "" {
-		all = append(all, "limited: "+row.Limited)
-	}
-	if row.Unsteady > 0 {
-		all = append(all, fmt.Sprintf("not settled before %d of %d trials", row.Unsteady, row.Trials))
-	}
-	if row.Void > 0 {
-		all = append(all, format.Plural(row.Void, "trial")+" void")
-	}
-	if e, ok := row.Estimates[rankedBy]; ok && e.Low == nil && row.Trials > 0 {
-		all = append(all, "too few trials for an interval")
+	return kinds[s.Role]
+}
+
+func (r *Row) notes() (all []string) {
+	e, measured := r.Estimates[rankedBy]
+	for _, note := range []struct {
+		applies bool
+		text    string
+	}{
+		{r.subject.Defect != "" && r.subject.Role == Lock, r.subject.Defect},
+		{r.Limited != "", "limited: " + r.Limited},
+		{r.Unsteady > 0, fmt.Sprintf("not settled before %d of %d trials", r.Unsteady, r.Trials)},
+		{r.Void > 0, format.Plural(r.Void, "trial") + " void"},
+		{measured && e.Low == nil && r.Trials > 0, "too few trials for an interval"},
+	} {
+		if note.applies {
+			all = append(all, note.text)
+		}
 	}
 	return all
 }
@@ -181,25 +164,19 @@ type metricCell struct {
 const sideBySide = 6
 
 func metricsOf(rows []*Row) allMetrics {
-	var all allMetrics
-	for _, row := range rows {
-		all.Subjects = append(all.Subjects, row.Subject)
-	}
+	all := allMetrics{Subjects: collect(rows, func(row *Row) string { return row.Subject })}
 	for _, m := range Metrics() {
-		if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
-			continue
+		if slices.ContainsFunc(rows, func(row *Row) bool { return row.Estimates[m.Name].N > 0 }) {
+			all.Rows = append(all.Rows, metricRow{m, collect(rows, func(row *Row) metricCell {
+				text, interval := row.figure(m)
+				return metricCell{text, interval, row.Unsafe != nil}
+			})})
 		}
-		line := metricRow{Metric: m}
-		for _, row := range rows {
-			text, interval := row.figure(m)
-			line.Cells = append(line.Cells, metricCell{text, interval, row.Unsafe != nil})
-		}
-		all.Rows = append(all.Rows, line)
 	}
 	return all
 }
 
-// Notice returns what there is to say of the row, in one line.
+// Notice joins the violation, the kind and the notes of the row.
 func (t tableRow) Notice() string {
 	parts := slices.DeleteFunc([]string{t.Violated, t.Subject.Kind()}, func(s string) bool { return s == "" })
 	return strings.Join(append(parts, t.Notes...), "; ")
@@ -223,18 +200,12 @@ func Text(w io.Writer, r *Results) error {
 			t.Add("")
 		}
 		for _, s := range v.tunedRows() {
-			t.Add("tuned " + s.Lock + ", " + s.Where + ": " + s.words())
+			t.Add("tuned " + s.B + ", " + s.Where + ": " + s.words())
 		}
 	}
-	cells := [][]string{{"control", "result", "what came out"}}
-	for _, c := range r.Checks {
-		result := "passed"
-		if !c.OK {
-			result = "FAILED"
-		}
-		cells = append(cells, []string{c.Name, result, c.Seen})
-	}
-	t.Columns(cells)
+	result := map[bool]string{true: "passed", false: "FAILED"}
+	checks := collect(r.Checks, func(c Check) []string { return []string{c.Name, result[c.OK], c.Seen} })
+	t.Columns(append([][]string{{"control", "result", "what came out"}}, checks...))
 	t.Add("")
 	d := v.verdict()
 	t.Paragraph(d.Headline)
@@ -254,24 +225,17 @@ func textRows(p pointTable) [][]string {
 	head := []string{"rank", "lock", "goodput /s", "95 % interval", "to the best", "95 % interval"}
 	var shown []int // of the further metrics: a terminal is narrow
 	for i, m := range p.Extra {
-		if m.Group != "fairness" && m.Name != "handoff_p50" {
+		if !m.Fairness && m.Name != "handoff_p50" {
 			head, shown = append(head, m.Heading()), append(shown, i)
 		}
 	}
-	cells := [][]string{append(head, "n", "")}
-	for _, r := range slices.Concat(p.Locks, p.Others) {
+	return append([][]string{append(head, "n", "")}, collect(slices.Concat(p.Locks, p.Others), func(r tableRow) []string {
 		row := []string{r.Rank, r.Subject.Name, r.Goodput, r.Interval, r.Ratio + r.Noise(), r.RatioIn}
+		further := collect(shown, func(i int) string { return r.Extra[i] })
 		if r.Violated != "" {
 			row = []string{r.Rank, r.Subject.Name, "violated", "", "", ""}
+			further = slices.Repeat([]string{format.None}, len(shown))
 		}
-		for _, i := range shown {
-			if r.Violated != "" {
-				row = append(row, format.None)
-			} else {
-				row = append(row, r.Extra[i])
-			}
-		}
-		cells = append(cells, append(row, strconv.Itoa(r.N), r.Notice()))
-	}
-	return cells
+		return append(append(row, further...), strconv.Itoa(r.N), r.Notice())
+	})...)
 }

@@ -7,43 +7,38 @@ import (
 	"strings"
 
 	"lockbench/reports/format"
-	"lockbench/reports/stats"
 )
 
 // tunedSuffix ends the name of a subject that is another one with better settings.
 const tunedSuffix = "-tuned"
 
+// tunedRow compares the goodput of a lock with better settings with that of the lock as it comes.
 type tunedRow struct {
-	Lock, Where       string
-	Params            string
-	Before, After     string
-	Ratio, Interval   string
-	Differs, Violated bool
+	Compared
+	Where, Params, Before, After, Ratio, Interval string
 }
 
-// tunedRows compares X-tuned with X, by goodput, wherever both were measured; all rows are corrected together.
-func (v *view) tunedRows() []tunedRow {
-	var rows []tunedRow
-	var together []*stats.Comparison
+// tunedRows compares X-tuned with X wherever both were measured; all rows are corrected together.
+func (v *view) tunedRows() (rows []tunedRow) {
+	var pairs [][2]*Row
 	for _, p := range v.compared() {
 		for _, s := range v.Plan.Subjects {
 			name, ok := strings.CutSuffix(s.Name, tunedSuffix)
 			tuned, measured := v.Row(s.Name, p.ID)
-			plain := v.rowAlike(name, p)
-			if !ok || !measured || plain == nil {
-				continue
+			if plain := v.rowAlike(name, p); ok && measured && plain != nil {
+				pairs = append(pairs, [2]*Row{tuned, plain})
 			}
-			c := v.paired(tuned, plain, rankedBy)
-			together = append(together, &c)
-			rows = append(rows, tunedRow{
-				Lock: name, Where: v.name(p), Params: s.Settings(), Violated: tuned.Unsafe != nil || plain.Unsafe != nil,
-				Before: format.Significant(c.MedB), After: format.Significant(c.MedA), Ratio: ratioText(c), Interval: format.Span(c.Low, c.High),
-			})
 		}
 	}
-	stats.Holm(together)
-	for i, c := range together {
-		rows[i].Differs = c.Differs
+	goodput, _ := FindMetric(rankedBy)
+	c := &Comparisons{}
+	c.fill([]Metric{goodput}, pairs, v.blockwise)
+	for _, row := range c.Rows {
+		before, after := row.Estimates()
+		s, _ := v.Plan.Subject(row.A)
+		p, _ := v.Plan.Point(row.Point)
+		rows = append(rows, tunedRow{row, v.name(p), s.Settings(), format.Significant(before.Median), format.Significant(after.Median),
+			ratioText(row.Comparison), format.Span(row.Low, row.High)})
 	}
 	return rows
 }
@@ -63,31 +58,23 @@ func (v *view) rowAlike(subject string, p Point) *Row {
 
 // Settings writes the parameters in a fixed order.
 func (s Subject) Settings() string {
-	var all []string
-	for _, k := range slices.Sorted(maps.Keys(s.Params)) {
-		all = append(all, k+"="+s.Params[k])
-	}
-	return strings.Join(all, " ")
+	set := func(k string) string { return k + "=" + s.Params[k] }
+	return strings.Join(collect(slices.Sorted(maps.Keys(s.Params)), set), " ")
 }
 
 func tunedTakeaway(rows []tunedRow) string {
-	better, worse := 0, 0
+	count := map[string]int{} // by verdict
 	for _, r := range rows {
-		switch {
-		case r.Violated || !r.Differs:
-		case strings.HasPrefix(r.Ratio, "0"):
-			worse++
-		default:
-			better++
-		}
+		count[r.Verdict()]++
 	}
-	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.", better, format.Plural(len(rows), "comparison"), worse)
+	return fmt.Sprintf("Tuning raised goodput in %d of %s, and lowered it in %d; in the rest the difference may be noise.",
+		count["better"], format.Plural(len(rows), "comparison"), count["worse"])
 }
 
 func (r tunedRow) words() string {
 	ratio := strings.TrimSpace(r.Ratio + " " + r.Interval)
 	switch {
-	case r.Violated:
+	case r.Unsafe():
 		return "exclusion violated"
 	case !r.Differs:
 		return "no difference that is more than noise (" + ratio + ")"

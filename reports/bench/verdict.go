@@ -28,7 +28,7 @@ type firstGroup struct {
 	Powerless string // why no figures could have made an order; empty: some could
 }
 
-// nobody comes first if each lock is out of the running.
+// nobody stands for the winner if no lock is ranked.
 const nobody = "nobody"
 
 // Winner names those that come first together.
@@ -76,20 +76,18 @@ func headline(groups []firstGroup) string {
 	var sections, parts, winners []string
 	for _, g := range groups {
 		text := g.brief()
-		if !slices.Contains(winners, text) {
-			winners = append(winners, text)
-		}
+		winners = with(winners, text)
 		if g.Where != "" {
 			text += " at " + g.Where
 		}
 		if slices.Contains(sections, g.Section) {
 			parts[len(parts)-1] += ", " + text
-			continue
+		} else {
+			sections, parts = append(sections, g.Section), append(parts, text)
 		}
-		sections, parts = append(sections, g.Section), append(parts, text)
 	}
-	if len(sections) > 1 {
-		for i, name := range sections {
+	for i, name := range sections {
+		if len(sections) > 1 {
 			parts[i] = name + ": " + parts[i]
 		}
 	}
@@ -113,9 +111,8 @@ func (v *view) firstGroups(section string) []firstGroup {
 			continue
 		}
 		names := v.first(p.ID)
-		i := slices.IndexFunc(groups, func(g firstGroup) bool {
-			return slices.Equal(slices.Sorted(slices.Values(g.Names)), slices.Sorted(slices.Values(names)))
-		})
+		sorted := slices.Sorted(slices.Values(names))
+		i := slices.IndexFunc(groups, func(g firstGroup) bool { return slices.Equal(slices.Sorted(slices.Values(g.Names)), sorted) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, firstGroup{Section: section, Names: names})
 		}
@@ -157,18 +154,14 @@ func (v *view) powerless(p Point) string {
 
 // where lists points of a section: "4, 16 and 64 clients" if they differ in that alone.
 func (v *view) where(points []Point) string {
-	var names, clients []string
-	for _, p := range points {
-		text := v.apart(p)
-		names = append(names, text)
-		if number, ok := strings.CutSuffix(text, " clients"); ok && !strings.Contains(number, " ") {
-			clients = append(clients, number)
+	names := collect(points, v.apart)
+	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
+	for i, number := range clients {
+		if number == names[i] || strings.Contains(number, " ") {
+			return strings.Join(names, "; ")
 		}
 	}
-	if len(clients) == len(names) {
-		return format.Joined(clients) + " clients"
-	}
-	return strings.Join(names, "; ")
+	return format.Joined(clients) + " clients"
 }
 
 func (v *view) next(p Point) (Ranked, bool) {
@@ -176,29 +169,21 @@ func (v *view) next(p Point) (Ranked, bool) {
 }
 
 func (v *view) lead(points []Point) string {
-	var least, most float64
-	name := ""
-	for _, p := range points {
-		if r, ok := v.next(p); ok {
-			ahead := 1 / r.ToBest.Ratio
-			if least == 0 || ahead < least {
-				least, name = ahead, r.Subject
-			}
-			most = max(most, ahead)
-		}
-	}
+	least, most, _ := extremes(points, func(p Point) (string, float64, bool) {
+		r, ok := v.next(p)
+		return r.Subject, 1 / r.ToBest.Ratio, ok
+	})
 	switch {
-	case least == 0:
+	case least.value == 0:
 		return ""
-	case len(points) == 1 || most < least*1.005:
-		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least), name)
+	case len(points) == 1 || most.value < least.value*1.005:
+		return fmt.Sprintf("%s the goodput of %s, the next", format.Times(least.value), least.lock)
 	}
-	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least), format.Times(most))
+	return fmt.Sprintf("%s to %s the goodput of the next", format.Times(least.value), format.Times(most.value))
 }
 
-// doubts says why a place at the top may not be the lock's own merit.
-func (v *view) doubts(g firstGroup) []string {
-	var all []string
+// doubts returns the limits and violations that put a first rank in doubt.
+func (v *view) doubts(g firstGroup) (all []string) {
 	for i, p := range g.Points {
 		for _, name := range g.Names {
 			row, ok := v.Row(name, p.ID)
@@ -210,15 +195,9 @@ func (v *view) doubts(g firstGroup) []string {
 			} else if row.Limited != "" {
 				all = append(all, name+": "+row.Limited)
 			}
-			if i > 0 {
-				continue // the rest does not depend on the point
-			}
-			if row, violated := v.unsafeRow(name); violated {
-				p, _ := v.Plan.Point(row.Point)
-				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, row.Unsafe.Property, v.name(p)))
-			}
-			if s, _ := v.Plan.Subject(name); s.Defect != "" {
-				all = append(all, name+": "+s.Defect)
+			elsewhere, violated := v.unsafeRow(name)
+			if violated && i == 0 { // it does not depend on the point
+				all = append(all, fmt.Sprintf("%s: %s was violated at %s", name, elsewhere.Unsafe.Property, v.name(*elsewhere.point)))
 			}
 		}
 	}
@@ -229,48 +208,38 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// circumstances are those without which a verdict says nothing.
+// circumstances are the conditions of the verdict.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
-	text := fmt.Sprintf("Measured on %s", format.Plural(e.Cores, "processor"))
+	judged, _ := v.judged()
+	text := "Measured on " + format.Plural(e.Cores, "processor")
 	if e.CPU != "" {
 		text += " (" + e.CPU + ")"
 	}
-	judged, _ := v.judged()
 	text += fmt.Sprintf(", servers: %s; %s of each lock at each point in shuffled blocks, %s judged in all",
 		v.Plan.Servers, format.Plural(v.Plan.Trials, "trial"), format.Plural(judged, "history"))
 	if v.Plan.Interrupted {
 		text += "; interrupted"
 	}
-	text += "."
 	if len(v.Withheld) > 0 {
-		return text
+		return text + "."
 	}
-	return text + " Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
+	return text + ". Goodput is critical sections per second; a tie is a difference that may be noise at the 5 % level, corrected for all that is compared at a point. The verdict holds for these points, this machine and these versions, and for no other."
 }
 
 func (v *view) judged() (histories, operations int) {
-	for _, t := range v.Trials {
-		if t.Judged != nil && t.Void == "" {
-			histories++
-			operations += t.Judged.Operations
-		}
+	for _, row := range v.safety() {
+		histories, operations = histories+row.Judged, operations+row.Operations
 	}
 	return histories, operations
 }
 
-func (v *view) brokenLocks() []string {
-	var all []string
+func (v *view) brokenLocks() (all []string) {
 	for _, s := range v.Plan.Subjects {
 		row, violated := v.unsafeRow(s.Name)
-		if s.Role != Lock || !violated {
-			continue
+		if s.Role == Lock && violated {
+			all = append(all, fmt.Sprintf("%s (%s%s)", s.Name, row.Unsafe.Property, row.Unsafe.Foreseen()))
 		}
-		text := row.Unsafe.Property
-		if row.Unsafe.Expected {
-			text += ", as its own table says"
-		}
-		all = append(all, fmt.Sprintf("%s (%s)", s.Name, text))
 	}
 	return all
 }

@@ -22,7 +22,7 @@ const (
 	Contended                // granted; some other did
 	Refusals                 // definite answers: busy
 	Unknowns                 // returned with an unknown outcome
-	HandOffs                 // from release.call to the next grant's return, where somebody was waiting at the release
+	HandOffs                 // from release.call to the next grant's return, if a client was waiting at the release
 	HoldTimes                // from acquire.return to release.call
 	Late                     // from when a client could have begun an iteration to when it did: the generator's
 	Classes
@@ -76,12 +76,12 @@ func (s *Samples) Merge(from *Samples) {
 	}
 }
 
-// Distribution is what a histogram tells, in nanoseconds.
+// Distribution summarises a histogram, in nanoseconds.
 type Distribution struct {
 	N           int64        `json:"n"`
 	Max         int64        `json:"max_ns"`
 	Percentiles []Percentile `json:"percentiles"` // of 50, 90, 99 and 99.9 %, those with enough samples behind them
-	Curve       []Percentile `json:"curve"`       // finer, up to where ten samples remain
+	Curve       []Percentile `json:"curve"`       // finer, while ten samples remain
 }
 
 // Percentile is one point of a distribution: the part Rank (0 to 1) of the samples is not above NS.
@@ -126,7 +126,7 @@ func DistributionOf(h *hdrhistogram.Histogram) Distribution {
 	return d
 }
 
-// curveRanks are ten Ranks a decade of 1/(1-rank), from the median to where ten of n samples remain.
+// curveRanks are ten Ranks a decade of 1/(1-rank), from the median to the last with ten of n samples beyond it.
 func curveRanks(n int64) []float64 {
 	var all []float64
 	for decade := 1.0; ; decade *= 10 {

@@ -8,7 +8,7 @@ import (
 	"lockbench/histories"
 )
 
-// Stats is what one history tells. Client -1 (the harness) and the clients of the epilogue, numbered from
+// Stats holds the figures of one history. Client -1 (the harness) and the clients of the epilogue, numbered from
 // Header.Clients on, are not measured. Where a Window is given, all but Keys, Cover and OutOfRange is of what ended
 // within it.
 type Stats struct {
@@ -26,7 +26,7 @@ type Stats struct {
 	Held         time.Duration // in sum
 	CutOff       int           // acquires still open at the end
 	Longest      Wait
-	Bypassed     int // the most grants of a key to those who asked later than one who still waited
+	Bypassed     int // the most grants of a key to clients that asked later than one that still waited
 	OutOfRange   int // samples that no histogram took
 }
 
@@ -67,7 +67,7 @@ func Longer(a, b Wait) Wait {
 // Seconds is the length of what was measured.
 func (s *Stats) Seconds() float64 { return max(0, s.Last-s.First).Seconds() }
 
-// Goodput is in critical sections per second; 0 where nothing was completed.
+// Goodput is in critical sections per second; 0 if nothing was completed.
 func (s *Stats) Goodput() float64 {
 	if s.Seconds() == 0 {
 		return 0
@@ -76,7 +76,7 @@ func (s *Stats) Goodput() float64 {
 }
 
 // Shares gives Jain's index (sum x)²/(n·sum x²) of the critical sections per client, and the smallest and
-// the largest part of them that one client had. ok is false where there were none.
+// the largest part of them that one client had. ok is false if there were none.
 func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	if s.Sections == 0 {
 		return 0, 0, 0, false

@@ -15,9 +15,9 @@ type tracker struct {
 	stats   *Stats
 	asking  map[int32]ask    // acquires in flight
 	holds   map[int64]*hold  // not released
-	freed   map[string]freed // keys released to somebody waiting, and not granted since
+	freed   map[string]freed // keys released while a client waited, and not granted since
 	keys    map[string]bool
-	last    map[string]int32        // who held a key last
+	last    map[string]int32        // the last holder of a key
 	ready   map[int32]time.Duration // when a client's last operation returned
 }
 
@@ -30,7 +30,7 @@ type ask struct {
 	key       string // as asked for: a lock may choose a segment of it
 	due, call time.Duration
 	contended bool
-	bypassed  int // grants to those who asked later
+	bypassed  int // grants to clients that asked later
 }
 
 type hold struct {
@@ -67,7 +67,7 @@ func (t *tracker) visit(ev histories.Event) {
 	case op.Kind == histories.Release && t.measured(op.Client):
 		t.stats.Last = max(t.stats.Last, op.Return)
 	case op.EndsClient() && !ev.Return:
-		if a, ok := t.asking[op.Client]; ok { // nobody waits for it any more
+		if a, ok := t.asking[op.Client]; ok { // it waits no more
 			delete(t.asking, op.Client)
 			t.forget(a.key)
 		}
@@ -130,7 +130,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 		}
 	}
 	t.last[op.Key] = op.Client
-	for client, other := range t.asking { // those who asked before, and still wait
+	for client, other := range t.asking { // clients that asked before, and still wait
 		if other.key == a.key && other.call < a.call && !inner {
 			other.bypassed++
 			t.asking[client] = other
@@ -184,7 +184,7 @@ func (t *tracker) overlaps(a ask) {
 	}
 }
 
-// forget gives up the hand-offs for which nobody waits any more: what comes later is no hand-off.
+// forget drops the hand-offs for which no client waits any more.
 func (t *tracker) forget(asked string) {
 	for _, a := range t.asking {
 		if a.key == asked {
@@ -245,7 +245,7 @@ func (t *tracker) end(cover histories.Coverage) {
 // holdID returns the number of the hold; histories written by hand may leave it out, and mean the client's only one.
 func holdID(op *histories.Op) int64 { return cmp.Or(op.Hold, -int64(op.Client)-2) }
 
-// promised is the end of a promise; without one it is taken to last.
+// promised returns the end of a promise; a grant without one lasts for ever.
 func promised(op *histories.Op, slack time.Duration) time.Duration {
 	if until, ok := op.Until(slack); ok {
 		return until

@@ -16,7 +16,7 @@ type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // null: too few trials for a finite interval
 	High       *float64  `json:"high"`
-	Confidence float64   `json:"confidence,omitempty"` // that was reached: at least 0.95 where Low and High are there
+	Confidence float64   `json:"confidence,omitempty"` // that was reached: at least 0.95 if there are Low and High
 	N          int       `json:"n"`
 	Values     []float64 `json:"values"` // by block
 	Blocks     []int     `json:"blocks"`
@@ -45,7 +45,7 @@ func summary(values []float64) benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(sorted, &benchmath.Thresholds{CompareAlpha: 1 - confidence}), confidence)
 }
 
-// finite is an interval, or none where there were too few values for one.
+// finite returns an interval, or nil if there were too few values for one.
 func finite(low, high float64) (lo, hi *float64) {
 	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
 		return nil, nil
@@ -55,11 +55,10 @@ func finite(low, high float64) (lo, hi *float64) {
 
 // Median returns the median of values; 0 of none.
 func Median(values []float64) float64 {
-	n := len(values)
+	sorted, n := slices.Sorted(slices.Values(values)), len(values)
 	if n == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
@@ -77,7 +76,7 @@ func BinomialInterval(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Alpha is how often rows that are shown together may name a difference where there is none.
+// Alpha bounds how often rows that are shown together name a difference that does not exist.
 const Alpha = 0.05
 
 // Holm corrects the p-values of rows that are shown together, by Holm's step-down procedure. Those below Alpha differ,

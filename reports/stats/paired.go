@@ -14,7 +14,7 @@ type Comparison struct {
 	Metric string  `json:"metric"`
 	MedA   float64 `json:"median_a"`
 	MedB   float64 `json:"median_b"`
-	// Ratio is the median of the ratios: of those within each block where trials are paired, else of each value to each.
+	// Ratio is the median of the ratios: of those within each block if trials are paired, else of each value to each.
 	// 0: there is none, and Note says why.
 	Ratio  float64  `json:"ratio"`
 	Low    *float64 `json:"low"` // of a 95 % interval; null: too few trials
@@ -101,7 +101,7 @@ func SignFlip(differences []float64, seed uint64) float64 {
 	return float64(reached) / float64(all)
 }
 
-// flipped is the sum with a sign from each bit; bits gives the next 64.
+// flipped returns the sum with a sign from each bit; bits gives the next 64.
 func flipped(differences []float64, bits func() uint64) float64 {
 	var sum float64
 	var signs uint64

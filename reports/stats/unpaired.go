@@ -39,8 +39,8 @@ func Unpaired(a, b Estimate) Comparison {
 	return c
 }
 
-// outside is which of the sorted ratios, from either end, bounds the interval: the kth, where at most 2.5 % of all ways to
-// mix n values with m give a U below k. 0: there are too few values.
+// outside returns the k for which the kth of the sorted ratios, from either end, bounds the interval: at most 2.5 % of all
+// ways to mix n values with m give a U below k. 0: there are too few values.
 func outside(n, m int) int {
 	const tail = (1 - confidence) / 2
 	if n*m > 2500 { // the normal distribution is as good

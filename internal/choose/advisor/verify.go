@@ -19,6 +19,7 @@ import (
 	"lockbench/internal/choose/decision"
 	"lockbench/internal/measure"
 	"lockbench/reports/bench"
+	"lockbench/reports/figures"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 	"lockbench/reports/stats"
@@ -143,9 +144,9 @@ func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {
-		one, err := measure.UncontendedAgain(in, trial)
+		again, err := measure.StatsAgain(in, trial)
 		if err == nil {
-			all.Merge(one)
+			all.Merge(again.Samples[figures.Uncontended])
 		}
 		return err
 	})

@@ -285,12 +285,12 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 
 // measure benches what is left, at the point of the needs; not on an emulator, whose figures mean nothing.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
-	plan, notes, _, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
+	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
 		return err
 	}
 	fmt.Fprintln(a.stderr, "measuring: what is not out, side by side")
 	dir := filepath.Join(a.dir, "bench")
 	a.from = append(a.from, dir)
-	return bench.Measure(a.cmd, a.servers, plan, notes, dir)
+	return bench.Measure(a.cmd, a.servers, plan, dir)
 }

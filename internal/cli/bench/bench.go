@@ -78,7 +78,7 @@ type benching struct {
 	stdout, stderr io.Writer
 }
 
-// prepare finds out what is wrong before anything starts, and makes the folder, or finds it.
+// prepare checks everything before anything starts, and makes the folder unless a bench is resumed.
 func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	suite, earlier, err := f.chooseSuite(cmd)
 	if err != nil {
@@ -87,20 +87,17 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	if err := f.servers.Settle(cmd); err != nil {
 		return nil, err
 	}
-	plan, notes, absent, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
+	plan, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
 	if err != nil {
 		return nil, console.Usage(err, hint)
 	}
-	if err := choice.Required(absent); err != nil {
+	if err := choice.Required(plan.Absent); err != nil {
 		return nil, err
 	}
 	if len(plan.Pairs) == 0 {
-		err := errors.New("none of these locks can be measured here")
-		if len(notes) > 0 {
-			err = errors.New(notes[0])
-		}
-		if len(absent) > 0 {
-			return nil, console.Environment(err, stores.Provide(absent[0]))
+		err := errors.New(append(plan.Notes, "none of these locks can be measured here")[0])
+		if len(plan.Absent) > 0 {
+			return nil, console.Environment(err, stores.Provide(plan.Absent[0]))
 		}
 		return nil, console.Usage(err, "lockbench list locks")
 	}
@@ -109,22 +106,22 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 		if err != nil {
 			return nil, err
 		}
-		return begin(cmd, f, plan, notes, dir)
+		return begin(cmd, f, plan, dir)
 	}
 	if err := sameBench(earlier, &plan.Plan); err != nil {
 		return nil, err
 	}
-	b, err := begin(cmd, f, plan, notes, f.resume)
+	b, err := begin(cmd, f, plan, f.resume)
 	plan.Command, plan.Started = earlier.Command, earlier.Started
 	return b, err
 }
 
-func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir string) (*benching, error) {
+func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, dir string) (*benching, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, console.Environment(err, "clients in processes of their own need to find this program")
 	}
-	plan.Command, plan.Started, plan.Environment, plan.Notes = console.Reproduce(cmd), time.Now().UTC(), run.Collect(), notes
+	plan.Command, plan.Started, plan.Environment = console.Reproduce(cmd), time.Now().UTC(), run.Collect()
 	b := &benching{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	b.show = newProgress(b.stderr)
 	b.bench = &measure.Bench{Plan: plan, Dir: dir, Forget: f.forget, Begin: b.show.begin, End: b.show.end,
@@ -133,11 +130,11 @@ func begin(cmd *cobra.Command, f *flags, plan *measure.Plan, notes []string, dir
 }
 
 // Measure carries out a plan in a folder, and makes its report.
-func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []string, dir string) error {
+func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, dir string) error {
 	if _, err := console.Folder(dir, "", ""); err != nil {
 		return err
 	}
-	b, err := begin(cmd, &flags{servers: on}, plan, notes, dir)
+	b, err := begin(cmd, &flags{servers: on}, plan, dir)
 	if err != nil {
 		return err
 	}
@@ -145,7 +142,7 @@ func Measure(cmd *cobra.Command, on choice.Servers, plan *measure.Plan, notes []
 	return err
 }
 
-// chooseSuite is the suite that was named, or made up of flags, or the one of the bench that is to go on.
+// chooseSuite returns the suite that was named or made up of flags, and the plan of the bench to resume, if any.
 func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Plan, error) {
 	var earlier *benchreport.Plan
 	if f.resume != "" {
@@ -215,22 +212,19 @@ func (b *benching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
-	for _, t := range r.Trials {
-		found[console.ExitInternal] = found[console.ExitInternal] || t.Judged != nil && t.Judged.Disagree
-	}
-	for _, row := range r.Rows {
-		found[console.ExitBroken] = found[console.ExitBroken] || row.Unsafe != nil && !row.Unsafe.Expected
-	}
-	found[console.ExitUndecided] = len(r.Withheld) > 0
 	if failed != nil {
 		return failed
 	}
-	return found.Err()
+	return console.Codes{
+		console.ExitInterrupted: ctx.Err() != nil,
+		console.ExitInternal:    slices.ContainsFunc(r.Trials, func(t *benchreport.Trial) bool { return t.Judged != nil && t.Judged.Disagree }),
+		console.ExitBroken:      slices.ContainsFunc(r.Rows, func(row benchreport.Row) bool { return row.Unsafe != nil && !row.Unsafe.Expected }),
+		console.ExitUndecided:   len(r.Withheld) > 0,
+	}.Err()
 }
 
-// measure carries the bench out and makes its report. There are results where it ended early as well, and an error that says
-// why.
+// measure carries the bench out and makes its report. If it ended early there are results as
+// well, and an error that says why.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
 	err := b.bench.Run(ctx)

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// latestBench is where two locks are looked for if no folder is named.
+// latestBench is the folder of the locks if none is named.
 var latestBench = filepath.Join("runs", "latest-bench")
 
 type compareFlags struct {
@@ -26,7 +26,7 @@ type compareFlags struct {
 	all        bool
 }
 
-// form is how a comparison is printed.
+// form is a format of a comparison.
 type form struct {
 	name  string
 	write func(*bench.Comparisons, io.Writer, []bench.Metric) error
@@ -89,7 +89,7 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 
 var metrics = choice.Table[bench.Metric]{What: "metric", All: bench.Metrics, Describe: func(m bench.Metric) (string, string) { return m.Name, m.Title }}
 
-// compare finds out which of the forms was meant: what has a bench.json in it is a bench folder, the rest are locks.
+// compare compares two folders or two locks: an argument that has a bench.json in it is a folder.
 func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Comparisons, error) {
 	var folders, locks []string
 	for _, arg := range args {
@@ -103,7 +103,7 @@ func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Com
 	case len(folders) == 2 && len(locks) == 0 && f.in != "":
 		return nil, console.Usage(errors.New("--in names the bench of two locks, and these are two benches"), "leave out --in")
 	case len(folders) == 2 && len(locks) == 0:
-		return f.compareRuns(folders[0], folders[1], metrics)
+		return f.compareRuns(folders, metrics)
 	case len(folders) == 1 && len(locks) == 2 && args[0] == folders[0] && f.in == "":
 		return compareLocks(folders[0], locks, metrics)
 	case len(folders) == 0 && len(locks) == 2:
@@ -116,16 +116,16 @@ func (f compareFlags) compare(args []string, metrics []bench.Metric) (*bench.Com
 		"lockbench compare fenced redsync --in runs/latest-bench")
 }
 
-func (f compareFlags) compareRuns(base, new string, metrics []bench.Metric) (*bench.Comparisons, error) {
-	b, err := readBench(base)
-	if err != nil {
-		return nil, err
+func (f compareFlags) compareRuns(folders []string, metrics []bench.Metric) (*bench.Comparisons, error) {
+	var both [2]*bench.Results
+	for i, dir := range folders {
+		var err error
+		if both[i], err = readBench(dir); err != nil {
+			return nil, err
+		}
 	}
-	n, err := readBench(new)
-	if err != nil {
-		return nil, err
-	}
-	return compared(bench.CompareRuns(b, n, metrics, f.all), "the two benches measured no lock under the same conditions", "compare two runs of one suite")
+	return compared(bench.CompareRuns(both[0], both[1], metrics, f.all),
+		"the two benches measured no lock under the same conditions", "compare two runs of one suite")
 }
 
 func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Comparisons, error) {
@@ -133,11 +133,9 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 	if err != nil {
 		return nil, err
 	}
-	var known []string
-	for _, s := range r.Plan.Subjects {
-		known = append(known, s.Name)
-	}
-	if err := cmp.Or(choice.OneOf("lock", locks[0], known), choice.OneOf("lock", locks[1], known)); err != nil {
+	subjects := choice.Table[bench.Subject]{What: "lock", All: func() []bench.Subject { return r.Plan.Subjects },
+		Describe: func(s bench.Subject) (string, string) { return s.Name, s.Doc }}
+	if _, err := subjects.Choose(locks...); err != nil {
 		return nil, err
 	}
 	if locks[0] == locks[1] {

@@ -16,7 +16,7 @@ import (
 
 type gateFlags struct {
 	run, baseline, junit string
-	bench                flags // of the suite that is run, where no run is named
+	bench                flags // of the suite that is measured if no run is named
 }
 
 // GateCommand returns the verb gate.
@@ -102,8 +102,8 @@ func noThresholds(of string) error {
 	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", of), "state them in the suite, under thresholds (docs/benchmarks.md)")
 }
 
-// measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; where
-// it could not be measured, there is nothing to hold to them.
+// measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; if it
+// could not be measured, there is nothing to judge.
 func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b, err := f.bench.prepare(cmd)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"lockbench/workloads"
 )
 
-// shape is a suite of one section, made up of flags; and what goes with any suite.
+// shape holds the flags that make up a suite of one section, and those that go with any suite.
 type shape struct {
 	section           suites.Section
 	locks, keys       []string
@@ -65,7 +65,7 @@ func (s *shape) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(shaping, cmd.Flags().Changed)
 }
 
-// suite is what the flags make up, checked as if it stood in a file.
+// suite returns the suite that the flags describe, checked as one in a file is.
 func (s *shape) suite() (*suites.Suite, error) {
 	section := s.section
 	section.Name, section.Floors, section.Arrivals = "asked", []string{"none", "bare"}, bench.Arrivals(s.arrivals)
@@ -87,13 +87,13 @@ func (s *shape) suite() (*suites.Suite, error) {
 	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, known())
-	if err != nil { // without places: nobody wrote that file
+	if err != nil { // without line numbers: there is no such file
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
 }
 
-// over changes what was asked for by flags that go with any suite.
+// over applies the flags that go with any suite.
 func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, error) {
 	made := s.given(cmd)
 	changed := func(name string) bool { return made || cmd.Flags().Changed(name) }
@@ -167,7 +167,6 @@ type progress struct {
 	mu    sync.Mutex
 	now   measure.Progress
 	since time.Time
-	block int
 }
 
 func newProgress(w io.Writer) *progress {
@@ -196,11 +195,10 @@ func about(d time.Duration) string {
 func (p *progress) begin(n measure.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now, p.since = n, time.Now()
-	if n.Block != p.block && !p.Terminal {
+	if n.Block != p.now.Block && !p.Terminal {
 		p.Print(fmt.Sprintf("block %d of %d, %s left", n.Block, n.Blocks, about(n.Left)))
 	}
-	p.block = n.Block
+	p.now, p.since = n, time.Now()
 }
 
 func (p *progress) end(n measure.Progress, t *bench.Trial) {

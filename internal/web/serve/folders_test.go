@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"lockbench/checker/judge"
 	"lockbench/histories"
 	"lockbench/reports/bench"
-	"lockbench/reports/bench/benchtest"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
 )
@@ -137,9 +137,29 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-func writeBench(t testing.TB, dir string, o benchtest.Options) {
+// writeBench writes a recorded bench under another seed, in which fenced completes a multiple.
+func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
-	if err := benchtest.Folder(dir, o); err != nil {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded struct {
+		Plan   *bench.Plan
+		Trials []*bench.Trial
+	}
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	recorded.Plan.Seed = seed
+	err = bench.WritePlan(dir, recorded.Plan)
+	for _, trial := range recorded.Trials {
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // its controls too
+			trial.Figures["goodput"] *= factor
+		}
+		err = errors.Join(err, bench.WriteTrial(dir, trial))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -192,10 +212,8 @@ func writeAll(t testing.TB) string {
 	writeRun(t, filepath.Join(dir, "20261119-100000-second"), theTime().Add(-26*time.Hour), "other")
 	writeGoing(t, filepath.Join(dir, "20261120-115900-going"), theTime().Add(-3*time.Second))
 	writeGoing(t, filepath.Join(dir, "20261120-100000-killed"), theTime().Add(-2*time.Hour))
-	small := benchtest.Options{Seed: 1, OnlyFigures: true}
-	writeBench(t, filepath.Join(dir, "20261117-bench-a"), small)
-	small.Seed, small.Factor = 2, map[string]float64{"fenced": 1.5}
-	writeBench(t, filepath.Join(dir, "20261117-bench-b"), small)
+	writeBench(t, filepath.Join(dir, "20261117-bench-a"), 1, 1)
+	writeBench(t, filepath.Join(dir, "20261117-bench-b"), 2, 1.5)
 	write(t, filepath.Join(dir, "20261116-torn", "run.json"), `{"lockbench_run": 1,`)
 	write(t, filepath.Join(dir, "20261116-newer", "bench.json"), `{"lockbench_bench": 99}`)
 	a := selection.Report{Version: selection.Version, Decision: selection.Decision{Outcome: selection.OneLock, Recommended: []string{"fenced"}},

@@ -1,4 +1,4 @@
-package benchtest
+package bench_test
 
 import (
 	"crypto/sha256"
@@ -20,7 +20,7 @@ const roundTrip = 0.12
 
 // maker makes one trial.
 type maker struct {
-	Options
+	options
 	s     bench.Subject
 	p     bench.Point
 	block int

@@ -1,19 +1,22 @@
-// Package benchtest makes bench folders and results for tests: synthetic, plausible, and the same for the same options.
-package benchtest
+package bench_test
 
 import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
 	"lockbench/reports/bench"
 	"lockbench/reports/run"
 )
 
-// Options is what the folder is made like. The zero value is a sound bench of ten blocks.
-type Options struct {
+// options describes a synthetic bench: plausible figures, the same for the same options. The zero value is a sound bench
+// of ten blocks.
+type options struct {
 	Seed   uint64
 	Blocks int // 0: 10
 
@@ -35,9 +38,9 @@ type Options struct {
 	OnlyFigures  bool     // no curves and no timelines: a quick one
 }
 
-// Folder writes bench.json and the trials of a bench.
-func Folder(dir string, o Options) error {
-	r, err := Results(o)
+// writeFolder writes bench.json and the trials of a bench.
+func writeFolder(dir string, o options) error {
+	r, err := makeResults(o)
 	if err != nil {
 		return err
 	}
@@ -52,8 +55,8 @@ func Folder(dir string, o Options) error {
 	return nil
 }
 
-// Results returns what the folder would give, without writing it.
-func Results(o Options) (*bench.Results, error) {
+// makeResults returns what the folder would give, without writing it.
+func makeResults(o options) (*bench.Results, error) {
 	if o.Blocks == 0 {
 		o.Blocks = 10
 	}
@@ -74,13 +77,13 @@ func Results(o Options) (*bench.Results, error) {
 }
 
 // random is a source of its own for each thing, so that an option changes nothing but what it names.
-func (o Options) random(of ...any) *rand.Rand {
+func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
 	return rand.New(rand.NewPCG(o.Seed, h.Sum64()))
 }
 
-func plan(o Options) *bench.Plan {
+func plan(o options) *bench.Plan {
 	started := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	p := &bench.Plan{
 		Version: bench.Version, Name: "synthetic", Doc: "figures that nobody measured, for tests",
@@ -104,7 +107,7 @@ func plan(o Options) *bench.Plan {
 	return p
 }
 
-func subjects(o Options) []bench.Subject {
+func subjects(o options) []bench.Subject {
 	all := []bench.Subject{
 		{Name: "fenced", Role: bench.Lock, Doc: "waiters stand in line and are told"},
 		{Name: "set-px-lua", Role: bench.Lock, Doc: "SET NX PX and a script that compares"},
@@ -135,7 +138,7 @@ func subjects(o Options) []bench.Subject {
 	return all
 }
 
-func points(o Options) []bench.Point {
+func points(o options) []bench.Point {
 	var all []bench.Point
 	for _, p := range []struct {
 		section       string
@@ -170,4 +173,28 @@ func measured(s bench.Subject, p bench.Point) bool {
 		return p.Clients <= 16
 	}
 	return true
+}
+
+// TestFolder: the same options give the same bytes, and another seed gives others.
+func TestFolder(t *testing.T) {
+	a, b, other := t.TempDir(), t.TempDir(), t.TempDir()
+	for dir, o := range map[string]options{a: {Blocks: 2}, b: {Blocks: 2}, other: {Blocks: 2, Seed: 1}} {
+		if err := writeFolder(dir, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const one = "contended-16c-1k-1ms/fenced/001/trial.json"
+	read := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, one))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if read(a) != read(b) {
+		t.Error("the same options give other bytes")
+	}
+	if read(a) == read(other) {
+		t.Error("another seed gives the same bytes")
+	}
 }
