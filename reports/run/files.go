@@ -216,7 +216,7 @@ func (r *Results) write(dir string) error {
 	if files["report.md"], err = p.markdown("markdown", "report.md"); err != nil {
 		return fmt.Errorf("report.md: %w", err)
 	}
-	if len(r.Run.Scenarios) > 0 { // the source of docs/scenarios.md
+	if len(r.Run.Scenarios) > 0 { // the source of docs/evidence/scenarios.md
 		if files["scenarios.md"], err = p.markdown("scenarios", "scenarios.md"); err != nil {
 			return fmt.Errorf("scenarios.md: %w", err)
 		}

@@ -198,7 +198,7 @@ func stores(into *[]string, k Known) yamlfile.Key {
 // stays assumed when the file is read again. Where pauses were measured is not written: a file gives them.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
-	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
+	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/selection.md).\n" +
 		"# A need behind a # was not stated: its default stands there. Take the # away to state it.\n")
 	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
 	for _, k := range keys(&n, Known{}) {
