@@ -2,7 +2,7 @@
 // and come out, from a file, in the order in which they happened.
 //
 // A history is a header (which lock, which workload, what was claimed) followed by one line per
-// operation and a mark at least every second; docs/history-format.md describes the file. The record
+// operation and a mark at least every second; docs/reference/file-formats.md describes the file. The record
 // is the only link between the half of lockbench that measures and the half that judges: everything
 // a judge needs is in it.
 package histories

@@ -1,4 +1,4 @@
-// Command go-redislock is bsm/redislock as a worker, see docs/worker-protocol.md: go build ./examples/go-redislock, and
+// Command go-redislock is bsm/redislock as a worker, see docs/reference/worker-protocol.md: go build ./examples/go-redislock, and
 // lockbench run --worker ./go-redislock --faults process-pause
 package main
 

@@ -1,4 +1,4 @@
-"""The class Lock of redis-py as a worker, see docs/worker-protocol.md: pip install -r requirements.txt, and
+"""The class Lock of redis-py as a worker, see docs/reference/worker-protocol.md: pip install -r requirements.txt, and
 lockbench run --worker 'python3 examples/redis-py/worker.py' --faults process-pause"""
 import json, sys, threading, time, urllib.parse, urllib.request
 import redis

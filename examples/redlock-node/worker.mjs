@@ -1,4 +1,4 @@
-// npm's redlock, on ioredis, as a worker: see docs/worker-protocol.md. npm ci in this folder, and
+// npm's redlock, on ioredis, as a worker: see docs/reference/worker-protocol.md. npm ci in this folder, and
 // lockbench run --worker 'node examples/redlock-node/worker.mjs' --deployment five --faults minority-down
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

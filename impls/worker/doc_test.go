@@ -8,7 +8,7 @@ import (
 
 // TestPage: every line on the page that describes the protocol is one, and each reply there answers a request.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/worker-protocol.md")
+	text, err := os.ReadFile("../../docs/reference/worker-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

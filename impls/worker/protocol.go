@@ -1,5 +1,5 @@
 // Package worker puts a lock under test from outside lockbench: a program that speaks JSON lines on its
-// standard input and output takes the place of one process with its lock. docs/worker-protocol.md describes
+// standard input and output takes the place of one process with its lock. docs/reference/worker-protocol.md describes
 // the lines, and is enough to write such a program in any language; for one in Go this package is the whole
 // of it:
 //

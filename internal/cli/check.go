@@ -35,7 +35,7 @@ names no lock, and every history with --all, is held to everything it can show.
 
 With --export edn one history is printed as Jepsen writes them, and not judged.
 
-docs/history-format.md says how to write a history by hand, and how Jepsen's are read.`,
+docs/reference/file-formats.md says how to write a history by hand, and how Jepsen's are read.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) == 0 {
@@ -98,7 +98,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 }
 
 func unreadable(err error) error {
-	hint := "docs/history-format.md describes the file"
+	hint := "docs/reference/file-formats.md describes the file"
 	if errors.Is(err, fs.ErrNotExist) {
 		hint = "histories are in runs/<run>/<lock>/<workload>+<fault>/<trial>/"
 	}

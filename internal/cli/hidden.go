@@ -24,17 +24,17 @@ import (
 
 func workerCommand() *cobra.Command {
 	cmd := process("worker", "Be one process of clients, for another lockbench: JSON lines on standard input and output", "a worker is started by lockbench",
-		"see docs/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
+		"see docs/reference/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
 			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
 		})
 	cmd.Long = `worker runs a lock of the table as a program that speaks the worker protocol, so that something can happen
-to its process. lockbench run starts it where a fault needs one; docs/worker-protocol.md describes the lines.`
+to its process. lockbench run starts it where a fault needs one; docs/reference/worker-protocol.md describes the lines.`
 	cmd.Hidden = false
 	return cmd
 }
 
 func shopCommand() *cobra.Command {
-	return process("shop", "Be one process of a shop, an order service over HTTP, for another lockbench: see docs/flash-sale.md", "a shop is started by lockbench",
+	return process("shop", "Be one process of a shop, an order service over HTTP, for another lockbench: see docs/faults-and-scenarios.md", "a shop is started by lockbench",
 		"try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error { return shop.Serve(in, out, openLock) })
 }
 

@@ -56,9 +56,9 @@ func keysOf(keys []yamlfile.Key, name string) []yamlfile.Key {
 func TestDocs(t *testing.T) {
 	suite, needs := suites.Table(), requirements.Table()
 	for file, tables := range map[string]map[string][]yamlfile.Key{
-		"../../docs/benchmarks.md": {"a suite": suite, "a section": keysOf(suite, "sections"),
+		"../../docs/reference/suites.md": {"a suite": suite, "a section": keysOf(suite, "sections"),
 			"a lock": keysOf(keysOf(suite, "sections"), "locks"), "a threshold": keysOf(suite, "thresholds")},
-		"../../docs/needs.md": {"needs": needs, "hold": keysOf(needs, "hold"), "pauses": keysOf(needs, "pauses"), "weights": keysOf(needs, "weights")},
+		"../../docs/selection.md": {"needs": needs, "hold": keysOf(needs, "hold"), "pauses": keysOf(needs, "pauses"), "weights": keysOf(needs, "weights")},
 	} {
 		doc := read(t, file)
 		for name, keys := range tables {
@@ -77,7 +77,7 @@ func TestDocs(t *testing.T) {
 			t.Fatalf("%s has no example", file)
 		}
 		_, err := suites.Parse("example.yaml", []byte(example), suites.Known{})
-		if strings.HasSuffix(file, "needs.md") {
+		if strings.HasSuffix(file, "selection.md") {
 			_, err = requirements.Parse("example.yaml", []byte(example), requirements.Known{})
 		}
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // TestMetricsAreDocumented: the page on benchmarks says of each metric what the table does. -update writes it anew.
 func TestMetricsAreDocumented(t *testing.T) {
 	const from, to = "<!-- metrics -->\n", "<!-- end of metrics -->\n"
-	file := filepath.Join("..", "..", "docs", "benchmarks.md")
+	file := filepath.Join("..", "..", "docs", "reference", "suites.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func newPage(r *Results, results File) (*page, error) {
 }
 
 // files renders the report: the page, the page without its drawings as Markdown, Porcupine's pages of the witnesses, and
-// for scenarios the source of docs/scenarios.md.
+// for scenarios the source of docs/evidence/scenarios.md.
 func (p *page) files() (files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	for _, w := range p.Witnesses {

@@ -191,7 +191,7 @@ func named(into any) error {
 // Write returns needs as a file for people to edit. Assumed needs are comments, and stay assumed when it is read.
 func Write(n selection.Needs) []byte {
 	var b bytes.Buffer
-	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/needs.md).\n" +
+	b.WriteString("# What is needed of whatever keeps two from doing the same thing at once (docs/selection.md).\n" +
 		"# A need behind a # was not stated: its default stands there. Take the # away to state it.\n")
 	n.Guards = strings.Join(strings.Fields(n.Guards), " ")
 	for _, k := range keys(&n, Known{}) {

@@ -56,7 +56,7 @@ It asks first whether you need a lock at all. What does not do all that is requi
 the others it says who is ahead, by how much, what speaks against it, and what would change that. Every figure of the report
 can be traced to the histories it rests on, and worked out again: lockbench verify-report.
 
-examples/ has three files of needs; docs/needs.md has all that may stand in one.`,
+examples/ has three files of needs; docs/selection.md has all that may stand in one.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := f.prepare(cmd)
@@ -70,7 +70,7 @@ examples/ has three files of needs; docs/needs.md has all that may stand in one.
 	fl.SortFlags = false
 	fl.StringVar(&f.needs, "needs", "", "file of what you need, in YAML (asked for in the terminal)")
 	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to decide by (made anew)")
-	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/history-format.md), to read from them how long the work takes")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/reference/file-formats.md), to read from them how long the work takes")
 	fl.DurationVar(&f.pauses, "measure-pauses", 0, "measure for so long how processes of this machine stand still, in place of what the needs say")
 	fl.IntVar(&f.trials, "trials", 1, "of each kind of trouble: more of them are stronger evidence, and take longer")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
@@ -108,7 +108,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 	}
 	if len(f.recorded) > 0 {
 		if n.Hold, n.HoldRecorded, err = advisor.RecordedHold(f.recorded...); err != nil {
-			return nil, console.Usage(err, "--recorded takes histories as docs/history-format.md describes them")
+			return nil, console.Usage(err, "--recorded takes histories as docs/reference/file-formats.md describes them")
 		}
 		n.Assumed = without(n.Assumed, "hold.")
 	}
@@ -126,7 +126,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 
 func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
-	hint := "docs/needs.md has all that may stand there"
+	hint := "docs/selection.md has all that may stand there"
 	if f.needs == "" {
 		n, err = requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
 		hint = "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one"

@@ -46,7 +46,7 @@ servers, after a warm-up until its rate is steady. Every trial is recorded and j
 trial in which two held at once is struck out. It ends early when the intervals are narrow enough, and goes on when they
 are not, within its budget.
 
-With no flags it measures the suite quick. --suite names another one, or a file of your own (docs/benchmarks.md), and the
+With no flags it measures the suite quick. --suite names another one, or a file of your own (docs/reference/suites.md), and the
 other flags make up one. Every bench carries its own controls, and where one of them fails no figure is shown.
 
 A bench that was cut short goes on with --resume DIR, and loses no trial that had ended.`,

@@ -99,7 +99,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 }
 
 func noThresholds(of string) error {
-	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", of), "state them in the suite, under thresholds (docs/benchmarks.md)")
+	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
 // measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; if it

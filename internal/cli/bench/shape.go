@@ -147,13 +147,13 @@ func readSuite(name string) (*suites.Suite, error) {
 	if !ok {
 		var err error
 		if text, err = os.ReadFile(name); err != nil {
-			return nil, console.Usage(fmt.Errorf("suite %s: there is none of that name, and no such file", name), "shipped are "+shipped()+"; docs/benchmarks.md tells how to write one")
+			return nil, console.Usage(fmt.Errorf("suite %s: there is none of that name, and no such file", name), "shipped are "+shipped()+"; docs/reference/suites.md tells how to write one")
 		}
 		file = name
 	}
 	s, err := suites.Parse(file, text, known())
 	if err != nil {
-		return nil, console.Usage(err, "docs/benchmarks.md has the format, docs/suite.schema.json its schema")
+		return nil, console.Usage(err, "docs/reference/suites.md has the format, docs/suite.schema.json its schema")
 	}
 	return s, nil
 }

@@ -54,7 +54,7 @@ With --faults something goes wrong on purpose: clients live in processes of thei
 each and its servers, and what is injected is seen to take effect, or the trial does not count. With --scenarios
 the warnings of the articles are acted out: lockbench list scenarios tells them.
 
-With --worker the lock is a program of your own, in any language: see docs/worker-protocol.md.
+With --worker the lock is a program of your own, in any language: see docs/reference/worker-protocol.md.
 
 With --redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd the locks of those stores run on servers of your
 own, and the others are left out. Every key there begins with lockbench:<run>: and is removed after its trial, nothing

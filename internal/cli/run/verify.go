@@ -25,7 +25,7 @@ func VerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify --worker COMMAND --claims FILE",
 		Short: "Hold a lock of your own to what it claims: for a library's own CI",
-		Long: `verify runs a lock of your own, a program in any language (docs/worker-protocol.md), in the workloads and under the
+		Long: `verify runs a lock of your own, a program in any language (docs/reference/worker-protocol.md), in the workloads and under the
 faults that its file of claims names, and in no others, and holds what is observed to the claims. It exits as run
 does: 0 every claim kept, and what was to break seen to; 1 a claim broken; 3 one that could not be settled, or to
 which nothing observed applies; 4 the worker or its servers do not work; 6 what was to break was not seen to.

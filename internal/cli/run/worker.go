@@ -20,7 +20,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-const hintWorker = "docs/worker-protocol.md tells what a worker reads and writes; lockbench worker is one"
+const hintWorker = "docs/reference/worker-protocol.md tells what a worker reads and writes; lockbench worker is one"
 
 // describeWorker starts the user's program once, on servers of its own, to learn what it says of itself.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {

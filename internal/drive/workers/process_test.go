@@ -355,7 +355,7 @@ func TestMilliseconds(t *testing.T) {
 
 // TestPageOfBounds: the page that describes the protocol has the bounds that are kept.
 func TestPageOfBounds(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/worker-protocol.md")
+	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
