@@ -68,8 +68,12 @@ func (s *stream) add(h *projection.Hold, p pair) {
 	if s.over {
 		return
 	}
-	e := s.of(h, p)
-	delete(s.early, h)
+	e, ok := s.early[h]
+	if ok {
+		delete(s.early, h)
+	} else {
+		e = &early{known: s.granted(p)}
+	}
 	if e.leaving && e.endCall != p.endCall {
 		s.doubtful = true // a promise that had run out was renewed after all
 		return
@@ -130,7 +134,12 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 		if !ok {
 			continue
 		}
-		if e := s.of(h, p); p.endCall < now && !e.leaving {
+		e, known := s.early[h]
+		if !known {
+			e = &early{known: s.granted(p)}
+			s.early[h] = e
+		}
+		if p.endCall < now && !e.leaving {
 			e.leaving, e.pair = true, p
 			s.at(p.endCall, leaving, e.known)
 			if p.endReturn < now {
@@ -140,16 +149,12 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 	}
 }
 
-// of returns a hold that was taken in early, or takes it in.
-func (s *stream) of(h *projection.Hold, p pair) *early {
-	e, ok := s.early[h]
-	if !ok {
-		e = &early{known: known{s.n, p}}
-		s.n++
-		s.early[h] = e
-		s.at(p.acquireReturn, granted, e.known)
-	}
-	return e
+// granted takes in a grant.
+func (s *stream) granted(p pair) known {
+	k := known{s.n, p}
+	s.n++
+	s.at(p.acquireReturn, granted, k)
+	return k
 }
 
 func (s *stream) finish() {
