@@ -99,14 +99,12 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	}
 	if x.emitTest != "" {
 		path := filepath.Join(x.emitTest, strings.ReplaceAll(filepath.Base(path), "-", "_")+"_test.go")
-		if err := emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) }); err != nil {
+		if err := emitTest(x.stderr, path, file); err != nil {
 			return err
 		}
 	}
 	if x.emitHistory != "" && s.History != nil {
-		text := s.History.Text
-		path := filepath.Join(x.emitHistory, s.History.Name)
-		if err := emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		if err := emitHistory(x.stderr, filepath.Join(x.emitHistory, s.History.Name), s.History); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,6 @@ func realCell(c explore.Case) (trial.Cell, error) {
 
 // onServers tries a case until it shows. What is said is true of what was tried, whatever else went wrong.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore.File) (*onServers, error) {
-	onAllProcessors()
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay", "")
 	if err != nil {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,28 +14,59 @@ import (
 
 // Counterexample is a minimised case that violates a property.
 type Counterexample struct {
-	Case     Case            `json:"case"`
-	Seed     uint64          `json:"seed"`     // in which it was found
-	Strategy string          `json:"strategy"` // that found it
-	Property string          `json:"property"`
-	Violated []string        `json:"violated"` // all that it violates
-	Broken   bool            `json:"broken"`   // the lock is expected to hold the property
-	Digest   string          `json:"digest"`
-	From     Size            `json:"from"` // as it was found
-	To       Size            `json:"to"`
-	Trials   int             `json:"trials"` // that it took to minimise it
-	CutOff   bool            `json:"cut_off,omitempty"`
-	Events   []string        `json:"told"`
-	Timeline string          `json:"picture"`
-	Witness  checker.Witness `json:"witness"`
-	Faults   []checker.Band  `json:"faults,omitempty"`
-	History  *Recorded       `json:"history,omitempty"`
+	Case     Case   `json:"case"`
+	Seed     uint64 `json:"seed"`     // in which it was found
+	Strategy string `json:"strategy"` // that found it
+	Property string `json:"property"`
+	Broken   bool   `json:"broken"` // the lock is expected to hold the property
+	From     Size   `json:"from"`   // as it was found
+	To       Size   `json:"to"`
+	Trials   int    `json:"trials"` // that it took to minimise it
+	CutOff   bool   `json:"cut_off,omitempty"`
+	Shown
+	Witness checker.Witness `json:"witness"`
+	Faults  []checker.Band  `json:"faults,omitempty"`
+}
+
+// Shown is what a case came to, with the events and the timeline of one property.
+type Shown struct {
+	Violated      []string  `json:"violated"`
+	Digest        string    `json:"digest"`
+	Events        []string  `json:"told"`
+	Timeline      string    `json:"picture"`
+	Void          string    `json:"void,omitempty"`          // what did not come about of the plan
+	Disagreements []string  `json:"disagreements,omitempty"` // between the monitor and the oracle
+	History       *Recorded `json:"history,omitempty"`
 }
 
 // Recorded is the history of a case, as a file of the corpus.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// Show judges a run once more, by the oracle as well, and shows how it came to violate a property, or that it did not.
+func (r *Run) Show(property string, width int) (Shown, error) {
+	verdict, err := r.Rejudge()
+	if err != nil {
+		return Shown{}, fmt.Errorf("judge what it records: %w", err)
+	}
+	var history strings.Builder
+	if err := EmitHistory(&history, r); err != nil {
+		return Shown{}, err
+	}
+	example := r.Example(property)
+	return Shown{Violated: r.Violated(), Digest: r.Digest, Void: r.Void, Disagreements: verdict.Oracle.Disagreements,
+		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
+}
+
+// show runs the case and shows it.
+func (f File) show(width int) (Shown, error) {
+	r, err := f.Run()
+	if err != nil {
+		return Shown{}, err
+	}
+	return r.Show(f.Property, width)
 }
 
 // Size is how large a case is.
@@ -113,28 +145,18 @@ func (m *minimiser) take(seed Seed) error {
 		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
 		return err
 	}
-	verdict, err := again.Rejudge()
+	shown, err := again.Show(property, timelineWidth)
 	if err != nil {
 		return err
 	}
-	if d := verdict.Oracle.Disagreements; len(d) > 0 {
-		m.Disagreements = append(m.Disagreements, d...)
+	if len(shown.Disagreements) > 0 {
+		m.Disagreements = append(m.Disagreements, shown.Disagreements...)
 		return nil
 	}
-	var history strings.Builder
-	if err := EmitHistory(&history, again); err != nil {
-		return err
-	}
-	m.add(small.counterexample(found, seed, &Recorded{HistoryName(again), history.String()}))
+	m.add(Counterexample{Case: again.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property,
+		Broken: again.Header.Claim(property).Expected == histories.Holds, From: found.size(), To: again.size(), Trials: small.Trials,
+		CutOff: small.CutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
 	return nil
-}
-
-func (s *Shrunk) counterexample(found *Run, seed Seed, history *Recorded) Counterexample {
-	shown := s.Example(s.Property)
-	return Counterexample{Case: s.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: s.Property, Violated: s.Violated(),
-		Broken: s.Header.Claim(s.Property).Expected == histories.Holds, Digest: s.Digest, From: found.size(), To: s.size(),
-		Trials: s.Trials, CutOff: s.CutOff, Events: shown.Events(), Timeline: shown.Timeline(timelineWidth),
-		Witness: *s.Verdict.Finding(s.Property).Witness, Faults: s.Verdict.Faults, History: history}
 }
 
 // explained reports whether a violation under these faults may be a counterexample's. Only a broken expectation explains
