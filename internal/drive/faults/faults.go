@@ -172,16 +172,16 @@ type Action struct {
 	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers come back with all that they knew
 }
 
-// All is every fault.
+// All returns every fault.
 func All() []Fault {
 	return []Fault{None(),
-		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
-		slowNetwork(), lostReply(), lostReplySilent(), partition(), partitionOneWay(), delayedRelease(), lostWakeup(),
-		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
-		nodeRestart(), minorityDown(), eviction(), sessionKill(), halfOpen(), leaderLoss()}
+		holderStall, processPause, pauseBeforeAnswer, pauseInRelease, holderKill, holderAbandon, killBetween, cancelledAcquire,
+		slowNetwork, lostReply, lostReplySilent, partition, partitionOneWay, delayedRelease, lostWakeup,
+		serverRestart, serverPause, failover, failoverSynced, clockForward, clockBack,
+		nodeRestart, minorityDown, eviction, sessionKill, halfOpen, leaderLoss}
 }
 
-// None is the fault that is none.
+// None returns the fault that injects nothing.
 func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
 }

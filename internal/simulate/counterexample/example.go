@@ -129,23 +129,30 @@ func (x *Example) addOp(op *histories.Op) {
 	add := func(at time.Duration, rank int, text string) {
 		x.events = append(x.events, &event{at: at, rank: rank, weight: weight, ops: []*histories.Op{op}, text: text})
 	}
+	call := func(what string) { add(op.Call, calls, x.client(op)+what+op.Key+x.whileHeld(op, op.Call)) }
 	late := op.Open() || op.Return > x.until && !x.inWitness(op)
-	switch {
-	case op.Kind == histories.Acquire && late:
-		add(op.Call, calls, x.client(op)+" tries to acquire "+op.Key)
-	case op.Kind == histories.Acquire && op.Outcome != histories.OK && x.triesAgain(op):
-	case op.Kind == histories.Acquire, op.Kind == histories.Renew:
-		add(op.Return, returns, x.returned(op))
-	case op.Kind == histories.Release && !late && op.Return-op.Call > long:
-		add(op.Call, calls, x.client(op)+" starts to release "+op.Key+x.whileHeld(op, op.Call))
-		add(op.Return, returns, fmt.Sprintf("%s's release of %s returns %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Return)))
-	case op.Kind == histories.Release:
-		add(op.Call, calls, fmt.Sprintf("%s releases %s: %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Call)))
-	case op.Kind == histories.Read || op.Kind == histories.Write || op.Kind == histories.Append:
-		add(max(op.Call, op.Return), calls, x.used(op)) // a paused process may have called it
-	default:
-		add(op.Call, calls, x.returned(op))
+	when, rank := op.Return, returns
+	switch op.Kind {
+	case histories.Acquire:
+		if late {
+			call(" tries to acquire ")
+			return
+		}
+		if op.Outcome != histories.OK && x.triesAgain(op) {
+			return
+		}
+	case histories.Release:
+		if late || op.Return-op.Call <= long {
+			when, rank = op.Call, calls
+		} else {
+			call(" starts to release ")
+		}
+	case histories.Read, histories.Write, histories.Append: // a paused process may have called it
+		when, rank = max(op.Call, op.Return), calls
+	case histories.Lost, histories.Probe:
+		when, rank = op.Call, calls
 	}
+	add(when, rank, x.line(op, when))
 }
 
 // triesAgain adds an acquire in vain to the event of the one before, if its client did nothing else since.
@@ -158,7 +165,7 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 			return false
 		}
 		e.ops, e.at = append(e.ops, op), op.Return
-		e.text = fmt.Sprintf("%s, %d times since %s", x.returned(op), len(e.ops), at(e.ops[0].Call))
+		e.text = fmt.Sprintf("%s, %d times since %s", x.line(op, op.Return), len(e.ops), at(e.ops[0].Call))
 		return true
 	}
 	return false
@@ -253,7 +260,7 @@ func (x *Example) Events() []string {
 				mark = "*"
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%-9s %s %s.", at(e.at), mark, e.text))
+		lines = append(lines, fmt.Sprintf("%-9s %s %s", at(e.at), mark, e.text))
 	}
 	before, after := 0, 0
 	for i := range x.Ops {
