@@ -188,10 +188,7 @@ func subjectName(l *explore.LockResult) string {
 
 // printStrategies prints which strategy found what after how many of its seeds.
 func printStrategies(w io.Writer, result *explore.Result) {
-	rows := [][]string{{"violations found by"}}
-	for _, s := range explore.Strategies() {
-		rows[0] = append(rows[0], s.Name)
-	}
+	rows := [][]string{append([]string{"violations found by"}, explore.Strategies()...)}
 	for _, l := range result.Locks {
 		row := []string{subjectName(l)}
 		for _, name := range rows[0][1:] {

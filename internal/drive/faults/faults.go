@@ -266,6 +266,21 @@ const UsualTTL = 800 * time.Millisecond
 // OnItsWay reports whether what is done is done to a command that passes the network, or to its reply.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
+// Kind returns the gravest kind of the plan's steps: what befalls servers, then the network, then clients.
+func (p Plan) Kind() Kind {
+	kind := Clients
+	for _, s := range p.Steps {
+		switch s.Do.Verb {
+		case Stall, Abandon, GiveUp, Pause, Kill:
+		case Delay, Lose, Cut, Slow, Mute:
+			kind = Network
+		default:
+			return Servers
+		}
+	}
+	return kind
+}
+
 // Rest has a client do its workload so often at most.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {

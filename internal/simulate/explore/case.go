@@ -47,18 +47,17 @@ type Run struct {
 	Strikes []inject.Strike
 }
 
-// Trial is the case as a trial.
+// Trial returns the case as a trial.
 func (c Case) Trial() (sim.Trial, error) {
 	lock, err := lockNamed(c.Lock)
 	if err != nil {
 		return sim.Trial{}, err
 	}
-	loads := workloads.All()
-	i := slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })
-	if i < 0 {
-		return sim.Trial{}, fmt.Errorf("there is no workload %q", c.Workload)
+	load, err := named("workload", workloads.All(), c.Workload, func(w workloads.Workload) string { return w.Name })
+	if err != nil {
+		return sim.Trial{}, err
 	}
-	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: loads[i], Params: c.Params, LockParams: c.LockParams,
+	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: load, Params: c.Params, LockParams: c.LockParams,
 		Fault: Fault, Plan: c.Plan}
 	t.Claims = claims(t)
 	return t, t.Refused()
@@ -68,12 +67,28 @@ func (c Case) Trial() (sim.Trial, error) {
 var locks = sync.OnceValue(catalog.All)
 
 func lockNamed(name string) (impls.Impl, error) {
-	all := locks()
-	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
-	if i < 0 {
-		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	return named("lock", locks(), name, func(l impls.Impl) string { return l.Name })
+}
+
+// Unknown is the error of a name that is in no table.
+type Unknown struct {
+	What, Name string
+	Known      []string
+}
+
+func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
+
+// named returns the row of a table that has a name.
+func named[T any](what string, table []T, name string, nameOf func(T) string) (T, error) {
+	var known []string
+	for _, row := range table {
+		if nameOf(row) == name {
+			return row, nil
+		}
+		known = append(known, nameOf(row))
 	}
-	return all[i], nil
+	var none T
+	return none, &Unknown{what, name, known}
 }
 
 // Run runs the case in virtual time and judges what was recorded. The same case gives the same, where one processor

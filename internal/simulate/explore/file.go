@@ -12,8 +12,8 @@ import (
 
 	"lockbench/checker/properties"
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/sim"
 	"lockbench/internal/yamlfile"
 	"lockbench/workloads"
 )
@@ -32,14 +32,6 @@ type File struct {
 	Digest   string   `json:"digest,omitempty"` // of what was recorded; another one means another build, or chance
 	Case
 }
-
-// Unknown is a name that is in no table: the error says which, and Known what there is.
-type Unknown struct {
-	What, Name string
-	Known      []string
-}
-
-func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
 
 // ReadFile reads a case file. The error is one sentence that names the file and what is wrong with it.
 func ReadFile(path string) (File, error) {
@@ -98,37 +90,19 @@ func Decode(text []byte) (File, error) {
 	return f, f.check()
 }
 
-// check holds names to the tables, and what the plan speaks of to what there is.
+// check compares the names with the tables, and what the plan refers to with what there is.
 func (f File) check() error {
-	var locks, loads, judged []string
-	for _, l := range catalog.All() {
-		locks = append(locks, l.Name)
-	}
-	for _, w := range workloads.All() {
-		loads = append(loads, w.Name)
-	}
-	for _, p := range properties.All() {
-		judged = append(judged, p.Name)
-	}
-	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, judged))
-	for _, p := range f.Violated {
-		err = cmp.Or(err, known("property", p, judged))
-	}
-	if err != nil {
+	t, err := f.Trial()
+	var unknown *Unknown
+	if errors.As(err, &unknown) {
 		return err
 	}
-	if err := cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan()); err != nil {
-		return err
+	for _, p := range append([]string{f.Property}, f.Violated...) {
+		if _, err := named("property", properties.All(), p, func(p properties.Property) string { return p.Name }); err != nil {
+			return err
+		}
 	}
-	_, err = f.Trial()
-	return err
-}
-
-func known(what, name string, all []string) error {
-	if slices.Contains(all, name) {
-		return nil
-	}
-	return &Unknown{what, name, all}
+	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
 // The most that a case kept in a file may ask for: beyond, running it would take for ever.
@@ -140,7 +114,7 @@ const (
 
 // checkPlan says what in a case speaks of something that there is not. What a step of a plan can do to servers is
 // for the trial to say.
-func (c Case) checkPlan() error {
+func (c Case) checkPlan(t sim.Trial) error {
 	p := c.Params
 	switch {
 	case p.Clients > mostClients:
@@ -148,7 +122,7 @@ func (c Case) checkPlan() error {
 	case len(c.Plan.Steps)+len(c.Plan.Gates)+len(c.Plan.Turns) > mostSteps:
 		return fmt.Errorf("the plan is longer than %d steps, gates and turns", mostSteps)
 	}
-	if err := c.checkUse(); err != nil {
+	if err := c.checkUse(t.Lock, t.Workload); err != nil {
 		return err
 	}
 	for i, g := range c.Plan.Gates {
@@ -169,14 +143,8 @@ func (c Case) checkPlan() error {
 	return nil
 }
 
-// checkUse says why the lock cannot be used so.
-func (c Case) checkUse() error {
-	lock, err := lockNamed(c.Lock)
-	if err != nil {
-		return err
-	}
-	loads := workloads.All()
-	w := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })]
+// checkUse returns an error if the lock cannot be used with the workload, or needs a deployment.
+func (c Case) checkUse(lock impls.Impl, w workloads.Workload) error {
 	switch {
 	case c.Deployment == "" && lock.Deployment != "":
 		return fmt.Errorf("it does not say what %s is deployed on: want a deployment", lock.Name)

@@ -124,7 +124,9 @@ func (m *minimiser) take(seed Seed) error {
 		return err
 	}
 	have, broken := names(c.Plan), seed.Broken()
-	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool { return m.explained(p, have, slices.Contains(broken, p)) })
+	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool {
+		return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool { return s.explains(p, have, slices.Contains(broken, p)) })
+	})
 	if len(left) == 0 {
 		return nil
 	}
@@ -139,7 +141,7 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	m.count++
-	small := found.Shrink(property)
+	small := found.shrink(property)
 	again, err := small.Case.Run()
 	if err != nil || again.Digest != small.Digest {
 		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
@@ -154,23 +156,21 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	m.add(Counterexample{Case: again.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property,
-		Broken: again.Header.Claim(property).Expected == histories.Holds, From: found.size(), To: again.size(), Trials: small.Trials,
-		CutOff: small.CutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
+		Broken: again.Header.Claim(property).Expected == histories.Holds, From: found.size(), To: again.size(), Trials: small.trials,
+		CutOff: small.cutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
 	return nil
 }
 
-// explained reports whether a violation under these faults may be a counterexample's. Only a broken expectation explains
-// another.
-func (m *minimiser) explained(property string, faults []string, broken bool) bool {
-	return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool {
-		return slices.Contains(s.Violated, property) && subset(names(s.Case.Plan), faults) && (s.Broken || !broken)
-	})
+// explains reports whether the counterexample violates a property too, with no more kinds of faults. Only a broken
+// expectation explains another.
+func (c Counterexample) explains(property string, faults []string, broken bool) bool {
+	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Broken || !broken)
 }
 
 // add adds a counterexample unless a smaller one covers it, and removes those that it covers.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
-		return slices.Contains(a.Violated, b.Property) && subset(names(a.Case.Plan), names(b.Case.Plan)) && (a.Broken || !b.Broken) && a.To.compare(b.To) <= 0
+		return a.explains(b.Property, names(b.Case.Plan), b.Broken) && a.To.compare(b.To) <= 0
 	}
 	if slices.ContainsFunc(m.Counterexamples, func(have Counterexample) bool { return covers(have, s) }) {
 		return
@@ -186,7 +186,7 @@ func compare(a, b Counterexample) int {
 		switch {
 		case s.Broken:
 			return 0
-		case slices.ContainsFunc(s.Case.Plan.Steps, ofServers):
+		case s.Case.Plan.Kind() == faults.Servers:
 			return 2
 		}
 		return 1
@@ -199,11 +199,6 @@ func weight(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}
 	return slices.Index(order, property)
-}
-
-// ofServers reports whether a step befalls servers.
-func ofServers(s faults.Step) bool {
-	return slices.Contains([]faults.Verb{faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}, s.Do.Verb)
 }
 
 // names returns the names of a plan's steps, each once, sorted.

@@ -9,16 +9,19 @@ import (
 	"lockbench/workloads"
 )
 
-// Strategy is a way to choose what is to go wrong.
-type Strategy struct {
-	Name string
-	Doc  string // one sentence
+// strategies are the ways to choose a plan. Seeds take them in turn.
+var strategies = []struct {
+	name string
 	plan func(*scene) faults.Plan
-}
+}{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
 
-// Strategies are all of them. Seeds take them in turn.
-func Strategies() []Strategy {
-	return []Strategy{uniform(), aimed(), priorities()}
+// Strategies returns their names.
+func Strategies() []string {
+	var names []string
+	for _, s := range strategies {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 // ttl is the lease that is asked for: the usual one under a fault, so that a case takes no longer on real servers.
@@ -38,7 +41,6 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 		return Case{}, "", err
 	}
 	sc := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, allowed: s.Faults}
-	strategies := Strategies()
 	strategy := strategies[seed%uint64(len(strategies))]
 	sc.deployment = s.Deployment
 	if homes := homes(lock); sc.deployment == "" {
@@ -47,7 +49,7 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	sc.chooseParams(seed)
 	c := Case{Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params,
 		LockParams: map[string]string{"wait": "backoff"}, Plan: strategy.plan(sc)}
-	return c, strategy.Name, nil
+	return c, strategy.name, nil
 }
 
 // homes are the deployments that a lock is explored on, the usual ones more than once.
