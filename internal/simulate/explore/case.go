@@ -139,16 +139,20 @@ func (r *Run) read(recorded *histories.Memory) (err error) {
 	return nil
 }
 
-// Violated are the properties that were violated, in the order of the judge's table, but for those of which a trial
-// under this plan says nothing.
-func (r *Run) Violated() []string {
+// observed returns the properties with a finding, in the order of the judge's table.
+func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
-		if f.Observed == checker.Violated && decides(r.Plan, f.Property) {
+		if f.Observed == o {
 			names = append(names, f.Property)
 		}
 	}
 	return names
+}
+
+// Violated returns the properties that were violated, except those of which a trial under this plan says nothing.
+func (r *Run) Violated() []string {
+	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }
 
 // Example returns the counterexample to a property.

@@ -93,28 +93,16 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of. Unlike
-// Violated it has all that the judge finds, since the judge does not know of the plan.
+// HistoryName returns the name of a run's history in histories/corpus: the verdict and the case. Unlike Violated it has
+// all that the judge finds, since the judge does not know of the plan.
 func HistoryName(r *Run) string {
 	var parts []string
-	for _, o := range []struct {
-		observed checker.Observed
-		word     string
-	}{{checker.Violated, "violates-"}, {checker.Undecided, "undecided-"}} {
-		var names []string
-		for _, f := range r.Verdict.Findings {
-			if f.Observed == o.observed {
-				names = append(names, f.Property)
-			}
-		}
-		if len(names) > 0 {
-			parts = append(parts, o.word+strings.Join(names, "+"))
+	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
+		if names := r.observed(o); names != nil {
+			parts = append(parts, map[checker.Observed]string{checker.Violated: "violates-", checker.Undecided: "undecided-"}[o]+strings.Join(names, "+"))
 		}
 	}
-	if parts == nil {
-		parts = []string{"holds"}
-	}
-	return strings.Join(parts, "_") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
+	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
 // Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.

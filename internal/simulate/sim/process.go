@@ -146,75 +146,76 @@ func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock is the lock that lives in the process. What it can do beside the usual is what that can.
+// asLock returns the lock that lives in the process, with the optional interfaces that it has.
 func (p *process) asLock() impls.Lock {
-	lock := remote{p}
-	_, probes := p.lock.(impls.Prober)
+	_, canProbe := p.lock.(impls.Prober)
 	splits, split := p.lock.(impls.Segmenter)
 	switch {
-	case split && probes:
+	case split && canProbe:
 		return struct {
-			probed
+			remote
+			probes
 			impls.Segmenter
-		}{probed{lock}, splits}
+		}{remote{p}, probes{p}, splits}
 	case split:
 		return struct {
 			remote
 			impls.Segmenter
-		}{lock, splits}
-	case probes:
-		return probed{lock}
+		}{remote{p}, splits}
+	case canProbe:
+		return struct {
+			remote
+			probes
+		}{remote{p}, probes{p}}
 	}
-	return lock
+	return remote{p}
 }
 
 type (
-	remote struct{ *process }
-	probed struct{ remote }
+	remote struct{ p *process }
+	probes struct{ p *process }
 )
 
 var (
 	_ impls.Lock    = remote{}
 	_ impls.Renewer = remote{}
-	_ impls.Prober  = probed{}
+	_ impls.Prober  = probes{}
 )
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	h, err := ask(ctx, r.process, func(ctx context.Context) (impls.Hold, error) { return r.lock.Acquire(ctx, req) })
+	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) { return r.p.lock.Acquire(ctx, req) })
 	if err == nil {
-		h.Lost = r.told(h.Lost)
+		h.Lost = r.p.told(h.Lost)
 	}
 	return h, err
 }
 
 func (r remote) Release(ctx context.Context, g impls.Grant) error {
-	_, err := ask(ctx, r.process, func(ctx context.Context) (any, error) { return nil, r.lock.Release(ctx, g) })
+	_, err := ask(ctx, r.p, func(ctx context.Context) (any, error) { return nil, r.p.lock.Release(ctx, g) })
 	return err
 }
 
 // Renew extends a grant, where the lock can.
 func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
-	renewer, ok := r.lock.(impls.Renewer)
+	renewer, ok := r.p.lock.(impls.Renewer)
 	if !ok {
 		return g, errors.New("this lock has no Renew")
 	}
-	return ask(ctx, r.process, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
+	return ask(ctx, r.p, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
 }
 
-func (r remote) Close() error { return r.close() }
+func (r remote) Close() error { return r.p.close() }
 
-// answered is what a probe is answered.
-type answered struct {
-	token string
-	left  time.Duration
-}
-
-func (r probed) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
-	a, err := ask(ctx, r.process, func(ctx context.Context) (a answered, err error) {
-		a.token, a.left, err = r.lock.(impls.Prober).Probe(ctx, key)
-		return a, err
+func (r probes) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+	type found struct {
+		token string
+		left  time.Duration
+	}
+	f, err := ask(ctx, r.p, func(ctx context.Context) (f found, err error) {
+		f.token, f.left, err = r.p.lock.(impls.Prober).Probe(ctx, key)
+		return f, err
 	})
-	return a.token, a.left, err
+	return f.token, f.left, err
 }
 
 // reached is what the lock guards, as the process reaches it.

@@ -88,15 +88,16 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 			heals = append(heals, heal)
 		}
 	}
-	if heals == nil {
-		return inject.Effect{}, errors.Join(errs...)
-	}
-	return inject.Effect{Heal: func() error {
-		for _, heal := range heals {
-			heal()
+	var effect inject.Effect
+	if heals != nil {
+		effect.Heal = func() error {
+			for _, heal := range heals {
+				heal()
+			}
+			return nil
 		}
-		return nil
-	}}, errors.Join(errs...)
+	}
+	return effect, errors.Join(errs...)
 }
 
 // befall does something to one server.
