@@ -165,10 +165,10 @@ func (x *exploration) run(ctx context.Context) error {
 	for _, why := range x.refused {
 		fmt.Fprintln(x.stderr, "note:", why)
 	}
-	show := newProgress(x.stderr)
-	x.campaign.Progress = show.take
+	live, progress := newProgress(x.stderr)
+	x.campaign.Progress = progress
 	result, err := x.campaign.Run(ctx, pool)
-	show.Close()
+	live.Close()
 	if err != nil && ctx.Err() == nil {
 		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "what it was asked is above; lockbench explore --locks L --seed N tries one seed alone"}
 	}
