@@ -148,39 +148,15 @@ func (p *process) asWorkload() workloads.Process {
 
 // asLock returns the lock that lives in the process, with the optional interfaces that it has.
 func (p *process) asLock() impls.Lock {
-	_, canProbe := p.lock.(impls.Prober)
-	splits, split := p.lock.(impls.Segmenter)
-	switch {
-	case split && canProbe:
-		return struct {
-			remote
-			probes
-			impls.Segmenter
-		}{remote{p}, probes{p}, splits}
-	case split:
-		return struct {
-			remote
-			impls.Segmenter
-		}{remote{p}, splits}
-	case canProbe:
-		return struct {
-			remote
-			probes
-		}{remote{p}, probes{p}}
+	prober, canProbe := p.lock.(impls.Prober)
+	if canProbe {
+		prober = remote{p}
 	}
-	return remote{p}
+	splits, _ := p.lock.(impls.Segmenter)
+	return impls.With(remote{p}, prober, splits)
 }
 
-type (
-	remote struct{ p *process }
-	probes struct{ p *process }
-)
-
-var (
-	_ impls.Lock    = remote{}
-	_ impls.Renewer = remote{}
-	_ impls.Prober  = probes{}
-)
+type remote struct{ p *process }
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) { return r.p.lock.Acquire(ctx, req) })
@@ -206,7 +182,7 @@ func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 
 func (r remote) Close() error { return r.p.close() }
 
-func (r probes) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+func (r remote) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
 	type found struct {
 		token string
 		left  time.Duration
