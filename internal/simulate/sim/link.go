@@ -312,10 +312,10 @@ type timetable struct {
 // messages of others. They come round in any case: there are 909 instants for all.
 const often = 8
 
-func (n *Net) timetable(r route) timetable {
-	key := draw(n.seed, uint64(r.process), uint64(r.node))
+func (n *network) timetable(process, node int) timetable {
+	key := draw(n.seed, uint64(process), uint64(node))
 	return timetable{latency: n.latency, keys: [2]uint64{draw(key, 0), draw(key, 1)},
-		first: 2 * (r.process*len(n.nodes) + r.node), step: 2 * often * len(n.nodes)}
+		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
 // turn is what the timetable says of one message.
@@ -333,7 +333,7 @@ func (t *timetable) next(d proxy.Direction) turn {
 }
 
 func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
-	return time.Duration(Reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-Reserved))
+	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
 // own is the first instant from t on that leaves a residue.

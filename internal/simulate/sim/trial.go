@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -42,17 +41,6 @@ const prefix = "sim:"
 // connectWithin bounds the first acquires of the clients.
 const connectWithin = 10 * time.Second
 
-// Run runs the trial in virtual time and writes its history, which is the same for the same trial where one processor
-// is used (GOMAXPROCS=1). void says why it does not count, "" if it does. It must not be called in a bubble. The error
-// says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
-// running.
-func (t Trial) Run(w io.Writer) (void string, err error) {
-	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
-		return histories.NewRecorder(w, h, t.Params.Logs())
-	})
-	return r.Void, err
-}
-
 // Recorded is what came of a trial.
 type Recorded struct {
 	*histories.Memory
@@ -60,7 +48,9 @@ type Recorded struct {
 	Strikes []inject.Strike // what went wrong
 }
 
-// Record is Run, and keeps the history in memory, which costs less: the same lines as in a file.
+// Record runs the trial in virtual time and keeps its history in memory: the same for the same trial if one processor is
+// used (GOMAXPROCS=1). It must not be called in a bubble. The error says that the trial cannot be simulated (see Refused),
+// that the lock could not be opened, panicked, or left something running.
 func (t Trial) Record() (Recorded, error) {
 	var m *histories.Memory
 	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
@@ -217,7 +207,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 
 // up brings up servers, and opens one lock per process and one for the epilogue.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
-	w := &world{net: New(servers[t.On()], oneWay, t.Params.Seed), clients: t.Params.Clients,
+	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
 	for _, n := range w.net.nodes {
 		n.slow = t.slow
@@ -226,7 +216,7 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })
 	for i := range t.Params.Processes + 1 {
 		p, err := open(t.Lock, impls.Env{Nodes: w.net.URLs(), Dial: w.net.Dialer(i), Prefix: prefix, Process: i, Params: t.LockParams,
-			Rand: impls.NewRand(t.Params.Seed, uint64(i)), Renewed: watch.Renewed}, w.net.process(i), register, stops)
+			Rand: impls.NewRand(t.Params.Seed, uint64(i)), Renewed: watch.Renewed}, w.net.processes[i], register, stops)
 		if err != nil {
 			return w, err
 		}
@@ -275,7 +265,7 @@ const markEvery = 500 * time.Millisecond / quantum * quantum
 
 // pulse keeps a recorder marked, at instants that are nobody else's. In virtual time nothing stands still by itself.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
-	timer := time.NewTimer((Reserved - 1) * time.Nanosecond)
+	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()
 	for {
 		select {

@@ -26,7 +26,7 @@ import (
 
 // world is what plans act on in virtual time: processes that are opened locks, and a network and servers in memory.
 type world struct {
-	net       *Net
+	net       *network
 	processes []*process // the last is the epilogue's: no fault is aimed at it
 	clients   int
 	key       string           // of the lock, in the store
@@ -60,7 +60,7 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	for p := range w.aimed() {
 		for _, n := range nodes {
 			if process < 0 || p == process {
-				all = append(all, w.net.link(p, n))
+				all = append(all, w.net.links[p][n])
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 		n.kill()
 	case faults.Freeze:
 		n.stop()
-		return func() { w.net.startNode(i, len(w.processes)) }, nil
+		return func() { w.net.startNode(i) }, nil
 	case faults.Jump:
 		return nil, n.jump(a.By)
 	case faults.Drift:
@@ -162,7 +162,7 @@ const closeAfter = 10 * time.Second
 // close ends everything: no process stands still any more by then.
 func (w *world) close() error {
 	for i := range w.net.nodes {
-		w.net.startNode(i, len(w.processes))
+		w.net.startNode(i)
 	}
 	var errs []error
 	for i, p := range w.processes {
@@ -174,45 +174,48 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// Reserved is how many instants of each 1009 no message owns: those who start goroutines inside the
+// reserved is how many instants of each 1009 no message owns: those who start goroutines inside the
 // bubble start the i-th at i nanoseconds, so that these share no instant either.
-const Reserved = 100
+const reserved = 100
 
 const quantum = 1009 * time.Nanosecond // from one instant that a message owns to its next
 
-// Net is a network with emulated Redis servers behind it, all of it in memory.
-type Net struct {
-	seed    uint64
-	latency time.Duration
-	nodes   []*node
-	outbox  *outbox
-	rulings turnstile
+// network connects processes with emulated Redis servers, all of it in memory.
+type network struct {
+	seed      uint64
+	latency   time.Duration
+	nodes     []*node
+	processes []*place
+	links     [][]*link // of each process, to each server
+	outbox    *outbox
+	rulings   turnstile
 
-	mu        sync.Mutex // guards what follows; never held across a wait
-	closed    bool
-	links     map[route]*link
-	processes map[int]*place
-	dead      map[int]bool // processes
+	mu   sync.Mutex   // guards dead; never held across a wait
+	dead map[int]bool // processes
 }
 
-// route is who dials what.
-type route struct{ process, node int }
-
-// New brings up a network inside the current bubble. A message takes from half the latency to one and a
+// newNetwork brings up a network inside the current bubble. A message takes from half the latency to one and a
 // half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
 // what runs in the background of a client notices only then that it is over.
-func New(nodes int, latency time.Duration, seed uint64) *Net {
-	n := &Net{seed: seed, latency: latency, outbox: newOutbox(), links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
+func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
+	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
 		node := &node{}
 		node.server = node.begin()
 		n.nodes = append(n.nodes, node)
 	}
+	for p := range processes {
+		n.processes = append(n.processes, &place{})
+		n.links = append(n.links, nil)
+		for i := range nodes {
+			n.links[p] = append(n.links[p], &link{timetable: n.timetable(p, i), outbox: n.outbox, rulings: &n.rulings})
+		}
+	}
 	return n
 }
 
-// URLs are the servers' addresses: redis://node0:6379 and so on.
-func (n *Net) URLs() []string {
+// URLs returns the servers' addresses: redis://node0:6379 and so on.
+func (n *network) URLs() []string {
 	var urls []string
 	for i := range n.nodes {
 		urls = append(urls, "redis://"+address(i))
@@ -224,16 +227,13 @@ func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
 // Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
 // or more of does not change those of another. It takes no virtual time: connections are pooled, and what
-// a handshake would cost is not modelled. It fails where no server has the address or runs, and after Close.
-func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// a handshake would cost is not modelled. It fails if no server has the address or the server does not run.
+func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for i, node := range n.nodes {
-			if address(i) != addr || n.closed || n.dead[process] {
-				continue
-			}
-			if server := node.running(); server != nil {
+			if server := node.running(); address(i) == addr && server != nil && !n.dead[process] {
 				here, there := n.connect(process, i)
 				s := serve(server, there)
 				node.mu.Lock()
@@ -247,71 +247,43 @@ func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string
 }
 
 // connect returns both ends of a new connection.
-func (n *Net) connect(process, node int) (client, server *conn) {
-	l := n.linkLocked(route{process, node})
+func (n *network) connect(process, node int) (client, server *conn) {
+	l := n.links[process][node]
 	c := &pair{link: l, talk: proxy.Begin()}
 	l.add(c)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	here, there := n.processLocked(process), &n.nodes[node].place
+	here, there := n.processes[process], &n.nodes[node].place
 	c.toServer = &pipe{pair: c, direction: proxy.ToServer, writer: here, reader: there, bell: silent()}
 	c.toClient = &pipe{pair: c, direction: proxy.ToClient, writer: there, reader: here, bell: silent()}
 	from, to := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
 	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
 }
 
-func (n *Net) linkLocked(r route) *link {
-	if n.links[r] == nil {
-		n.links[r] = &link{timetable: n.timetable(r), outbox: n.outbox, rulings: &n.rulings}
-	}
-	return n.links[r]
-}
-
-func (n *Net) processLocked(process int) *place {
-	if n.processes[process] == nil {
-		n.processes[process] = &place{}
-	}
-	return n.processes[process]
-}
-
-// link is the way between a process and a server.
-func (n *Net) link(process, node int) *link {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.linkLocked(route{process, node})
-}
-
-// process returns where a process is paused.
-func (n *Net) process(process int) *place {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.processLocked(process)
-}
-
 // startProcess lets a paused process go on.
-func (n *Net) startProcess(process int) {
-	if n.process(process).start() {
-		for i := range n.nodes {
-			n.link(process, i).each((*pair).resume)
+func (n *network) startProcess(process int) {
+	if n.processes[process].start() {
+		for _, l := range n.links[process] {
+			l.each((*pair).resume)
 		}
 	}
 }
 
-// startNode lets a paused server go on. processes is how many may be connected to it.
-func (n *Net) startNode(node, processes int) {
+// startNode lets a paused server go on.
+func (n *network) startNode(node int) {
 	if n.nodes[node].start() {
-		for process := range processes {
-			n.link(process, node).each((*pair).resume)
+		for _, links := range n.links {
+			links[node].each((*pair).resume)
 		}
 	}
 }
 
 // killProcess ends a process's connections and lets it make no other.
-func (n *Net) killProcess(process int) {
+func (n *network) killProcess(process int) {
 	n.mu.Lock()
 	n.dead[process] = true
 	n.mu.Unlock()
-	for i := range n.nodes {
-		n.link(process, i).each((*pair).died)
+	for _, l := range n.links[process] {
+		l.each((*pair).died)
 	}
 	n.startProcess(process)
 }
@@ -324,11 +296,8 @@ func draw(key uint64, more ...uint64) uint64 {
 	return key
 }
 
-// Close ends the servers and what is connected to them.
-func (n *Net) Close() {
-	n.mu.Lock()
-	n.closed = true
-	n.mu.Unlock()
+// Close ends the servers and what is connected to them. Nothing may start them again.
+func (n *network) Close() {
 	for _, node := range n.nodes {
 		node.kill()
 	}
