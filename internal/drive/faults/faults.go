@@ -42,11 +42,7 @@ func (f Fault) NotFor(l impls.Impl) string {
 // ofRedis reports whether a plan has in it what only Redis can be done.
 func ofRedis(p Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		switch s.Do.Verb {
-		case Mute, Unlink, Failover, Jump, Drift, Evict:
-			return true
-		}
-		return false
+		return slices.Contains([]Verb{Mute, Unlink, Failover, Jump, Drift, Evict}, s.Do.Verb)
 	})
 }
 

@@ -54,7 +54,7 @@ type Injector struct {
 
 // step is what became of a step of the plan.
 type step struct {
-	faults.Step
+	Strike
 	in   *Injector
 	name string // what the records call it
 
@@ -65,8 +65,6 @@ type step struct {
 	err    error // it did not take effect
 	effect Effect
 	healed bool
-
-	from, to time.Duration // when it began and was healed, since the history began
 }
 
 // Strike is a step of a plan that came about.
@@ -82,7 +80,8 @@ func (in *Injector) Strikes() []Strike {
 	for _, s := range in.steps {
 		s.mu.Lock()
 		if s.due {
-			all = append(all, Strike{s.Step, s.from, s.to, slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })})
+			s.Clients = slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })
+			all = append(all, s.Strike)
 		}
 		s.mu.Unlock()
 	}
@@ -97,7 +96,7 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
-		in.steps = append(in.steps, &step{Step: s, in: in, name: cmp.Or(s.Name, name)})
+		in.steps = append(in.steps, &step{Strike: Strike{Step: s}, in: in, name: cmp.Or(s.Name, name)})
 	}
 	return in
 }
@@ -232,7 +231,7 @@ func (s *step) do(ctx context.Context) {
 	if s.due {
 		return
 	}
-	s.due, s.from, s.to = true, s.in.rec.Since(), histories.StillOpen
+	s.due, s.From, s.To = true, s.in.rec.Since(), histories.StillOpen
 	told := s.begin()
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
@@ -257,14 +256,14 @@ func (s *step) end() {
 		return
 	}
 	s.healed = true
-	s.to = s.in.rec.Since()
+	s.To = s.in.rec.Since()
 	var err error
 	if s.effect.Heal != nil {
 		err = s.effect.Heal()
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
-		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.to, Outcome: outcome, Error: problem})
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.To, Outcome: outcome, Error: problem})
 	}
 	if err == nil && s.effect.Seen != nil {
 		err = s.effect.Seen()

@@ -17,7 +17,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/inject"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
@@ -39,12 +38,10 @@ const Fault = "explored"
 // Run is a case that was run and judged.
 type Run struct {
 	Case
-	Header  histories.Header
+	sim.Recorded
 	Ops     []histories.Op // in the order of their calls
 	Verdict *checker.Verdict
 	Digest  string // of all that was recorded
-	Void    string // what did not come about, if anything: the others did
-	Strikes []inject.Strike
 }
 
 // Trial returns the case as a trial.
@@ -99,20 +96,18 @@ func (c Case) Run() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Case: c}
-	recorded, err := t.Record()
-	if err != nil {
+	if r.Recorded, err = t.Record(); err != nil {
 		return nil, err
 	}
-	r.Header, r.Void, r.Strikes = recorded.Header, recorded.Void, recorded.Strikes
-	if r.Digest, err = recorded.Digest(); err != nil {
+	if r.Digest, err = r.Memory.Digest(); err != nil {
 		return nil, err
 	}
-	return r, r.read(recorded.Memory)
+	return r, r.read()
 }
 
 // read judges what was recorded, without the oracle: see Rejudge.
-func (r *Run) read(recorded *histories.Memory) (err error) {
-	if r.Verdict, err = judge.History(r.Header, recorded.Source(), judge.Options{NoOracle: true}); err != nil {
+func (r *Run) read() (err error) {
+	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
 	type call struct {
@@ -121,7 +116,7 @@ func (r *Run) read(recorded *histories.Memory) (err error) {
 		at     time.Duration
 	}
 	open := map[call]histories.Op{} // by the last mark
-	for _, line := range recorded.Lines {
+	for _, line := range r.Lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
 		case line.Mark:

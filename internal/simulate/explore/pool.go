@@ -178,8 +178,15 @@ type reply struct {
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {
-		ended <- read(in, requests)
-		orphaned()
+		defer orphaned()
+		for decoder := json.NewDecoder(in); ; {
+			var q request
+			if err := decoder.Decode(&q); err != nil {
+				ended <- err
+				return
+			}
+			requests <- q
+		}
 	}()
 	replies := json.NewEncoder(out)
 	for {
@@ -193,23 +200,11 @@ func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 				return err
 			}
 		case err := <-ended:
+			if err == io.EOF {
+				return nil
+			}
 			return err
 		}
-	}
-}
-
-// read passes requests on until in ends.
-func read(in io.Reader, requests chan<- request) error {
-	decoder := json.NewDecoder(in)
-	for {
-		var q request
-		switch err := decoder.Decode(&q); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		requests <- q
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *pair) sever() {
 	c.cancel()
 	for _, p := range []*pipe{c.toServer, c.toClient} {
 		p.mu.Lock()
-		p.held = held{deciding: p.held.deciding}
+		p.held = nil
 		if !p.void {
 			p.void = true
 			p.put(nil, p.turn())
@@ -116,41 +116,13 @@ func (c *pair) resume() {
 	c.toClient.resume()
 }
 
-// held is what was sent and is not under way: its sender stands still, or a rule decides on what was sent before.
-type held struct {
-	chunks   [][]byte     // as they were written; nil: the end
-	parts    []proxy.Part // of the chunk before these
-	deciding bool
-}
-
 // advance sends what is held as far as it goes. The mutex is held.
 func (p *pipe) advance() {
-	for !p.held.deciding && !p.writer.still() {
-		if len(p.held.parts) > 0 {
-			part := p.held.parts[0]
-			p.held.parts = p.held.parts[1:]
-			p.meet(part)
-			continue
-		}
-		if len(p.held.chunks) == 0 {
-			return
-		}
-		chunk := p.held.chunks[0]
-		p.held.chunks = p.held.chunks[1:]
-		p.held.parts = p.cut(chunk)
+	for len(p.held) > 0 && !p.deciding && !p.writer.still() {
+		part := p.held[0]
+		p.held = p.held[1:]
+		p.meet(part)
 	}
-}
-
-// cut finds the commands, replies and messages in what was written.
-func (p *pipe) cut(chunk []byte) []proxy.Part {
-	if chunk == nil {
-		return []proxy.Part{{}}
-	}
-	parts := p.pair.talk.Said
-	if p.direction == proxy.ToClient {
-		parts = p.pair.talk.Answered
-	}
-	return slices.Collect(parts(chunk))
 }
 
 // meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
@@ -173,7 +145,7 @@ func (p *pipe) meet(part proxy.Part) {
 		p.pass(part.Bytes, turn)
 		return
 	}
-	p.held.deciding = true
+	p.deciding = true
 	begin := link.rulings.next()
 	go func() {
 		time.Sleep(begin)
@@ -195,7 +167,7 @@ func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held.deciding = false
+	p.deciding = false
 	switch fate {
 	case proxy.Pass:
 		p.pass(part.Bytes, turn)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -59,6 +60,14 @@ func (t Trial) Record() (Recorded, error) {
 	})
 	r.Memory = m
 	return r, err
+}
+
+// Run is Record with a file instead of memory. void is why it does not count, "" if it does.
+func (t Trial) Run(w io.Writer) (void string, err error) {
+	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
+		return histories.NewRecorder(w, h, t.Params.Logs())
+	})
+	return r.Void, err
 }
 
 // record runs the trial with the recorder that begin makes.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"io"
 	"maps"
 	"runtime"
 	"slices"
@@ -70,14 +69,6 @@ func TestFaultsInVirtualTime(t *testing.T) {
 			t.Errorf("%s comes out as in real time: take it off the list", name)
 		}
 	}
-}
-
-// Run writes the trial's history to a file. void is why it does not count, "" if it does.
-func (t Trial) Run(w io.Writer) (void string, err error) {
-	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
-		return histories.NewRecorder(w, h, t.Params.Logs())
-	})
-	return r.Void, err
 }
 
 // act runs and judges.
