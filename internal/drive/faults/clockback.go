@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// clockBack is a server whose clock is set back: leases last longer by as much, and that of a dead holder too.
+// clockBack: leases last longer by as much as the clock is set back, that of a dead holder too.
 var clockBack = Fault{
 	Name: "clock-back", Kind: Servers,
 	Doc:   "the clock of the server is set back by a minute, and the holder dies",

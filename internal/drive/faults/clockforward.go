@@ -1,7 +1,7 @@
 package faults
 
-// clockForward is a server whose clock is set forward, by an operator or a time service: every lease there ends
-// at once. Of five servers it takes one, if two others have not heard of the hold.
+// clockForward: an operator or a time service sets the clock forward: every lease there expires at once. Of five servers
+// it takes one, if two others have not heard of the hold.
 var clockForward = Fault{
 	Name: "clock-forward", Kind: Servers,
 	Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",

@@ -6,7 +6,7 @@ import (
 	"lockbench/workloads"
 )
 
-// delayedRelease is a release that was right when it was sent and arrives when its lease is over.
+// delayedRelease: a release is right when it is sent, and arrives after its lease has expired.
 var delayedRelease = Fault{
 	Name: "delayed-release", Kind: Network,
 	Doc: "the command that frees the key arrives a third of a lease after the lease is over",

@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// eviction is a server that runs out of memory and is allowed to forget what was not used lately.
+// eviction: the server may forget what was not used lately.
 var eviction = Fault{
 	Name: "eviction", Kind: Servers,
 	Doc:  "the server runs short of memory while a client holds, and drops the lock's key",

@@ -6,9 +6,9 @@ import (
 	"lockbench/workloads"
 )
 
-// failover is a primary that dies before its replica has heard of the last grant. The link is stalled first, so
-// that this does not hang on chance; who promotes the replica is the plan, or three Sentinels where the
-// deployment has them. Of two replicas one has heard of the grant, and the other is promoted.
+// failover: the replication link is stalled first, so that the outcome does not depend on chance. The plan promotes the
+// replica, or three Sentinels do if the deployment has them. Of two replicas one has heard of the grant, and the other is
+// promoted.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
 	Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",

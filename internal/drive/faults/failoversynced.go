@@ -6,7 +6,7 @@ import (
 	"lockbench/workloads"
 )
 
-// failoverSynced is failover to a replica that has all that was acknowledged.
+// failoverSynced: the replica has all that was acknowledged.
 var failoverSynced = Fault{
 	Name: "failover-synced", Kind: Servers, On: func(string) string { return "two-replicas" },
 	Doc: "the primary dies while a client holds, and a replica that has heard of everything takes over",

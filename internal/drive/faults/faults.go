@@ -223,7 +223,7 @@ func upon() Trigger { return Trigger{At: granted(victim, 0)} }
 // uponAnswer is a trigger: the victim's first acquire is being answered.
 func uponAnswer() Trigger {
 	return Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-		On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
+		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
 // unless is a Fault.Only: why a lock cannot show a fault, "" if it can.

@@ -2,8 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// halfOpen is a holder that dies where its server cannot hear of it: a cable, a firewall, a host without power. To the
-// server the connection looks as it did.
+// halfOpen: a cable, a firewall or a host without power: to the server the connection looks as it did.
 var halfOpen = Fault{
 	Name: "half-open", Kind: Network, Only: needsSession, Shape: untilFreed,
 	Doc: "the process of a holder is killed with its network cut, so that the server sees no end of its connection",

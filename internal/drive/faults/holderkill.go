@@ -6,7 +6,7 @@ import (
 	"lockbench/workloads"
 )
 
-// holderKill is a process that dies while it holds: what it held must become free by itself.
+// holderKill: what the process held must become free by itself.
 var holderKill = Fault{
 	Name: "holder-kill", Kind: Clients,
 	Doc:   "the process of a holder is killed; others keep asking",

@@ -2,8 +2,8 @@ package faults
 
 import "lockbench/workloads"
 
-// holderStall is work that takes longer than its lease, in a process that is alive and well: a slow query, a
-// slow disk. The next client but one is in the victim's process, and shares its lock object.
+// holderStall: a slow query or a slow disk. The next client but one is in the process of the victim, and shares its lock
+// object.
 var holderStall = Fault{
 	Name: "holder-stall", Kind: Clients,
 	Doc: "a client works for half as long again as its lease lasts, its process alive",

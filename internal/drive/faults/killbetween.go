@@ -5,7 +5,7 @@ import (
 	"lockbench/workloads"
 )
 
-// killBetween is a process that dies between the two commands of an acquire that takes two.
+// killBetween: the acquire takes two commands.
 var killBetween = Fault{
 	Name: "kill-between", Kind: Clients,
 	Doc:   "the process of a client is killed between the two commands of its acquire",

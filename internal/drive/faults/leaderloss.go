@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// leaderLoss is an ensemble whose leader dies: what it had acknowledged a majority knows.
+// leaderLoss: a majority knows what the leader had acknowledged.
 var leaderLoss = Fault{
 	Name: "leader-loss", Kind: Servers,
 	Doc: "the leader of three servers dies while a client holds, and another takes over",

@@ -2,7 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// lostWakeup is a notification that a waiter does not get: pub/sub promises nothing.
+// lostWakeup: pub/sub promises nothing.
 var lostWakeup = Fault{
 	Name: "lost-wakeup", Kind: Network,
 	Doc:  "what is published to waiters is lost",

@@ -1,6 +1,6 @@
 package faults
 
-// minorityDown is what several servers are for: two of five are dead from the beginning.
+// minorityDown: the fault that several servers are made for.
 var minorityDown = Fault{
 	Name: "minority-down", Kind: Servers,
 	Doc:  "two of five servers are dead",

@@ -5,8 +5,8 @@ import (
 	"lockbench/workloads"
 )
 
-// nodeRestart is one of five independent servers that crashes and comes back empty, while two others have not
-// heard of the hold. Deployed with delay, it stays away until every lease that it may have forgotten is over.
+// nodeRestart: two other servers have not heard of the hold. Deployed with delay, the server stays away until every lease
+// that it may have forgotten has expired.
 var nodeRestart = Fault{
 	Name: "node-restart", Kind: Servers,
 	Doc:  "one of the majority that granted restarts empty while the lock is held",

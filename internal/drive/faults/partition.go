@@ -1,7 +1,6 @@
 package faults
 
-// partition is a holder that is cut off from the server: it can neither renew nor release, and works on.
-// Where there are five servers, it is cut off from two of them.
+// partition: the holder can neither renew nor release, and works on.
 var partition = Fault{
 	Name: "partition", Kind: Network,
 	Doc: "a holder's process and the server (or two of five) hear nothing of each other beyond the lease",
@@ -10,7 +9,7 @@ var partition = Fault{
 	},
 }
 
-// partitionOneWay is the same where only the answers are lost: what the holder asks is done, and it does not know.
+// partitionOneWay: what the holder asks is done, and it does not know.
 var partitionOneWay = Fault{
 	Name: "partition-one-way", Kind: Network,
 	Doc: "what a holder's process asks of the server is done, and the answers are lost, beyond the lease",

@@ -5,8 +5,7 @@ import (
 	"lockbench/workloads"
 )
 
-// processPause is a process that stands still for longer than its lease lasts: a garbage collection, a
-// suspended machine. Nothing in it runs, neither the work nor a watchdog, and nothing in it knows.
+// processPause: a garbage collection, or a suspended machine. Nothing in the process runs: neither the work nor a watchdog.
 var processPause = Fault{
 	Name: "process-pause", Kind: Clients,
 	Doc: "the process of a holder is stopped for half as long again as its lease lasts, then goes on",
@@ -15,8 +14,7 @@ var processPause = Fault{
 	},
 }
 
-// pauseBeforeAnswer pauses the process with the grant on its way: it reads the answer after the lease has expired, and
-// only a lock that looks at the time then can know.
+// pauseBeforeAnswer: only a lock that looks at the time when it reads the answer can know that the lease has expired.
 var pauseBeforeAnswer = Fault{
 	Name: "pause-before-answer", Kind: Clients,
 	Doc: "the process is stopped while its acquire is being answered, and reads the grant when its lease is over",
@@ -27,8 +25,7 @@ var pauseBeforeAnswer = Fault{
 	},
 }
 
-// pauseInRelease pauses the process between the commands of a release that takes two: what was compared may have changed
-// when the process resumes and deletes.
+// pauseInRelease: the release takes two commands: what was compared may have changed when the process resumes and deletes.
 var pauseInRelease = Fault{
 	Name: "pause-in-release", Kind: Clients,
 	Doc:  "the process is stopped between the comparison and the deletion of its release",

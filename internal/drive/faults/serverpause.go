@@ -1,6 +1,6 @@
 package faults
 
-// serverPause is a server that stands still for half a lease: a slow disk, a long script, a busy host.
+// serverPause: a slow disk, a long script or a busy host.
 var serverPause = Fault{
 	Name: "server-pause", Kind: Servers,
 	Doc: "the server stands still for half a lease while a client holds",

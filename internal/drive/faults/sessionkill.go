@@ -2,8 +2,7 @@ package faults
 
 import "lockbench/impls"
 
-// sessionKill is a server that ends the session which holds the lock: an administrator, a limit, a proxy that has had
-// enough. The lock is gone, and its holder has to notice.
+// sessionKill: an administrator, a limit or a proxy ends it. The lock is gone, and its holder has to notice.
 var sessionKill = Fault{
 	Name: "session-kill", Kind: Servers, Only: canBeUnseated,
 	Doc: "the server ends the session that holds the lock, while its client works on",

@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// slowNetwork is a network on which everything takes long, and nothing is lost.
+// slowNetwork: nothing is lost.
 var slowNetwork = Fault{
 	Name: "slow-network", Kind: Network,
 	Doc: "every command and every answer takes 10 ms longer",
