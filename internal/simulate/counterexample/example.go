@@ -35,6 +35,7 @@ type Example struct {
 	witness  *checker.Witness // empty if the property was not violated
 	waits    bool             // the property is about waiting in vain
 	holds    []*hold
+	of       map[holdKey]*hold
 	inner    map[holdKey]bool // acquired by a client that held the key already
 	faults   []*fault
 	until    time.Duration // nothing called later matters
@@ -64,7 +65,8 @@ const (
 
 // The weights of events.
 const (
-	background = iota
+	ignored = iota // not an event
+	background
 	faultEnd
 	overlapping
 	essential
@@ -83,7 +85,7 @@ func New(t Trial, property string) *Example {
 			}
 		}
 	}
-	x.holds, x.inner = holdsOf(t.Ops)
+	x.holds, x.of, x.inner = holdsOf(t.Ops)
 	for _, h := range x.holds {
 		if x.ofWitness(h.acquire) {
 			x.granted = max(x.granted, h.acquire.Return)
@@ -107,10 +109,7 @@ func (x *Example) addFault(f *fault) {
 	if f.From > x.until {
 		return
 	}
-	begin := &event{at: f.From, rank: faultBegins, weight: essential, fault: f, text: "fault " + f.Name + ": " + x.describe(f)}
-	if f.Name == "" {
-		begin.text = "fault: " + x.describe(f)
-	}
+	begin := &event{at: f.From, rank: faultBegins, weight: essential, fault: f, text: strings.TrimSpace("fault "+f.Name) + ": " + x.describe(f)}
 	if f.When.On != nil {
 		begin.rank = commandStruck
 	}
@@ -122,8 +121,8 @@ func (x *Example) addFault(f *fault) {
 
 // addOp adds the events of an operation, if it matters.
 func (x *Example) addOp(op *histories.Op) {
-	weight, matters := x.weigh(op)
-	if !matters {
+	weight := x.weigh(op)
+	if weight == ignored {
 		return
 	}
 	add := func(at time.Duration, rank int, text string) {
@@ -171,51 +170,50 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 	return false
 }
 
-// weigh reports whether an operation matters, and how much.
-func (x *Example) weigh(op *histories.Op) (weight int, matters bool) {
-	witness := x.inWitness(op)
+// weigh returns how much an operation matters.
+func (x *Example) weigh(op *histories.Op) int {
 	switch {
 	case op.Call > x.until || !x.key(op) || op.Kind == histories.Inject || op.Kind == histories.Heal:
-		return 0, false
-	case witness:
-		return essential, true
+		return ignored
+	case x.inWitness(op):
+		return essential
 	case op.Client == histories.Harness, x.fresh(op) && !x.waits, x.inner[keyOf(op)] && x.property != "reentrancy":
-		return 0, false
+		return ignored
 	}
+	late := op.Open() || op.Return > x.until
 	switch op.Kind {
 	case histories.Acquire:
-		switch {
-		case x.waits:
-			return overlapping, true
-		case op.Open():
-			return overlapping, x.ended(op)
-		case op.Outcome != histories.OK:
-			return overlapping, op.Outcome == histories.Unknown && (x.struck(op) || x.ofWitness(op))
-		case op.Return > x.until:
-			return 0, false
+		lost := op.Outcome == histories.Unknown && !op.Open() && (x.struck(op) || x.ofWitness(op))
+		if x.waits || lost || op.Open() && x.ended(op) {
+			return overlapping
+		}
+		if late || op.Outcome != histories.OK {
+			return ignored
 		}
 	case histories.Renew:
-		if op.Open() || op.Return > x.until || op.Outcome == histories.OK && x.property != "renewal" {
-			return 0, false
+		if late || op.Outcome == histories.OK && x.property != "renewal" {
+			return ignored
 		}
 	case histories.Read, histories.Write, histories.Append:
-		return background, x.property == "resource-integrity"
+		if x.property == "resource-integrity" {
+			return background
+		}
+		return ignored
 	case histories.Probe:
-		return 0, false
+		return ignored
 	}
-	h := x.holdOf(op)
+	h := x.of[keyOf(op)]
 	switch {
 	case h == nil:
-		return 0, false
+		return ignored
 	case x.ofWitness(op):
-		return essential, true
-	case x.struck(op) || len(x.overlaps(h)) > 0:
-		if x.granted > 0 && op.Call > x.granted {
-			return background, true
-		}
-		return overlapping, true
+		return essential
+	case (x.struck(op) || len(x.overlaps(h)) > 0) && (x.granted == 0 || op.Call <= x.granted):
+		return overlapping
+	case x.finding.Witness == nil || x.struck(op) || len(x.overlaps(h)) > 0:
+		return background
 	}
-	return background, x.finding.Witness == nil
+	return ignored
 }
 
 // leaveOut removes the oldest of the lightest events, and with the begin or end of a hold all of it.
