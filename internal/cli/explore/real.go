@@ -19,7 +19,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// onServers is what came of a case on real processes and servers.
+// onServers is the result of a case on real processes and servers.
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and how
 	Shows   bool   `json:"shows"`

@@ -93,7 +93,7 @@ type replayed struct {
 	Servers    *onServers `json:"servers,omitempty"`
 }
 
-// simulated is what came of a case in virtual time.
+// simulated is the result of a case in virtual time.
 type simulated struct {
 	Shows    bool     `json:"shows"`
 	Violated []string `json:"violated"`

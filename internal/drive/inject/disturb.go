@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// Link is the way between a process and a server: a proxy, or what stands for one.
+// Link is the connection between a process and a server: a proxy, or its simulation.
 type Link interface {
 	On(proxy.Rule) (cancel func())
 	Delay(time.Duration)

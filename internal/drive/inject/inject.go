@@ -18,19 +18,19 @@ import (
 	"lockbench/workloads"
 )
 
-// World is what a plan acts on.
+// World is the processes, servers and network that a plan acts on.
 type World interface {
-	// ClientsOf are the clients that live in a process.
+	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links are the ways between a process and the servers with these numbers. Process -1: every one that faults are
+	// Links returns the links between a process and the servers with these numbers. Process -1: every one that faults are
 	// aimed at; no numbers: all servers.
 	Links(process int, nodes []int) []Link
 	// Do does something to a process or to servers. The error says why it was not seen to take effect.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out when it
-// is healed whether it took effect. Both may be nil.
+// Effect is the result of an action: how to heal it and, unless that is seen at once, how to find out after healing
+// whether it took effect. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
@@ -52,7 +52,7 @@ type Injector struct {
 	steps []*step
 }
 
-// step is what became of a step of the plan.
+// step is a step of the plan and its state.
 type step struct {
 	Strike
 	in   *Injector
@@ -71,7 +71,7 @@ type step struct {
 type Strike struct {
 	faults.Step
 	From, To time.Duration // To is histories.StillOpen if nothing healed it
-	Clients  []int32       // whom it befell; none: servers, or the network of all
+	Clients  []int32       // its victims; none: servers, or the network of all
 }
 
 // Strikes returns what came about, in the order in which it did. It is called after Finish.
@@ -116,7 +116,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // whoever waits for this moment finds what was done at it
+	defer in.reached(m) // a client that waits for this moment finds what was done at it
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -238,7 +238,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // a process stands still at once, and is seen to only when all of its threads were looked at
+		if s.Do.Verb == faults.Pause { // a process is paused at once, and seen to be when all of its threads were looked at
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -296,7 +296,7 @@ func outcomeOf(err error) (histories.Outcome, string) {
 	return histories.OK, ""
 }
 
-// victims are the clients that a step befalls.
+// victims returns the clients that a step befalls.
 func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:

@@ -1,5 +1,5 @@
-// Package scenarios is the warnings of the articles on distributed locks, each acted out: which locks, under
-// which fault, show what is warned of, and which do not.
+// Package scenarios acts out the warnings of the articles on distributed locks: which locks show what is warned of, under
+// which fault, and which do not.
 package scenarios
 
 import (
@@ -23,14 +23,14 @@ type Scenario struct {
 	Parts   []Part
 }
 
-// Part is what a scenario shows with some locks.
+// Part lists trials of a scenario with some locks.
 type Part struct {
 	Locks    string // names, with spaces; lock@deployment where it is not the usual one
 	Fault    string // "": none
 	Workload string // "": counter
 }
 
-// Cells are the trials that a scenario takes. An unknown name is a fault of the table, and an error.
+// Cells returns the trials of a scenario. An unknown name in the table is an error.
 func (s Scenario) Cells() ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for _, p := range s.Parts {
@@ -67,7 +67,7 @@ func named[T any](all []T, name string, nameOf func(T) string) (T, error) {
 	return all[i], nil
 }
 
-// All is every scenario: first what goes wrong in the client, then on the network, then in the server.
+// All returns every scenario: first what goes wrong in the client, then on the network, then in the server.
 func All() []Scenario {
 	return slices.Concat(ofAlgorithms, ofClients, ofPauses, ofNetworks, ofServers, ofStores, ofSessions, ofTime)
 }
@@ -142,7 +142,7 @@ var ofClients = []Scenario{
 	},
 }
 
-// ofPauses are those in which a process stands still, or a caller is gone.
+// ofPauses are those in which a process is paused, or a caller is gone.
 var ofPauses = []Scenario{
 	{
 		Name:    "gc-pause",

@@ -27,7 +27,7 @@ type Trial struct {
 	Verdict    *checker.Verdict
 }
 
-// Example is what matters of a trial to one property, violated or not.
+// Example holds what matters of a trial to one property, violated or not.
 type Example struct {
 	Trial
 	property string

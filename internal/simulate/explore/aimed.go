@@ -45,7 +45,6 @@ func (s *scene) aim() []faults.Step {
 
 // trigger is a moment of a client, or a command of it that passes.
 func (s *scene) trigger(c int32) faults.Trigger {
-	points := []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {
 		t.On = &faults.Passing{Process: s.processOf(c), Nth: 1 + s.rand.IntN(2), Reply: s.chance(50)}

@@ -15,7 +15,7 @@ import (
 	"lockbench/histories"
 )
 
-// Campaign is a search: which locks, from which seed on, and for how long.
+// Campaign describes a search: which locks, from which seed on, and for how long.
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // seed
@@ -23,10 +23,10 @@ type Campaign struct {
 	For             time.Duration // where Seeds is 0: of the whole, minimiser included
 	Counterexamples int           // of each subject, at most
 
-	Progress func(Progress) // called now and then, by one goroutine at a time; nil: nobody looks
+	Progress func(Progress) // called now and then, by one goroutine at a time; may be nil
 }
 
-// Progress is how far a campaign is.
+// Progress says how far a campaign is.
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
@@ -34,13 +34,13 @@ type Progress struct {
 	Minimising string // the subject that is being minimised; "": still searching
 }
 
-// Result is what a campaign found. It depends on the seeds alone: there is no time of this machine in it.
+// Result holds what a campaign found. It depends on the seeds alone, not on the time that it took.
 type Result struct {
 	First uint64        `json:"first_seed"`
 	Locks []*LockResult `json:"locks"`
 }
 
-// LockResult is what was found of one subject.
+// LockResult holds what was found of one subject.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
@@ -55,7 +55,7 @@ type LockResult struct {
 	Minimised
 }
 
-// PropertyResult is how often a property was violated.
+// PropertyResult counts how often a property was violated.
 type PropertyResult struct {
 	Property    string `json:"property"`
 	Judged      int    `json:"judged"` // seeds with a verdict
@@ -66,7 +66,7 @@ type PropertyResult struct {
 	FirstBroken uint64 `json:"first_broken_seed"`
 }
 
-// StrategyResult is what a strategy found.
+// StrategyResult counts what a strategy found.
 type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
@@ -192,7 +192,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// within is how long one subject may take when so many are left.
+// within returns how long one subject may take when so many are left.
 func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // the number of trials bounds it before

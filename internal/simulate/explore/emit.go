@@ -17,7 +17,7 @@ import (
 	"lockbench/histories"
 )
 
-// testFile is the test that a case becomes. It has the case in it, so that it needs no other file.
+// testFile is the test of a case. It contains the case, so that it needs no other file.
 var testFile = template.Must(template.New("test").Parse(`package explored_test
 
 import (
@@ -71,7 +71,7 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// how are the things that go wrong in a case, each once: stall-pause.
+// how returns the verbs of a case, each once: stall-pause.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -82,7 +82,7 @@ func (c Case) how() string {
 	return cmp.Or(strings.Join(verbs, "-"), "nothing")
 }
 
-// camel is a name with dashes as Go has names.
+// camel turns a name with dashes into camel case.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "-") {

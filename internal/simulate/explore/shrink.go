@@ -19,7 +19,7 @@ const (
 
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
 
-// Operations is how many operations of clients there are, but for those of the epilogue.
+// Operations returns the number of operations of clients, without those of the epilogue.
 func (r *Run) Operations() int {
 	n := 0
 	for _, op := range r.Ops {
@@ -65,7 +65,7 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// try runs a changed case, and takes it where the property is still violated and it is no larger.
+// try runs a changed case, and takes it if the property is still violated and it is no larger.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
 }
@@ -85,7 +85,7 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	return true
 }
 
-// clone shares nothing that is changed.
+// clone returns a copy that shares nothing that is changed.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps = slices.Clone(c.Plan.Steps)
@@ -134,7 +134,7 @@ func (s *shrinker) shortenTurns() {
 	}
 }
 
-// turns is how often a client asks.
+// turns returns how often a client asks.
 func (s *shrinker) turns(client int32) uint64 {
 	for _, t := range s.Plan.Turns {
 		if t.Client == client {
@@ -150,7 +150,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients leaves out those who do nothing, the last of them.
+// dropClients leaves out clients that do nothing, from the last on.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1

@@ -24,6 +24,9 @@ func Strategies() []string {
 	return names
 }
 
+// points are the points of an iteration, in order.
+var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
+
 // ttl is the lease that is asked for: the usual one under a fault, so that a case takes no longer on real servers.
 const ttl = 800 * time.Millisecond
 
@@ -52,7 +55,7 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	return c, strategy.name, nil
 }
 
-// homes are the deployments that a lock is explored on, the usual ones more than once.
+// homes returns the deployments that a lock is explored on, the usual ones more than once.
 func homes(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
@@ -60,7 +63,7 @@ func homes(lock impls.Impl) []string {
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene is what a plan is chosen in.
+// scene holds what the choice of a plan depends on.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
@@ -140,7 +143,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused says why the subject cannot be explored; nil: it can.
+// Refused returns why the subject cannot be explored, nil if it can.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

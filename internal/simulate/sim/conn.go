@@ -39,7 +39,7 @@ var (
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends. A handshake takes no time, like the dialling before it, and reaches nobody: while it lasts the client
+// Write sends. A handshake takes no time, like the dialling before it, and reaches no server: while it lasts the client
 // library may have a mutex for which others wait, and while a mutex is waited for no virtual time passes.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
@@ -98,7 +98,7 @@ type pipe struct {
 	reader, writer *place
 
 	mu             sync.Mutex   // guards what follows; never held across a wait
-	alone          bool         // nobody else writes when its writer does: what is sent need not wait in the outbox
+	alone          bool         // only its writer writes at an instant: what is sent need not wait in the outbox
 	bell           *time.Timer  // tells the reader, of which there is one at a time, to look again
 	rings          time.Time    // when the bell will; zero: not, or at once
 	waits          bool         // the reader does, for the bell
@@ -235,11 +235,11 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // nobody else would tell the other side
+		p.pair.sever() // the other side would not learn it otherwise
 	}
 }
 
-// leave is for what was written at one instant, when nobody writes any more.
+// leave sends what was written at one instant.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {

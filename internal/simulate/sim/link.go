@@ -13,8 +13,8 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// link is the way between a process and a server, with all its connections. What goes wrong on it does so where a
-// proxy would stand: what has been sent and met no rule and no cut arrives.
+// link has all connections between a process and a server. Faults act on it as on a proxy between the two: what has been
+// sent, and met no rule and no cut, arrives.
 type link struct {
 	timetable timetable
 	outbox    *outbox
@@ -101,7 +101,7 @@ func (c *pair) sever() {
 	}
 }
 
-// died is what becomes of a connection whose client is no more.
+// died closes a connection whose client was killed.
 func (c *pair) died() {
 	c.sever()
 	c.toServer.mu.Lock()
@@ -110,7 +110,7 @@ func (c *pair) died() {
 	c.toClient.abandon()
 }
 
-// resume lets a connection go on of which one side stood still.
+// resume lets a connection go on of which one side was paused.
 func (c *pair) resume() {
 	c.toServer.resume()
 	c.toClient.resume()
@@ -207,9 +207,9 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox is where what is written waits until nobody runs any more at that instant: for a nanosecond.
+// outbox holds what is written until no goroutine runs any more at that instant: for a nanosecond.
 //
-// One message may wake several goroutines, which run in any order: on a busy machine the runtime interrupts whom it likes.
+// One message may wake several goroutines, which run in any order: on a busy machine the runtime may interrupt any of them.
 // Each of them takes a connection and writes. What was written at one instant leaves in an order that depends on nothing
 // but what was written, so that neither when it arrives nor which rule it meets depends on who came first.
 type outbox struct {
@@ -231,7 +231,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// put takes a chunk, which nobody changes any more.
+// put takes a chunk, which must not be changed any more.
 func (o *outbox) put(p *pipe, chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -62,7 +62,7 @@ func (n *node) tells(peer *server.Peer, command string) bool {
 	return true
 }
 
-// running is the emulator, nil where it is dead.
+// running returns the emulator, nil if it is dead.
 func (n *node) running() *miniredis.Miniredis {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,7 +102,7 @@ func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // it is dead: whoever killed it says with what it comes back
+			return nil, err // it is dead: another step killed it and decides with what it restarts
 		}
 	}
 	n.kill()
@@ -128,8 +128,7 @@ func (n *node) setRight() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp moves the clock by what it gained. Nobody can tell whether it does so all the time, or whenever a command
-// comes.
+// catchUp moves the clock by what it gained. To do so whenever a command comes is the same as to do so all the time.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())

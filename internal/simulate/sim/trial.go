@@ -42,7 +42,7 @@ const prefix = "sim:"
 // connectWithin bounds the first acquires of the clients.
 const connectWithin = 10 * time.Second
 
-// Recorded is what came of a trial.
+// Recorded is the result of a trial.
 type Recorded struct {
 	*histories.Memory
 	Void    string          // why it does not count; "": it does
@@ -79,10 +79,10 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers is how many servers a deployment has that a lock asks.
+// servers holds how many servers of a deployment a lock asks.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
-// Refused says why the trial cannot be simulated; nil: it can.
+// Refused returns why the trial cannot be simulated, nil if it can.
 func (t Trial) Refused() error {
 	_, known := servers[t.On()]
 	switch {
@@ -113,7 +113,7 @@ func (t Trial) Refused() error {
 	return nil
 }
 
-// verbs are what can be done in virtual time.
+// verbs lists what can be done in virtual time.
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
 	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
 
@@ -139,7 +139,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 	return nil
 }
 
-// On is what the lock is deployed on.
+// On returns the deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
 // Supported says why nothing can be run in virtual time with the Go release that this program was built with; nil: it can.
@@ -248,14 +248,14 @@ func (t Trial) connect(w *world) error {
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; no other client has the key
 			return fmt.Errorf("a first acquire and release: %w", err)
 		}
 	}
 	return nil
 }
 
-// header is what the history says of itself.
+// header returns the header of the history.
 func (t Trial) header() histories.Header {
 	p := t.Params
 	claims := t.Claims
@@ -272,7 +272,7 @@ func (t Trial) header() histories.Header {
 // markEvery is as in a trial in real time, in whole rounds of the instants.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse keeps a recorder marked, at instants that are nobody else's. In virtual time nothing stands still by itself.
+// pulse marks the recorder at instants that no other event has. In virtual time the harness never stalls.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

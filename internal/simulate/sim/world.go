@@ -24,7 +24,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// world is what plans act on in virtual time: processes that are opened locks, and a network and servers in memory.
+// world is an inject.World in virtual time: processes that are opened locks, and a network and servers in memory.
 type world struct {
 	net       *network
 	processes []*process // the last is the epilogue's: no fault is aimed at it
@@ -35,10 +35,10 @@ type world struct {
 
 var _ inject.World = (*world)(nil)
 
-// aimed is how many processes faults are aimed at.
+// aimed returns how many processes faults are aimed at.
 func (w *world) aimed() int { return len(w.processes) - 1 }
 
-// ClientsOf are the clients of a process.
+// ClientsOf returns the clients of a process.
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.clients) {
@@ -49,7 +49,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links are the ways between a process, or all that faults are aimed at, and servers.
+// Links returns the links between a process, or all that faults are aimed at, and servers.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	if len(nodes) == 0 {
 		for i := range w.net.nodes {
@@ -129,7 +129,7 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	return nil, nil
 }
 
-// kill ends a process: its connections are closed, nobody hears of it any more, and the lock is closed beside all else,
+// kill ends a process: its connections are closed, it reports nothing any more, and its lock is closed in the background,
 // since its goroutines must end.
 func (w *world) kill(i int) {
 	p := w.processes[i]
@@ -138,10 +138,10 @@ func (w *world) kill(i int) {
 	}
 	p.end()
 	w.net.killProcess(i)
-	p.work.Go(func() { _ = p.lock.Close() }) // whatever goes wrong there is in a process that is no more
+	p.work.Go(func() { _ = p.lock.Close() }) // the process is gone: its errors do not matter
 }
 
-// failover kills the primary, and what a replica knows takes over at its address, as if that had moved.
+// failover kills the primary and starts a server with what a replica knows at its address.
 func (w *world) failover(to int) error {
 	knows, behind := w.copies[to]
 	if !behind {
@@ -159,7 +159,7 @@ func (w *world) failover(to int) error {
 // closeAfter is how long what runs in the background of clients may take to notice that it is over.
 const closeAfter = 10 * time.Second
 
-// close ends everything: no process stands still any more by then.
+// close ends everything. It resumes what is paused first.
 func (w *world) close() error {
 	for i := range w.net.nodes {
 		w.net.startNode(i)
@@ -174,8 +174,8 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is how many instants of each 1009 no message owns: those who start goroutines inside the
-// bubble start the i-th at i nanoseconds, so that these share no instant either.
+// reserved is how many instants of each 1009 no message owns: goroutines that are started inside
+// the bubble start at i nanoseconds each, so that these share no instant either.
 const reserved = 100
 
 const quantum = 1009 * time.Nanosecond // from one instant that a message owns to its next
@@ -288,7 +288,7 @@ func (n *network) killProcess(process int) {
 	n.startProcess(process)
 }
 
-// draw is a random number that depends on its arguments alone.
+// draw returns a random number that depends on its arguments alone.
 func draw(key uint64, more ...uint64) uint64 {
 	for _, m := range more {
 		key = rand.NewPCG(key, m).Uint64()
