@@ -64,7 +64,6 @@ type step struct {
 	due    bool  // its trigger came
 	err    error // it did not take effect
 	effect Effect
-	healed bool
 }
 
 // Strike is a step of a plan that came about.
@@ -252,10 +251,9 @@ func (s *step) do(ctx context.Context) {
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.due || s.err != nil || s.healed || s.effect.Heal == nil && s.For == 0 {
+	if !s.due || s.err != nil || s.To != histories.StillOpen || s.effect.Heal == nil && s.For == 0 {
 		return
 	}
-	s.healed = true
 	s.To = s.in.rec.Since()
 	var err error
 	if s.effect.Heal != nil {
