@@ -153,26 +153,37 @@ func (x *exploration) run(ctx context.Context) error {
 	if x.dir, err = console.Folder(x.out, "explore", ""); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	var pool *explore.Pool
-	if err == nil {
-		pool, err = explore.NewPool([]string{self, "explorer"}, x.jobs)
-	}
+	program, err := explorer()
 	if err != nil {
-		return console.Environment(err, "exploring processes are this program again")
+		return err
+	}
+	pool, err := explore.NewPool(program, x.jobs)
+	if err != nil {
+		return console.Environment(err, hintExplorer)
 	}
 	defer pool.Close()
 	for _, why := range x.refused {
 		fmt.Fprintln(x.stderr, "note:", why)
 	}
-	show := newProgress(x.stderr)
-	x.campaign.Progress = show.take
+	live, progress := newProgress(x.stderr)
+	x.campaign.Progress = progress
 	result, err := x.campaign.Run(ctx, pool)
-	show.Close()
+	live.Close()
 	if err != nil && ctx.Err() == nil {
 		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "what it was asked is above; lockbench explore --locks L --seed N tries one seed alone"}
 	}
 	return x.report(ctx, result)
+}
+
+const hintExplorer = "exploring processes are this program again"
+
+// explorer returns the command of an exploring process.
+func explorer() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, console.Environment(err, hintExplorer)
+	}
+	return []string{self, "explorer"}, nil
 }
 
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -21,39 +21,25 @@ import (
 	"lockbench/reports/run"
 )
 
-// progress shows how far an exploration is: a line that changes on a terminal, a line now and then elsewhere.
-type progress struct {
-	*console.Live
-	start time.Time
-
-	mu    sync.Mutex
-	now   string
-	shown time.Time
-}
-
-func newProgress(w io.Writer) *progress {
-	p := &progress{start: time.Now(), shown: time.Now()}
-	p.Live = console.NewLive(w, p.line)
-	return p
-}
-
-func (p *progress) line() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
-func (p *progress) take(n explore.Progress) {
+// newProgress shows how far an exploration is: a line that changes on a terminal, a line now and then elsewhere.
+func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	const between = 5 * time.Second // two lines that stay
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.now = fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(), format.Count(n.Violating), time.Since(p.start).Seconds())
-	if n.Minimising != "" {
-		p.now += "; minimising what was found of " + n.Minimising
-	}
-	if !p.Terminal && time.Since(p.shown) >= between {
-		p.shown = time.Now()
-		p.Print(p.now)
+	var line atomic.Value
+	line.Store("")
+	start := time.Now()
+	shown := start
+	live := console.NewLive(w, func() string { return line.Load().(string) })
+	return live, func(n explore.Progress) {
+		now := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(),
+			format.Count(n.Violating), time.Since(start).Seconds())
+		if n.Minimising != "" {
+			now += "; minimising what was found of " + n.Minimising
+		}
+		line.Store(now)
+		if !live.Terminal && time.Since(shown) >= between {
+			shown = time.Now()
+			live.Print(now)
+		}
 	}
 }
 
@@ -99,14 +85,12 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	}
 	if x.emitTest != "" {
 		path := filepath.Join(x.emitTest, strings.ReplaceAll(filepath.Base(path), "-", "_")+"_test.go")
-		if err := emitTo(x.stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) }); err != nil {
+		if err := emitTest(x.stderr, path, file); err != nil {
 			return err
 		}
 	}
 	if x.emitHistory != "" && s.History != nil {
-		text := s.History.Text
-		path := filepath.Join(x.emitHistory, s.History.Name)
-		if err := emitTo(x.stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		if err := emitHistory(x.stderr, filepath.Join(x.emitHistory, s.History.Name), s.History); err != nil {
 			return err
 		}
 	}
@@ -182,37 +166,30 @@ func printRates(w io.Writer, result *explore.Result) {
 }
 
 func subjectName(l *explore.LockResult) string {
-	if l.Deployment != "" {
-		return l.Lock + "@" + l.Deployment
-	}
-	return l.Lock
+	return strings.TrimSuffix(l.Lock+"@"+l.Deployment, "@")
 }
 
-// printStrategies prints which strategy found what after how many of its seeds.
+// printStrategies prints how many violations each strategy found, and after how many of its seeds the first.
 func printStrategies(w io.Writer, result *explore.Result) {
-	rows := [][]string{{"violations found by"}}
-	for _, s := range explore.Strategies() {
-		rows[0] = append(rows[0], s.Name)
-	}
+	rows := [][]string{append([]string{"violations found by"}, explore.Strategies()...)}
 	for _, l := range result.Locks {
-		row := []string{subjectName(l)}
-		for _, name := range rows[0][1:] {
-			i := slices.IndexFunc(l.Strategies, func(r *explore.StrategyResult) bool { return r.Strategy == name })
-			cell := format.None
-			if i >= 0 {
-				cell = fmt.Sprintf("%d of %d", l.Strategies[i].Violating, l.Strategies[i].Seeds)
-				if l.Strategies[i].Violating > 0 {
-					cell += fmt.Sprintf(", first after %d", l.Strategies[i].After)
-				}
+		cells := map[string]string{}
+		for _, r := range l.Strategies {
+			cells[r.Strategy] = fmt.Sprintf("%d of %d", r.Violating, r.Seeds)
+			if r.Violating > 0 {
+				cells[r.Strategy] += fmt.Sprintf(", first after %d", r.After)
 			}
-			row = append(row, cell)
+		}
+		row := []string{subjectName(l)}
+		for _, name := range explore.Strategies() {
+			row = append(row, cmp.Or(cells[name], format.None))
 		}
 		rows = append(rows, row)
 	}
 	table(w, 0, rows)
 }
 
-// printMet prints how often each fault met what: of one lock, or of all together.
+// printMet prints how often each fault met what, all locks together.
 func printMet(w io.Writer, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {
@@ -228,7 +205,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	if len(met) == 0 {
 		return
 	}
-	rows := [][]string{append(append([]string{"what faults met"}, explore.States()...), "")}
+	rows := [][]string{slices.Concat([]string{"what faults met"}, explore.States(), []string{""})}
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		row := []string{fault}
 		for _, state := range explore.States() {
@@ -239,7 +216,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	table(w, tabwriter.AlignRight, rows)
 }
 
-// printTotals is what it all weighs, and what has no verdict.
+// printTotals prints what has no verdict, and how much was tried.
 func printTotals(w io.Writer, result *explore.Result) {
 	seeds, found, broken := 0, 0, 0
 	var virtual, clients time.Duration
@@ -258,10 +235,10 @@ func printTotals(w io.Writer, result *explore.Result) {
 			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; it is not shown\n", subjectName(l), seed)
 		}
 	}
-	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s shown, all of them seen in simulation", format.Plural(seeds, "seed"),
-		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"))
+	end := "."
 	if broken == 0 {
-		fmt.Fprint(w, "; no claim was broken")
+		end = "; no claim was broken."
 	}
-	fmt.Fprintln(w, ".")
+	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s shown, all of them seen in simulation%s\n", format.Plural(seeds, "seed"),
+		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end)
 }

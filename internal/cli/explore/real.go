@@ -1,11 +1,11 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -19,7 +19,7 @@ import (
 	"lockbench/reports/format"
 )
 
-// onServers is what came of a case on real processes and servers.
+// onServers is the result of a case on real processes and servers.
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and how
 	Shows   bool   `json:"shows"`
@@ -36,17 +36,13 @@ type onServers struct {
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realCell is a case as a cell of real processes and servers.
+// realCell returns a case as a cell of real processes and servers.
 func realCell(c explore.Case) (trial.Cell, error) {
-	lock, err := choice.Locks.One(c.Lock)
+	t, err := c.Trial()
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	load, err := choice.Workloads.One(c.Workload)
-	if err != nil {
-		return trial.Cell{}, err
-	}
-	cell, err := trial.Planned(explore.Fault, lock, c.Deployment, load, c.Params, c.Plan)
+	cell, err := trial.Planned(explore.Fault, t.Lock, c.Deployment, t.Workload, c.Params, c.Plan)
 	if err != nil {
 		return cell, console.Usage(err, "leave out --servers to run it in simulation only")
 	}
@@ -58,7 +54,6 @@ func realCell(c explore.Case) (trial.Cell, error) {
 
 // onServers tries a case until it shows. What is said is true of what was tried, whatever else went wrong.
 func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore.File) (*onServers, error) {
-	onAllProcessors()
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay", "")
 	if err != nil {
@@ -78,11 +73,11 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 		case cmd.Context().Err() != nil:
 			said.GaveUp = "it was interrupted"
 			return said, nil
-		case errors.Is(err, trial.ErrVoid):
-			said.GaveUp = format.Scrub(err.Error())
-			return said, nil
 		case err != nil:
 			said.GaveUp = format.Scrub(err.Error())
+			if errors.Is(err, trial.ErrVoid) {
+				return said, nil
+			}
 			return said, console.Environment(err, hintServers)
 		}
 		said.take(stderr, out, kept.Property)
@@ -102,22 +97,19 @@ func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", format.Scrub(out.Missed))
 	}
 	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
-	i := slices.IndexFunc(out.Verdict.Findings, func(f checker.Finding) bool { return f.Property == property && f.Observed == checker.Violated })
-	if i < 0 {
+	finding := out.Verdict.Finding(property)
+	if finding.Observed != checker.Violated {
 		fmt.Fprintf(stderr, "  %s is not violated in %s\n", property, format.Plural(out.Verdict.Counts.Grants, "grant"))
 		return
 	}
 	s.Shows, s.History = true, filepath.Join(out.Dir, "history.jsonl.zst")
-	if w := out.Verdict.Findings[i].Witness; w != nil {
+	if w := finding.Witness; w != nil {
 		s.Story = w.Story
 	}
 }
 
 func (s *onServers) print(w io.Writer, property string) {
-	on := "on real servers"
-	if s.Server != "" {
-		on = "on " + s.Server
-	}
+	on := "on " + cmp.Or(s.Server, "real servers")
 	switch {
 	case s.Shows:
 		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Story, s.History)

@@ -91,11 +91,9 @@ type replayed struct {
 	Property   string     `json:"property"`
 	Simulation simulated  `json:"simulation"`
 	Servers    *onServers `json:"servers,omitempty"`
-
-	picture string
 }
 
-// simulated is what came of a case in virtual time.
+// simulated is the result of a case in virtual time.
 type simulated struct {
 	Shows    bool     `json:"shows"`
 	Violated []string `json:"violated"`
@@ -122,25 +120,23 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 		}
 	}
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if done, err := onOneProcessor(cmd.Context(), stdout, stderr); done {
+	explorer, err := explorer()
+	if err != nil {
 		return err
 	}
-	run, err := kept.Run()
-	if err != nil {
-		return console.Environment(fmt.Errorf("%s cannot be run in virtual time: %w", path, err), "it may be of another build of lockbench")
-	}
-	again, err := run.Rejudge()
-	if err != nil {
-		return console.Environment(fmt.Errorf("what %s records cannot be judged: %w", path, err), "it may be of another build of lockbench")
+	shown, err := explore.Replay(cmd.Context(), explorer, kept, width(stdout))
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return &console.Exit{Code: console.ExitInterrupted}
+	case err != nil:
+		return console.Environment(fmt.Errorf("replay %s in virtual time: %w", path, err), "it may be of another build of lockbench")
 	}
 	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
-		Simulation: simulate(run, kept)}
-	said.Simulation.disagree = len(again.Oracle.Disagreements) > 0
-	said.picture = run.Example(kept.Property).Timeline(width(stdout))
+		Simulation: simulate(shown, kept)}
 	if !f.asJSON {
-		said.print(stdout, kept)
+		said.print(stdout, shown.Timeline, kept)
 	}
-	if err := f.emit(stderr, run, kept, said.Simulation.Shows); err != nil {
+	if err := f.emit(stderr, shown.History, kept, said.Simulation.Shows); err != nil {
 		return err
 	}
 	var failed error
@@ -172,9 +168,9 @@ func (r replayed) codes() console.Codes {
 	return c
 }
 
-func simulate(run *explore.Run, kept explore.File) simulated {
-	return simulated{Shows: slices.Contains(run.Violated(), kept.Property), Violated: run.Violated(), Digest: run.Digest,
-		AsFound: run.Digest == kept.Digest, Story: run.Example(kept.Property).Events(), Void: run.Void}
+func simulate(shown explore.Shown, kept explore.File) simulated {
+	return simulated{Shows: slices.Contains(shown.Violated, kept.Property), Violated: shown.Violated, Digest: shown.Digest,
+		AsFound: shown.Digest == kept.Digest, Story: shown.Events, Void: shown.Void, disagree: len(shown.Disagreements) > 0}
 }
 
 func badCase(err error) error {
@@ -191,8 +187,8 @@ func badCase(err error) error {
 	return console.Usage(err, hint)
 }
 
-// emit writes what was asked for. What does not show is not worth keeping.
-func (f replayFlags) emit(stderr io.Writer, run *explore.Run, kept explore.File, shows bool) error {
+// emit writes what was asked for, if the case showed again.
+func (f replayFlags) emit(stderr io.Writer, history *explore.Recorded, kept explore.File, shows bool) error {
 	if f.emitTest == "" && f.emitHistory == "" {
 		return nil
 	}
@@ -200,22 +196,27 @@ func (f replayFlags) emit(stderr io.Writer, run *explore.Run, kept explore.File,
 		fmt.Fprintln(stderr, "nothing is emitted: the case did not show again")
 		return nil
 	}
-	if f.emitTest != "" {
-		if err := emitTo(stderr, f.emitTest, func(w io.Writer) error { return explore.EmitTest(w, kept) }); err != nil {
-			return err
-		}
-	}
-	if f.emitHistory == "" {
-		return nil
-	}
 	path := f.emitHistory
 	if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
-		path = filepath.Join(path, explore.HistoryName(run))
+		path = filepath.Join(path, history.Name)
 	}
-	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitHistory(w, run) })
+	return cmp.Or(emitTest(stderr, f.emitTest, kept), emitHistory(stderr, path, history))
+}
+
+// emitTest writes a case as a Go test. An empty path means none.
+func emitTest(stderr io.Writer, path string, kept explore.File) error {
+	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitTest(w, kept) })
+}
+
+// emitHistory writes the history of a case. An empty path means none.
+func emitHistory(stderr io.Writer, path string, history *explore.Recorded) error {
+	return emitTo(stderr, path, func(w io.Writer) error { _, err := io.WriteString(w, history.Text); return err })
 }
 
 func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		var file *os.File
@@ -230,22 +231,17 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-func (r replayed) print(w io.Writer, kept explore.File) {
+func (r replayed) print(w io.Writer, timeline string, kept explore.File) {
 	fmt.Fprintf(w, "%s: %s on %s, workload %s, about %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
 	if kept.Found != "" {
 		fmt.Fprintf(w, "%s\n", kept.Found)
 	}
 	s := r.Simulation
-	if len(s.Story) > 0 {
-		fmt.Fprint(w, "\nin simulation:\n")
-		for _, line := range s.Story {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
+	fmt.Fprint(w, "\nin simulation:\n")
+	for _, line := range s.Story {
+		fmt.Fprintf(w, "  %s\n", line)
 	}
-	if r.picture != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimRight(r.picture, "\n"))
-	}
-	fmt.Fprintf(w, "\nin simulation: %s\n", s.outcome(r.Property, kept.Digest))
+	fmt.Fprintf(w, "\n%s\nin simulation: %s\n", timeline, s.outcome(r.Property, kept.Digest))
 	if s.Void != "" {
 		fmt.Fprintf(w, "  not all of the plan came about: %s\n", s.Void)
 	}

@@ -1,19 +1,17 @@
 package faults
 
-// clockForward is a server whose clock is set forward, by an operator or a time service: every lease there ends
-// at once. Of five servers it takes one, if two others have not heard of the hold.
-func clockForward() Fault {
-	return Fault{
-		Name: "clock-forward", Kind: Servers,
-		Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",
-		Plan: func(s Scene) Plan {
-			jump := Step{When: upon(), Do: Action{Verb: Jump, Nodes: []int{0}, By: 2 * s.TTL}}
-			if s.Servers() == 1 {
-				return once(s, jump)
-			}
-			return barely(s, jump)
-		},
-	}
+// clockForward: an operator or a time service sets the clock forward: every lease there expires at once. Of five servers
+// it takes one, if two others have not heard of the hold.
+var clockForward = Fault{
+	Name: "clock-forward", Kind: Servers,
+	Doc: "the clock of the server (or of one of five) is set forward by two leases while a client holds",
+	Plan: func(s Scene) Plan {
+		jump := Step{When: upon(), Do: Action{Verb: Jump, Nodes: []int{0}, By: 2 * s.TTL}}
+		if s.Servers() == 1 {
+			return once(s, jump)
+		}
+		return barely(s, jump)
+	},
 }
 
 // barely has the victim acquire no more than a majority of five servers, because it is cut off from the others

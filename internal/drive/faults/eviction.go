@@ -2,14 +2,12 @@ package faults
 
 import "lockbench/impls"
 
-// eviction is a server that runs out of memory and is allowed to forget what was not used lately.
-func eviction() Fault {
-	return Fault{
-		Name: "eviction", Kind: Servers,
-		Doc:  "the server runs short of memory while a client holds, and drops the lock's key",
-		Only: func(l impls.Impl) string { return unless(!l.Tracks, "the names of its keys are its library's own") },
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
-		},
-	}
+// eviction: the server may forget what was not used lately.
+var eviction = Fault{
+	Name: "eviction", Kind: Servers,
+	Doc:  "the server runs short of memory while a client holds, and drops the lock's key",
+	Only: func(l impls.Impl) string { return unless(!l.Tracks, "the names of its keys are its library's own") },
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
+	},
 }

@@ -6,28 +6,26 @@ import (
 	"lockbench/workloads"
 )
 
-// failover is a primary that dies before its replica has heard of the last grant. The link is stalled first, so
-// that this does not hang on chance; who promotes the replica is the plan, or three Sentinels where the
-// deployment has them. Of two replicas one has heard of the grant, and the other is promoted.
-func failover() Fault {
-	return Fault{
-		Name: "failover", Kind: Servers, On: withReplica,
-		Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",
-		Shape: func(p *workloads.Params, s Scene) {
-			switch s.Deployment {
-			case "sentinel": // they take a second or five
-				p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
-			case "two-replicas", "cluster": // the second takes up to a second to follow the first, a client to find the new primary
-				p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
-			}
-		},
-		Plan: func(s Scene) Plan {
-			before := workloads.Moment{Client: victim, Iteration: warmUp, Point: workloads.Asking}
-			return warmedUp(s,
-				Step{When: Trigger{At: before}, Do: Action{Verb: Unlink, Nodes: lagging(s)}},
-				Step{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Failover, Nodes: []int{1}}})
-		},
-	}
+// failover: the replication link is stalled first, so that the outcome does not depend on chance. The plan promotes the
+// replica, or three Sentinels do if the deployment has them. Of two replicas one has heard of the grant, and the other is
+// promoted.
+var failover = Fault{
+	Name: "failover", Kind: Servers, On: withReplica,
+	Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",
+	Shape: func(p *workloads.Params, s Scene) {
+		switch s.Deployment {
+		case "sentinel": // they take a second or five
+			p.TTL, p.Hold, p.Duration = 8*time.Second, 6*time.Second, 8*time.Second
+		case "two-replicas", "cluster": // the second takes up to a second to follow the first, a client to find the new primary
+			p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second
+		}
+	},
+	Plan: func(s Scene) Plan {
+		before := workloads.Moment{Client: victim, Iteration: warmUp, Point: workloads.Asking}
+		return warmedUp(s,
+			Step{When: Trigger{At: before}, Do: Action{Verb: Unlink, Nodes: lagging(s)}},
+			Step{When: Trigger{At: granted(victim, warmUp)}, Do: Action{Verb: Failover, Nodes: []int{1}}})
+	},
 }
 
 // withReplica adds a replica: where a lock waits for one, a second that need not be the one it waited for.

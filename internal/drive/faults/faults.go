@@ -1,6 +1,6 @@
-// Package faults is what goes wrong during a trial: one file each, and the table All. A fault is a plan, and
-// a plan is data: what is to happen, and when. drive/inject carries it out, on real processes and servers (drive/trial)
-// or in virtual time (simulate/sim).
+// Package faults describes the faults of a trial: one file each, and the table All. A fault is a plan, and a plan is data:
+// what is to happen, and when. drive/inject carries it out, on real processes and servers (drive/trial) or in virtual time
+// (simulate/sim).
 package faults
 
 import (
@@ -11,22 +11,22 @@ import (
 	"lockbench/workloads"
 )
 
-// Fault is one thing that goes wrong.
+// Fault is one thing that can go wrong.
 type Fault struct {
 	Name string
 	Doc  string // one sentence
 	Kind Kind
 
-	// On is what a lock is deployed on instead of its usual deployment; nil: that one.
+	// On returns the deployment to use instead of the usual one; nil: the usual one.
 	On func(usual string) string
-	// Only says why a lock cannot show the fault; nil, or "": it can.
+	// Only returns why a lock cannot show the fault, "" if it can; nil: every lock can.
 	Only func(impls.Impl) string
 	// Shape changes the parameters with which it is shown; nil: the usual ones.
 	Shape func(*workloads.Params, Scene)
 	Plan  func(Scene) Plan // nil: nothing goes wrong
 }
 
-// NotFor says why a lock cannot show the fault; "": it can.
+// NotFor returns why a lock cannot show the fault, "" if it can.
 func (f Fault) NotFor(l impls.Impl) string {
 	switch {
 	case f.Plan == nil:
@@ -42,15 +42,11 @@ func (f Fault) NotFor(l impls.Impl) string {
 // ofRedis reports whether a plan has in it what only Redis can be done.
 func ofRedis(p Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		switch s.Do.Verb {
-		case Mute, Unlink, Failover, Jump, Drift, Evict:
-			return true
-		}
-		return false
+		return slices.Contains([]Verb{Mute, Unlink, Failover, Jump, Drift, Evict}, s.Do.Verb)
 	})
 }
 
-// Kind is what a fault befalls.
+// Kind says what a fault befalls.
 type Kind string
 
 const (
@@ -60,7 +56,7 @@ const (
 	Servers Kind = "servers" // of our own only
 )
 
-// Scene is what a plan is made for.
+// Scene holds what a plan depends on.
 type Scene struct {
 	TTL        time.Duration
 	Deployment string
@@ -68,7 +64,7 @@ type Scene struct {
 	Seed       uint64 // of the trial, for a plan that draws something
 }
 
-// Servers is how many servers the scene's deployment has that a lock asks.
+// Servers returns how many servers a lock asks in the deployment.
 func (s Scene) Servers() int {
 	switch s.Deployment {
 	case "five", "five-delayed":
@@ -79,18 +75,18 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan is what is to go wrong, and who waits for it.
+// Plan lists what goes wrong, and which clients wait for it.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
 	// Quick is how many holds of the victim, the first ones, are as short as can be: they lead up to the one
 	// that counts.
 	Quick uint64 `json:"quick,omitempty"`
-	// Turns are how often clients do their workload at most; of whom nothing is said goes on until the time is up.
+	// Turns limits how often clients do their workload; all others go on until the time is up.
 	Turns []Turns `json:"turns,omitempty"`
 }
 
-// Turns is how often a client does its workload at most. That it then rests is no fault.
+// Turns limits how often a client does its workload. That it then rests is no fault.
 type Turns struct {
 	Client     int32  `json:"client"`
 	Iterations uint64 `json:"iterations"`
@@ -114,7 +110,7 @@ type Step struct {
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger is when a step is due: before any client asks where it is zero; at a moment of a client; or as a
+// Trigger says when a step is due: before any client asks if it is zero; at a moment of a client; or as a
 // command of a process passes the network, counted from a moment of its client.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
@@ -131,14 +127,14 @@ type Passing struct {
 	Reply    bool     `json:"reply,omitempty"` // as its reply comes back, rather than on its way to the server
 }
 
-// Verb is what is done.
+// Verb says what is done.
 type Verb string
 
 const (
 	Stall   Verb = "stall"   // a client works for By
 	Abandon Verb = "abandon" // a client goes away without releasing
 	GiveUp  Verb = "give up" // a client waits for Wait only, and the reply that triggered it comes By later
-	Pause   Verb = "pause"   // a process stands still
+	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is no more
 
 	Delay Verb = "delay" // the command that triggered it comes By later
@@ -149,9 +145,9 @@ const (
 
 	Restart  Verb = "restart"  // Nodes are killed, and come back By later with what they had on disk
 	Down     Verb = "down"     // Nodes are killed
-	Freeze   Verb = "freeze"   // Nodes stand still
+	Freeze   Verb = "freeze"   // Nodes are paused
 	Unlink   Verb = "unlink"   // Nodes, replicas, learn nothing more of what their primary does
-	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or whom the Sentinels choose
+	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or the one that the Sentinels choose
 	Jump     Verb = "jump"     // the clock of Nodes, by By, which may be less than nothing
 	Drift    Verb = "drift"    // the clock of Nodes gains By in each second, which may be less than nothing
 	Unseat   Verb = "unseat"   // the server, Nodes[0], ends the session that holds the lock
@@ -159,7 +155,7 @@ const (
 	Evict    Verb = "evict"    // Nodes run short of memory, until the lock is gone
 )
 
-// Action is what a step does. Which fields count depends on the verb.
+// Action says what a step does. Which fields count depends on the verb.
 type Action struct {
 	Verb    Verb          `json:"verb"`
 	Client  int32         `json:"client,omitempty"`
@@ -172,16 +168,16 @@ type Action struct {
 	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers come back with all that they knew
 }
 
-// All is every fault.
+// All returns every fault.
 func All() []Fault {
 	return []Fault{None(),
-		holderStall(), processPause(), pauseBeforeAnswer(), pauseInRelease(), holderKill(), holderAbandon(), killBetween(), cancelledAcquire(),
-		slowNetwork(), lostReply(), lostReplySilent(), partition(), partitionOneWay(), delayedRelease(), lostWakeup(),
-		serverRestart(), serverPause(), failover(), failoverSynced(), clockForward(), clockBack(),
-		nodeRestart(), minorityDown(), eviction(), sessionKill(), halfOpen(), leaderLoss()}
+		holderStall, processPause, pauseBeforeAnswer, pauseInRelease, holderKill, holderAbandon, killBetween, cancelledAcquire,
+		slowNetwork, lostReply, lostReplySilent, partition, partitionOneWay, delayedRelease, lostWakeup,
+		serverRestart, serverPause, failover, failoverSynced, clockForward, clockBack,
+		nodeRestart, minorityDown, eviction, sessionKill, halfOpen, leaderLoss}
 }
 
-// None is the fault that is none.
+// None returns the fault that injects nothing.
 func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
 }
@@ -192,7 +188,7 @@ const (
 	victimProcess int   = 0
 )
 
-// granted is the moment at which a client's hold of an iteration begins.
+// granted returns the moment at which a client's hold of an iteration begins.
 func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
@@ -206,12 +202,12 @@ func inTurn(s Scene, iteration uint64) []Gate {
 	}
 }
 
-// atWork is the moment at which a client has read what is guarded and is yet to write it.
+// atWork returns the moment at which a client has read what is guarded and is yet to write it.
 func atWork(client int32) workloads.Moment {
 	return workloads.Moment{Client: client, Point: workloads.Working}
 }
 
-// once is a plan of steps around the victim's first hold.
+// once returns a plan of steps around the victim's first hold.
 func once(s Scene, steps ...Step) Plan { return Plan{Gates: inTurn(s, 0), Steps: steps} }
 
 // warmUp is how many short holds the victim has before the one that counts, in a plan of warmedUp.
@@ -221,16 +217,16 @@ func warmedUp(s Scene, steps ...Step) Plan {
 	return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: steps}
 }
 
-// upon is a trigger: the victim has just been granted the lock for the first time.
+// upon returns a trigger: the victim has just been granted the lock for the first time.
 func upon() Trigger { return Trigger{At: granted(victim, 0)} }
 
-// uponAnswer is a trigger: the victim's first acquire is being answered.
+// uponAnswer returns a trigger: the victim's first acquire is being answered.
 func uponAnswer() Trigger {
 	return Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-		On: &Passing{Process: victimProcess, Commands: acquiring(), Nth: 1, Reply: true}}
+		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// unless is a Fault.Only: why a lock cannot show a fault, "" if it can.
+// unless returns the result of a Fault.Only.
 func unless(can bool, why string) string {
 	if can {
 		return ""
@@ -238,12 +234,12 @@ func unless(can bool, why string) string {
 	return why
 }
 
-// beyond is longer than a lease lasts, and shorter than the lease and the work of the next holder together.
+// beyond returns a time longer than a lease lasts, and shorter than the lease and the work of the next holder together.
 func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params are the parameters in which a fault is shown, from those of the run: three clients in three
-// processes, on one key, each working for most of a lease, so that whoever is let in too early meets
-// somebody. A TTL of 0 is the usual one.
+// Params returns the parameters in which a fault is shown, from those of the run: three clients in three processes, on one
+// key, each working for most of a lease, so that a client that is let in too early meets another. A TTL of 0 means the
+// usual one.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -259,12 +255,27 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	return p
 }
 
-// UsualTTL is the lease where none is asked for: short, so that a trial is, and long against what a busy machine takes
+// UsualTTL is the lease if none is asked for: short, so that a trial is, and long against what a busy machine takes
 // for a command.
 const UsualTTL = 800 * time.Millisecond
 
 // OnItsWay reports whether what is done is done to a command that passes the network, or to its reply.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
+
+// Kind returns the gravest kind of the plan's steps: what befalls servers, then the network, then clients.
+func (p Plan) Kind() Kind {
+	kind := Clients
+	for _, s := range p.Steps {
+		switch s.Do.Verb {
+		case Stall, Abandon, GiveUp, Pause, Kill:
+		case Delay, Lose, Cut, Slow, Mute:
+			kind = Network
+		default:
+			return Servers
+		}
+	}
+	return kind
+}
 
 // Rest has a client do its workload so often at most.
 func (p *Plan) Rest(client int32, iterations uint64) {

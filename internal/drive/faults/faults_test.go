@@ -180,7 +180,7 @@ func (x scenery) moment(m workloads.Moment) {
 func TestOnlyReplicasAreLeftBehind(t *testing.T) {
 	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
 		var behind, over []int
-		for _, s := range failover().Plan(Scene{TTL: time.Second, Deployment: on, Processes: 3}).Steps {
+		for _, s := range failover.Plan(Scene{TTL: time.Second, Deployment: on, Processes: 3}).Steps {
 			switch s.Do.Verb {
 			case Unlink:
 				behind = s.Do.Nodes

@@ -1,14 +1,11 @@
 package faults
 
-// holderAbandon is a client that goes away without releasing, by an early return or an exception, while its
-// process lives on: and with it whatever renews the lease.
-func holderAbandon() Fault {
-	return Fault{
-		Name: "holder-abandon", Kind: Clients,
-		Doc:   "a client goes away without releasing what it holds; its process lives on",
-		Shape: untilFreed,
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Abandon, Client: victim}})
-		},
-	}
+// holderAbandon: an early return or an exception, while the process lives on and goes on renewing the lease.
+var holderAbandon = Fault{
+	Name: "holder-abandon", Kind: Clients,
+	Doc:   "a client goes away without releasing what it holds; its process lives on",
+	Shape: untilFreed,
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Abandon, Client: victim}})
+	},
 }

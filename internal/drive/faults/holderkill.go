@@ -6,16 +6,14 @@ import (
 	"lockbench/workloads"
 )
 
-// holderKill is a process that dies while it holds: what it held must become free by itself.
-func holderKill() Fault {
-	return Fault{
-		Name: "holder-kill", Kind: Clients,
-		Doc:   "the process of a holder is killed; others keep asking",
-		Shape: untilFreed,
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Kill, Process: victimProcess}})
-		},
-	}
+// holderKill: what the process held must become free by itself.
+var holderKill = Fault{
+	Name: "holder-kill", Kind: Clients,
+	Doc:   "the process of a holder is killed; others keep asking",
+	Shape: untilFreed,
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Kill, Process: victimProcess}})
+	},
 }
 
 // untilFreed makes a trial long enough to see whether a key becomes free within the bound: who asks when the time

@@ -2,23 +2,21 @@ package faults
 
 import "lockbench/workloads"
 
-// holderStall is work that takes longer than its lease, in a process that is alive and well: a slow query, a
-// slow disk. The next client but one is in the victim's process, and shares its lock object.
-func holderStall() Fault {
-	return Fault{
-		Name: "holder-stall", Kind: Clients,
-		Doc: "a client works for half as long again as its lease lasts, its process alive",
-		Shape: func(p *workloads.Params, _ Scene) {
-			p.Processes = 2 // clients 0 and 2 in one, 1 in the other
-		},
-		Plan: func(s Scene) Plan {
-			return Plan{
-				Gates: []Gate{
-					{Client: 2, Until: granted(victim, 0), Patience: 2 * s.TTL},
-					{Client: 1, Until: granted(2, 0), Patience: 3 * s.TTL},
-				},
-				Steps: []Step{{When: upon(), Do: Action{Verb: Stall, Client: victim, By: beyond(s)}, For: beyond(s)}},
-			}
-		},
-	}
+// holderStall: a slow query or a slow disk. The next client but one is in the process of the victim, and shares its lock
+// object.
+var holderStall = Fault{
+	Name: "holder-stall", Kind: Clients,
+	Doc: "a client works for half as long again as its lease lasts, its process alive",
+	Shape: func(p *workloads.Params, _ Scene) {
+		p.Processes = 2 // clients 0 and 2 in one, 1 in the other
+	},
+	Plan: func(s Scene) Plan {
+		return Plan{
+			Gates: []Gate{
+				{Client: 2, Until: granted(victim, 0), Patience: 2 * s.TTL},
+				{Client: 1, Until: granted(2, 0), Patience: 3 * s.TTL},
+			},
+			Steps: []Step{{When: upon(), Do: Action{Verb: Stall, Client: victim, By: beyond(s)}, For: beyond(s)}},
+		}
+	},
 }

@@ -5,24 +5,22 @@ import (
 	"lockbench/workloads"
 )
 
-// killBetween is a process that dies between the two commands of an acquire that takes two.
-func killBetween() Fault {
-	return Fault{
-		Name: "kill-between", Kind: Clients,
-		Doc:   "the process of a client is killed between the two commands of its acquire",
-		Shape: untilFreed,
-		Only:  func(l impls.Impl) string { return unless(l.TwoSteps, "its acquire is one command") },
-		Plan: func(s Scene) Plan {
-			second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
-				On: &Passing{Process: victimProcess, Nth: 2}}
-			// The others begin when it is dead: nobody is granted the lock before.
-			return Plan{
-				Gates: []Gate{
-					{Client: 1, Until: granted(victim, 0), Patience: s.TTL / 4},
-					{Client: 2, Until: granted(1, 0), Patience: s.TTL / 2},
-				},
-				Steps: []Step{{When: second, Do: Action{Verb: Kill, Process: victimProcess}}},
-			}
-		},
-	}
+// killBetween: the acquire takes two commands.
+var killBetween = Fault{
+	Name: "kill-between", Kind: Clients,
+	Doc:   "the process of a client is killed between the two commands of its acquire",
+	Shape: untilFreed,
+	Only:  func(l impls.Impl) string { return unless(l.TwoSteps, "its acquire is one command") },
+	Plan: func(s Scene) Plan {
+		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
+			On: &Passing{Process: victimProcess, Nth: 2}}
+		// The others begin when it is dead: nobody is granted the lock before.
+		return Plan{
+			Gates: []Gate{
+				{Client: 1, Until: granted(victim, 0), Patience: s.TTL / 4},
+				{Client: 2, Until: granted(1, 0), Patience: s.TTL / 2},
+			},
+			Steps: []Step{{When: second, Do: Action{Verb: Kill, Process: victimProcess}}},
+		}
+	},
 }

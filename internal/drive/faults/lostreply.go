@@ -1,22 +1,17 @@
 package faults
 
-// lostReply is an answer that is lost after the server has done what it was asked, and a connection that is
-// closed, so that whoever asked knows that it does not know.
-func lostReply() Fault {
-	return Fault{
-		Name: "lost-reply", Kind: Network,
-		Doc:  "the answer to an acquire is lost and its connection closed: the lock was taken, and who asked does not know",
-		Plan: func(s Scene) Plan { return losing(s, false) },
-	}
+// lostReply: the connection is closed, so that the client knows that it does not know.
+var lostReply = Fault{
+	Name: "lost-reply", Kind: Network,
+	Doc:  "the answer to an acquire is lost and its connection closed: the lock was taken, and who asked does not know",
+	Plan: func(s Scene) Plan { return losing(s, false) },
 }
 
-// lostReplySilent is the same on a connection that stays open: whoever asked waits until it has had enough.
-func lostReplySilent() Fault {
-	return Fault{
-		Name: "lost-reply-silent", Kind: Network,
-		Doc:  "the answer to an acquire is lost, and its connection stays open and says nothing more",
-		Plan: func(s Scene) Plan { return losing(s, true) },
-	}
+// lostReplySilent: the connection stays open: the client waits until its own timeout.
+var lostReplySilent = Fault{
+	Name: "lost-reply-silent", Kind: Network,
+	Doc:  "the answer to an acquire is lost, and its connection stays open and says nothing more",
+	Plan: func(s Scene) Plan { return losing(s, true) },
 }
 
 func losing(s Scene, silent bool) Plan {

@@ -2,14 +2,12 @@ package faults
 
 import "lockbench/impls"
 
-// lostWakeup is a notification that a waiter does not get: pub/sub promises nothing.
-func lostWakeup() Fault {
-	return Fault{
-		Name: "lost-wakeup", Kind: Network,
-		Doc:  "what is published to waiters is lost",
-		Only: func(l impls.Impl) string { return unless(l.Notifies, "nobody is notified: its waiters ask again") },
-		Plan: func(s Scene) Plan {
-			return Plan{Steps: []Step{{Do: Action{Verb: Mute, Process: -1}}}}
-		},
-	}
+// lostWakeup: pub/sub promises nothing.
+var lostWakeup = Fault{
+	Name: "lost-wakeup", Kind: Network,
+	Doc:  "what is published to waiters is lost",
+	Only: func(l impls.Impl) string { return unless(l.Notifies, "nobody is notified: its waiters ask again") },
+	Plan: func(s Scene) Plan {
+		return Plan{Steps: []Step{{Do: Action{Verb: Mute, Process: -1}}}}
+	},
 }

@@ -1,26 +1,21 @@
 package faults
 
-// partition is a holder that is cut off from the server: it can neither renew nor release, and works on.
-// Where there are five servers, it is cut off from two of them.
-func partition() Fault {
-	return Fault{
-		Name: "partition", Kind: Network,
-		Doc: "a holder's process and the server (or two of five) hear nothing of each other beyond the lease",
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: beyond(s)})
-		},
-	}
+// partition: the holder can neither renew nor release, and works on.
+var partition = Fault{
+	Name: "partition", Kind: Network,
+	Doc: "a holder's process and the server (or two of five) hear nothing of each other beyond the lease",
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: beyond(s)})
+	},
 }
 
-// partitionOneWay is the same where only the answers are lost: what the holder asks is done, and it does not know.
-func partitionOneWay() Fault {
-	return Fault{
-		Name: "partition-one-way", Kind: Network,
-		Doc: "what a holder's process asks of the server is done, and the answers are lost, beyond the lease",
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: beyond(s)})
-		},
-	}
+// partitionOneWay: what the holder asks is done, and it does not know.
+var partitionOneWay = Fault{
+	Name: "partition-one-way", Kind: Network,
+	Doc: "what a holder's process asks of the server is done, and the answers are lost, beyond the lease",
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: beyond(s)})
+	},
 }
 
 // minority are as many servers as a lock may do without, or the only one.

@@ -1,12 +1,10 @@
 package faults
 
-// serverPause is a server that stands still for half a lease: a slow disk, a long script, a busy host.
-func serverPause() Fault {
-	return Fault{
-		Name: "server-pause", Kind: Servers,
-		Doc: "the server stands still for half a lease while a client holds",
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: upon(), Do: Action{Verb: Freeze, Nodes: []int{0}}, For: s.TTL / 2})
-		},
-	}
+// serverPause: a slow disk, a long script or a busy host.
+var serverPause = Fault{
+	Name: "server-pause", Kind: Servers,
+	Doc: "the server stands still for half a lease while a client holds",
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: upon(), Do: Action{Verb: Freeze, Nodes: []int{0}}, For: s.TTL / 2})
+	},
 }

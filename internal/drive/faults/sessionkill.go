@@ -2,16 +2,13 @@ package faults
 
 import "lockbench/impls"
 
-// sessionKill is a server that ends the session which holds the lock: an administrator, a limit, a proxy that has had
-// enough. The lock is gone, and its holder has to notice.
-func sessionKill() Fault {
-	return Fault{
-		Name: "session-kill", Kind: Servers, Only: canBeUnseated,
-		Doc: "the server ends the session that holds the lock, while its client works on",
-		Plan: func(s Scene) Plan {
-			return once(s, Step{When: Trigger{At: atWork(victim)}, Do: Action{Verb: Unseat, Nodes: []int{0}}})
-		},
-	}
+// sessionKill: an administrator, a limit or a proxy ends it. The lock is gone, and its holder has to notice.
+var sessionKill = Fault{
+	Name: "session-kill", Kind: Servers, Only: canBeUnseated,
+	Doc: "the server ends the session that holds the lock, while its client works on",
+	Plan: func(s Scene) Plan {
+		return once(s, Step{When: Trigger{At: atWork(victim)}, Do: Action{Verb: Unseat, Nodes: []int{0}}})
+	},
 }
 
 func canBeUnseated(l impls.Impl) string {

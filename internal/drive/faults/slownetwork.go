@@ -2,13 +2,11 @@ package faults
 
 import "time"
 
-// slowNetwork is a network on which everything takes long, and nothing is lost.
-func slowNetwork() Fault {
-	return Fault{
-		Name: "slow-network", Kind: Network,
-		Doc: "every command and every answer takes 10 ms longer",
-		Plan: func(s Scene) Plan {
-			return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 10 * time.Millisecond}}}}
-		},
-	}
+// slowNetwork: nothing is lost.
+var slowNetwork = Fault{
+	Name: "slow-network", Kind: Network,
+	Doc: "every command and every answer takes 10 ms longer",
+	Plan: func(s Scene) Plan {
+		return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 10 * time.Millisecond}}}}
+	},
 }

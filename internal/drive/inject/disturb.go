@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// Link is the way between a process and a server: a proxy, or what stands for one.
+// Link is the connection between a process and a server: a proxy, or its simulation.
 type Link interface {
 	On(proxy.Rule) (cancel func())
 	Delay(time.Duration)
@@ -34,47 +34,44 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 // disturb does something to the network. It takes effect with the first command that meets it, of a protocol whose
 // commands are not known with the first request; a cut also with the end of a connection that it swallows.
 func disturb(a faults.Action, links []Link) Effect {
-	each := func(do func(Link)) {
-		for _, l := range links {
-			do(l)
-		}
-	}
+	var begin, end func(Link)
 	met := func() (n int64) {
-		each(func(l Link) {
+		for _, l := range links {
 			c := l.Counters()
 			n += c.Commands + c.RoundTrips + c.Swallowed
-		})
+		}
 		return n
 	}
-	before := met()
-	heal := func() error { return nil }
 	switch a.Verb {
 	case faults.Slow:
-		each(func(l Link) { l.Delay(a.By) })
-		heal = func() error { each(func(l Link) { l.Delay(0) }); return nil }
+		begin, end = func(l Link) { l.Delay(a.By) }, func(l Link) { l.Delay(0) }
 	case faults.Cut:
 		way := proxy.Both
 		if a.OneWay {
 			way = proxy.ToClient
 		}
-		each(func(l Link) { l.Cut(way) })
-		heal = func() error { each(func(l Link) { l.Cut(proxy.Open) }); return nil }
+		begin, end = func(l Link) { l.Cut(way) }, func(l Link) { l.Cut(proxy.Open) }
 	case faults.Mute:
 		var swallowed atomic.Int64
-		met, before = swallowed.Load, 0
-		each(func(l Link) {
-			l.On(proxy.Rule{Point: proxy.Message, Do: func(context.Context, proxy.Command) proxy.Fate {
-				swallowed.Add(1)
-				return proxy.Drop
-			}})
-		})
+		drop := func(context.Context, proxy.Command) proxy.Fate {
+			swallowed.Add(1)
+			return proxy.Drop
+		}
+		met = swallowed.Load
+		begin, end = func(l Link) { l.On(proxy.Rule{Point: proxy.Message, Do: drop}) }, func(Link) {}
+	}
+	before := met()
+	for _, l := range links {
+		begin(l)
 	}
 	var during atomic.Int64
-	healed := sync.OnceValue(func() error {
+	heal := sync.OnceFunc(func() {
 		during.Store(met() - before)
-		return heal()
+		for _, l := range links {
+			end(l)
+		}
 	})
-	return Effect{Heal: healed, Seen: func() error {
+	return Effect{Heal: func() error { heal(); return nil }, Seen: func() error {
 		if during.Load() == 0 {
 			return errors.New("nothing was on its way that it could have befallen")
 		}

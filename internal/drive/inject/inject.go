@@ -18,19 +18,19 @@ import (
 	"lockbench/workloads"
 )
 
-// World is what a plan acts on.
+// World is the processes, servers and network that a plan acts on.
 type World interface {
-	// ClientsOf are the clients that live in a process.
+	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links are the ways between a process and the servers with these numbers. Process -1: every one that faults are
+	// Links returns the links between a process and the servers with these numbers. Process -1: every one that faults are
 	// aimed at; no numbers: all servers.
 	Links(process int, nodes []int) []Link
 	// Do does something to a process or to servers. The error says why it was not seen to take effect.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is what became of an action: how to heal it, and, where that cannot be seen at once, how to find out when it
-// is healed whether it took effect. Both may be nil.
+// Effect is the result of an action: how to heal it and, unless that is seen at once, how to find out after healing
+// whether it took effect. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
@@ -52,9 +52,9 @@ type Injector struct {
 	steps []*step
 }
 
-// step is what became of a step of the plan.
+// step is a step of the plan and its state.
 type step struct {
-	faults.Step
+	Strike
 	in   *Injector
 	name string // what the records call it
 
@@ -64,16 +64,13 @@ type step struct {
 	due    bool  // its trigger came
 	err    error // it did not take effect
 	effect Effect
-	healed bool
-
-	from, to time.Duration // when it began and was healed, since the history began
 }
 
 // Strike is a step of a plan that came about.
 type Strike struct {
 	faults.Step
 	From, To time.Duration // To is histories.StillOpen if nothing healed it
-	Clients  []int32       // whom it befell; none: servers, or the network of all
+	Clients  []int32       // its victims; none: servers, or the network of all
 }
 
 // Strikes returns what came about, in the order in which it did. It is called after Finish.
@@ -82,7 +79,8 @@ func (in *Injector) Strikes() []Strike {
 	for _, s := range in.steps {
 		s.mu.Lock()
 		if s.due {
-			all = append(all, Strike{s.Step, s.from, s.to, slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })})
+			s.Clients = slices.DeleteFunc(s.victims(), func(c int32) bool { return c == histories.Harness })
+			all = append(all, s.Strike)
 		}
 		s.mu.Unlock()
 	}
@@ -97,7 +95,7 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
-		in.steps = append(in.steps, &step{Step: s, in: in, name: cmp.Or(s.Name, name)})
+		in.steps = append(in.steps, &step{Strike: Strike{Step: s}, in: in, name: cmp.Or(s.Name, name)})
 	}
 	return in
 }
@@ -117,7 +115,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // whoever waits for this moment finds what was done at it
+	defer in.reached(m) // a client that waits for this moment finds what was done at it
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -232,14 +230,14 @@ func (s *step) do(ctx context.Context) {
 	if s.due {
 		return
 	}
-	s.due, s.from, s.to = true, s.in.rec.Since(), histories.StillOpen
+	s.due, s.From, s.To = true, s.in.rec.Since(), histories.StillOpen
 	told := s.begin()
 	began := time.Now()
 	s.effect, s.err = s.in.act(ctx, s.Do)
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // a process stands still at once, and is seen to only when all of its threads were looked at
+		if s.Do.Verb == faults.Pause { // a process is paused at once, and seen to be when all of its threads were looked at
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -253,18 +251,17 @@ func (s *step) do(ctx context.Context) {
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.due || s.err != nil || s.healed || s.effect.Heal == nil && s.For == 0 {
+	if !s.due || s.err != nil || s.To != histories.StillOpen || s.effect.Heal == nil && s.For == 0 {
 		return
 	}
-	s.healed = true
-	s.to = s.in.rec.Since()
+	s.To = s.in.rec.Since()
 	var err error
 	if s.effect.Heal != nil {
 		err = s.effect.Heal()
 	}
 	for _, client := range s.victims() {
 		outcome, problem := outcomeOf(err)
-		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.to, Outcome: outcome, Error: problem})
+		s.in.rec.Log(client).Note(histories.Op{Kind: histories.Heal, Fault: s.name, Call: s.To, Outcome: outcome, Error: problem})
 	}
 	if err == nil && s.effect.Seen != nil {
 		err = s.effect.Seen()
@@ -297,7 +294,7 @@ func outcomeOf(err error) (histories.Outcome, string) {
 	return histories.OK, ""
 }
 
-// victims are the clients that a step befalls.
+// victims returns the clients that a step befalls.
 func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:

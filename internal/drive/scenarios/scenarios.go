@@ -1,8 +1,9 @@
-// Package scenarios is the warnings of the articles on distributed locks, each acted out: which locks, under
-// which fault, show what is warned of, and which do not.
+// Package scenarios acts out the warnings of the articles on distributed locks: which locks show what is warned of, under
+// which fault, and which do not.
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,14 +23,14 @@ type Scenario struct {
 	Parts   []Part
 }
 
-// Part is what a scenario shows with some locks.
+// Part lists trials of a scenario with some locks.
 type Part struct {
 	Locks    string // names, with spaces; lock@deployment where it is not the usual one
 	Fault    string // "": none
 	Workload string // "": counter
 }
 
-// Cells are the trials that a scenario takes. An unknown name is a fault of the table, and an error.
+// Cells returns the trials of a scenario. An unknown name in the table is an error.
 func (s Scenario) Cells() ([]trial.Cell, error) {
 	var cells []trial.Cell
 	for _, p := range s.Parts {
@@ -47,20 +48,13 @@ func (s Scenario) Cells() ([]trial.Cell, error) {
 
 func (p Part) cell(lock string) (c trial.Cell, err error) {
 	lock, c.Deployment, _ = strings.Cut(lock, "@")
-	fault, workload := p.Fault, p.Workload
-	if fault == "" {
-		fault = "none"
-	}
-	if workload == "" {
-		workload = "counter"
-	}
 	if c.Lock, err = named(catalog.All(), lock, func(l impls.Impl) string { return l.Name }); err != nil {
 		return c, err
 	}
-	if c.Fault, err = named(faults.All(), fault, func(f faults.Fault) string { return f.Name }); err != nil {
+	if c.Fault, err = named(faults.All(), cmp.Or(p.Fault, "none"), func(f faults.Fault) string { return f.Name }); err != nil {
 		return c, err
 	}
-	c.Workload, err = named(workloads.All(), workload, func(w workloads.Workload) string { return w.Name })
+	c.Workload, err = named(workloads.All(), cmp.Or(p.Workload, "counter"), func(w workloads.Workload) string { return w.Name })
 	return c, err
 }
 
@@ -73,129 +67,123 @@ func named[T any](all []T, name string, nameOf func(T) string) (T, error) {
 	return all[i], nil
 }
 
-// All is every scenario: first what goes wrong in the client, then on the network, then in the server.
+// All returns every scenario: first what goes wrong in the client, then on the network, then in the server.
 func All() []Scenario {
-	return slices.Concat(ofAlgorithms(), ofClients(), ofPauses(), ofNetworks(), ofServers(), ofStores(), ofSessions(), ofTime())
+	return slices.Concat(ofAlgorithms, ofClients, ofPauses, ofNetworks, ofServers, ofStores, ofSessions, ofTime)
 }
 
 // ofAlgorithms are those in which nothing goes wrong but the lock.
-func ofAlgorithms() []Scenario {
-	return []Scenario{
-		{
-			Name:    "mutex-in-each-process",
-			Warning: "a mutex in the program guards one process; the service runs as several",
-			Doc: "Eight clients in two processes read a counter, work, and write it back. A mutex of the language keeps out the " +
-				"clients of its own process and knows nothing of the other's, so that updates are lost.",
-			Parts: []Part{{Locks: "none local-mutex set-px-lua"}},
-		},
-		{
-			Name:    "inner-release-frees",
-			Warning: "a lock that says \"already mine\" and does not count is gone after the inner unlock",
-			Doc: "A client takes the lock, calls something that takes it again and releases it, and works on. With a flag instead " +
-				"of a count the inner release frees the key, and the next client is inside beside the first.",
-			Parts: []Part{{Locks: "reentrant-flag reentrant-count-fixed redisson", Workload: "reentrant"}},
-		},
-		{
-			Name:    "count-off-by-one",
-			Warning: "a count in the thread must be raised before it is looked at: count++ returns the old value",
-			Doc: "The article's lock with a count stores what `count++` returns, which is the value before. The depth never rises, " +
-				"and the inner release is taken for the last.",
-			Parts: []Part{{Locks: "reentrant-count reentrant-count-fixed", Workload: "reentrant"}},
-		},
-		{
-			Name:    "release-reports-success",
-			Warning: "a release that finds nothing to release must say so",
-			Doc: "A lease runs out, and its holder releases afterwards. The older scripts of Redisson publish and answer 1 although " +
-				"the key is gone, so that nobody learns that the work was done without the lock.",
-			Parts: []Part{{Locks: "redisson-legacy redisson set-px-lua", Workload: "misuse"}},
-		},
-	}
+var ofAlgorithms = []Scenario{
+	{
+		Name:    "mutex-in-each-process",
+		Warning: "a mutex in the program guards one process; the service runs as several",
+		Doc: "Eight clients in two processes read a counter, work, and write it back. A mutex of the language keeps out the " +
+			"clients of its own process and knows nothing of the other's, so that updates are lost.",
+		Parts: []Part{{Locks: "none local-mutex set-px-lua"}},
+	},
+	{
+		Name:    "inner-release-frees",
+		Warning: "a lock that says \"already mine\" and does not count is gone after the inner unlock",
+		Doc: "A client takes the lock, calls something that takes it again and releases it, and works on. With a flag instead " +
+			"of a count the inner release frees the key, and the next client is inside beside the first.",
+		Parts: []Part{{Locks: "reentrant-flag reentrant-count-fixed redisson", Workload: "reentrant"}},
+	},
+	{
+		Name:    "count-off-by-one",
+		Warning: "a count in the thread must be raised before it is looked at: count++ returns the old value",
+		Doc: "The article's lock with a count stores what `count++` returns, which is the value before. The depth never rises, " +
+			"and the inner release is taken for the last.",
+		Parts: []Part{{Locks: "reentrant-count reentrant-count-fixed", Workload: "reentrant"}},
+	},
+	{
+		Name:    "release-reports-success",
+		Warning: "a release that finds nothing to release must say so",
+		Doc: "A lease runs out, and its holder releases afterwards. The older scripts of Redisson publish and answer 1 although " +
+			"the key is gone, so that nobody learns that the work was done without the lock.",
+		Parts: []Part{{Locks: "redisson-legacy redisson set-px-lua", Workload: "misuse"}},
+	},
 }
 
 // ofClients are those in which a client is late or dies.
-func ofClients() []Scenario {
-	return []Scenario{
-		{
-			Name:    "crashed-holder-blocks",
-			Warning: "without an expiry a holder that dies locks everybody out for ever",
-			Doc: "The process of a holder is killed. A key with a lease becomes free when that ends; a key without one never does, " +
-				"and a finally block does not run in a process that is gone.",
-			Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "holder-kill"}},
-		},
-		{
-			Name:    "crash-between-setnx-and-expire",
-			Warning: "SETNX and EXPIRE are two commands; whoever dies between them has locked for ever",
-			Doc:     "The process is killed when the server has executed its SETNX and has not seen its PEXPIRE. The key is there and has no end.",
-			Parts:   []Part{{Locks: "setnx-expire", Fault: "kill-between"}},
-		},
-		{
-			Name:    "expired-holder-deletes",
-			Warning: "a holder whose lease ran out deletes the lock of the next one",
-			Doc: "A works for longer than its lease. B is granted the lock. A is done and sends DEL, which asks nobody whose key it " +
-				"is, and C is let in beside B. Where the release compares a token, B keeps what it has.",
-			Parts: []Part{{Locks: "set-px setnx-expire set-px-getdel set-px-lua setnx", Fault: "holder-stall"}},
-		},
-		{
-			Name:    "token-in-a-shared-field",
-			Warning: "the token must belong to the hold, not to the lock object that threads share",
-			Doc: "A and B use one lock object, which keeps its token in a field. A is late, B is granted the lock and has overwritten " +
-				"the field; A releases with B's token, and C is let in beside B.",
-			Parts: []Part{{Locks: "shared-token set-px-getdel", Fault: "holder-stall"}},
-		},
-		{
-			Name:    "work-outlasts-the-lease",
-			Warning: "a lease that nobody renews ends under work that takes longer than was thought",
-			Doc: "A works for half as long again as its lease lasts, in a healthy process. A watchdog keeps the lease alive meanwhile; " +
-				"a lock with an explicit lease is granted to B while A still works, and A's write undoes B's.",
-			Parts: []Part{{Locks: "redisson-lease redlock redisson fenced", Fault: "holder-stall"}},
-		},
-	}
+var ofClients = []Scenario{
+	{
+		Name:    "crashed-holder-blocks",
+		Warning: "without an expiry a holder that dies locks everybody out for ever",
+		Doc: "The process of a holder is killed. A key with a lease becomes free when that ends; a key without one never does, " +
+			"and a finally block does not run in a process that is gone.",
+		Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "holder-kill"}},
+	},
+	{
+		Name:    "crash-between-setnx-and-expire",
+		Warning: "SETNX and EXPIRE are two commands; whoever dies between them has locked for ever",
+		Doc:     "The process is killed when the server has executed its SETNX and has not seen its PEXPIRE. The key is there and has no end.",
+		Parts:   []Part{{Locks: "setnx-expire", Fault: "kill-between"}},
+	},
+	{
+		Name:    "expired-holder-deletes",
+		Warning: "a holder whose lease ran out deletes the lock of the next one",
+		Doc: "A works for longer than its lease. B is granted the lock. A is done and sends DEL, which asks nobody whose key it " +
+			"is, and C is let in beside B. Where the release compares a token, B keeps what it has.",
+		Parts: []Part{{Locks: "set-px setnx-expire set-px-getdel set-px-lua setnx", Fault: "holder-stall"}},
+	},
+	{
+		Name:    "token-in-a-shared-field",
+		Warning: "the token must belong to the hold, not to the lock object that threads share",
+		Doc: "A and B use one lock object, which keeps its token in a field. A is late, B is granted the lock and has overwritten " +
+			"the field; A releases with B's token, and C is let in beside B.",
+		Parts: []Part{{Locks: "shared-token set-px-getdel", Fault: "holder-stall"}},
+	},
+	{
+		Name:    "work-outlasts-the-lease",
+		Warning: "a lease that nobody renews ends under work that takes longer than was thought",
+		Doc: "A works for half as long again as its lease lasts, in a healthy process. A watchdog keeps the lease alive meanwhile; " +
+			"a lock with an explicit lease is granted to B while A still works, and A's write undoes B's.",
+		Parts: []Part{{Locks: "redisson-lease redlock redisson fenced", Fault: "holder-stall"}},
+	},
 }
 
-// ofPauses are those in which a process stands still, or a caller is gone.
-func ofPauses() []Scenario {
-	return []Scenario{
-		{
-			Name:    "gc-pause",
-			Warning: "a process can stand still for longer than any lease, and does not know it when it goes on",
-			Doc: "The process of a holder is stopped for half as long again as its lease lasts. Its watchdog stands still with it. " +
-				"No lease helps; what is guarded can refuse the late write if every grant bears a higher token than the one before.",
-			Parts: []Part{{Locks: "set-px-lua redisson redisson-lease redlock fenced setnx", Fault: "process-pause"}},
-		},
-		{
-			Name:    "fence-on-write-only",
-			Warning: "a fencing token must be checked when something is read, too",
-			Doc: "A reads and is paused. B, with a higher token, reads. A goes on and writes: where reading raised no mark, A's token " +
-				"is still the highest that was written with, the write is taken, and B's overwrites it from what it had read before.",
-			Parts: []Part{{Locks: "fenced", Fault: "process-pause", Workload: "write-fenced"}},
-		},
-		{
-			Name:    "grant-read-too-late",
-			Warning: "look at the time when the answer is read: the lease began when the request was sent",
-			Doc: "The process is stopped while the server answers its acquire, and reads \"granted\" when the lease is over and B " +
-				"has the lock. RedLock counts what has passed since it asked, and gives back what is no longer worth anything.",
-			Parts: []Part{{Locks: "set-px-lua redlock", Fault: "pause-before-answer"}},
-		},
-		{
-			Name:    "old-owner-renews",
-			Warning: "a renewal that does not look whose key it is keeps a stranger's lock alive",
-			Doc: "A's process is paused beyond the lease, and B is granted the lock. A goes on, and so does its renewal, with a plain " +
-				"PEXPIRE of what is B's key by then. A renewal that compares is refused, and tells A that it has lost.",
-			Parts: []Part{{Locks: "blind-renewal", Fault: "process-pause"}},
-		},
-		{
-			Name:    "abandoned-and-renewed-for-ever",
-			Warning: "a watchdog that lives as long as its process keeps what nobody releases any more",
-			Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so does whatever " +
-				"renews the lease. A lease that nobody renews ends.",
-			Parts: []Part{{Locks: "blind-renewal redisson fenced set-px-lua redisson-lease", Fault: "holder-abandon"}},
-		},
-		{
-			Name:    "caller-gives-up",
-			Warning: "a call that timed out may have taken the lock all the same",
-			Doc: "Whoever asked for the lock gives up while the answer is on its way. The key is set. It must expire, or be given back " +
-				"by the lock itself.",
-			Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "cancelled-acquire"}},
-		},
-	}
+// ofPauses are those in which a process is paused, or a caller is gone.
+var ofPauses = []Scenario{
+	{
+		Name:    "gc-pause",
+		Warning: "a process can stand still for longer than any lease, and does not know it when it goes on",
+		Doc: "The process of a holder is stopped for half as long again as its lease lasts. Its watchdog stands still with it. " +
+			"No lease helps; what is guarded can refuse the late write if every grant bears a higher token than the one before.",
+		Parts: []Part{{Locks: "set-px-lua redisson redisson-lease redlock fenced setnx", Fault: "process-pause"}},
+	},
+	{
+		Name:    "fence-on-write-only",
+		Warning: "a fencing token must be checked when something is read, too",
+		Doc: "A reads and is paused. B, with a higher token, reads. A goes on and writes: where reading raised no mark, A's token " +
+			"is still the highest that was written with, the write is taken, and B's overwrites it from what it had read before.",
+		Parts: []Part{{Locks: "fenced", Fault: "process-pause", Workload: "write-fenced"}},
+	},
+	{
+		Name:    "grant-read-too-late",
+		Warning: "look at the time when the answer is read: the lease began when the request was sent",
+		Doc: "The process is stopped while the server answers its acquire, and reads \"granted\" when the lease is over and B " +
+			"has the lock. RedLock counts what has passed since it asked, and gives back what is no longer worth anything.",
+		Parts: []Part{{Locks: "set-px-lua redlock", Fault: "pause-before-answer"}},
+	},
+	{
+		Name:    "old-owner-renews",
+		Warning: "a renewal that does not look whose key it is keeps a stranger's lock alive",
+		Doc: "A's process is paused beyond the lease, and B is granted the lock. A goes on, and so does its renewal, with a plain " +
+			"PEXPIRE of what is B's key by then. A renewal that compares is refused, and tells A that it has lost.",
+		Parts: []Part{{Locks: "blind-renewal", Fault: "process-pause"}},
+	},
+	{
+		Name:    "abandoned-and-renewed-for-ever",
+		Warning: "a watchdog that lives as long as its process keeps what nobody releases any more",
+		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so does whatever " +
+			"renews the lease. A lease that nobody renews ends.",
+		Parts: []Part{{Locks: "blind-renewal redisson fenced set-px-lua redisson-lease", Fault: "holder-abandon"}},
+	},
+	{
+		Name:    "caller-gives-up",
+		Warning: "a call that timed out may have taken the lock all the same",
+		Doc: "Whoever asked for the lock gives up while the answer is on its way. The key is set. It must expire, or be given back " +
+			"by the lock itself.",
+		Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "cancelled-acquire"}},
+	},
 }

@@ -1,234 +1,224 @@
 package scenarios
 
 // ofNetworks are those in which what is said does not arrive, or not in time.
-func ofNetworks() []Scenario {
-	return []Scenario{
-		{
-			Name:    "check-then-delete",
-			Warning: "GET, a comparison and DEL are three steps; compare and delete in one script",
-			Doc: "A reads its own token and sends DEL, which is held up on the way until A's lease is over and B has the lock. DEL " +
-				"then deletes B's key, and C is let in. A script that compares and deletes is refused.",
-			Parts: []Part{
-				{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"},
-				{Locks: "set-px-getdel", Fault: "pause-in-release"},
-			},
+var ofNetworks = []Scenario{
+	{
+		Name:    "check-then-delete",
+		Warning: "GET, a comparison and DEL are three steps; compare and delete in one script",
+		Doc: "A reads its own token and sends DEL, which is held up on the way until A's lease is over and B has the lock. DEL " +
+			"then deletes B's key, and C is let in. A script that compares and deletes is refused.",
+		Parts: []Part{
+			{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"},
+			{Locks: "set-px-getdel", Fault: "pause-in-release"},
 		},
-		{
-			Name:    "lost-reply-orphans",
-			Warning: "no answer does not mean no: the server may have done what it was asked",
-			Doc: "The server sets the key, and the answer is lost with its connection. Whoever asked does not hold and does not know. " +
-				"A key without a lease then stays for ever.",
-			Parts: []Part{
-				{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "lost-reply"},
-				{Locks: "set-px-lua", Fault: "lost-reply-silent"},
-			},
+	},
+	{
+		Name:    "lost-reply-orphans",
+		Warning: "no answer does not mean no: the server may have done what it was asked",
+		Doc: "The server sets the key, and the answer is lost with its connection. Whoever asked does not hold and does not know. " +
+			"A key without a lease then stays for ever.",
+		Parts: []Part{
+			{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "lost-reply"},
+			{Locks: "set-px-lua", Fault: "lost-reply-silent"},
 		},
-		{
-			Name:    "lost-wakeup",
-			Warning: "pub/sub promises nothing: a waiter must look again by itself",
-			Doc:     "All that is published is lost. A lock whose waiters rely on being told alone would stand still.",
-			Parts:   []Part{{Locks: "redisson fenced", Fault: "lost-wakeup"}},
+	},
+	{
+		Name:    "lost-wakeup",
+		Warning: "pub/sub promises nothing: a waiter must look again by itself",
+		Doc:     "All that is published is lost. A lock whose waiters rely on being told alone would stand still.",
+		Parts:   []Part{{Locks: "redisson fenced", Fault: "lost-wakeup"}},
+	},
+	{
+		Name:    "cut-off-holder",
+		Warning: "a holder that reaches the lock's server no longer must stop before its lease is over",
+		Doc: "A holder and the server hear nothing of each other for longer than a lease. It can neither renew nor release; the " +
+			"next is granted after the lease. Of five servers it is cut off from two, which changes nothing.",
+		Parts: []Part{
+			{Locks: "set-px-lua redisson redlock fenced", Fault: "partition"},
+			{Locks: "set-px-lua redisson fenced", Fault: "partition-one-way"},
 		},
-		{
-			Name:    "cut-off-holder",
-			Warning: "a holder that reaches the lock's server no longer must stop before its lease is over",
-			Doc: "A holder and the server hear nothing of each other for longer than a lease. It can neither renew nor release; the " +
-				"next is granted after the lease. Of five servers it is cut off from two, which changes nothing.",
-			Parts: []Part{
-				{Locks: "set-px-lua redisson redlock fenced", Fault: "partition"},
-				{Locks: "set-px-lua redisson fenced", Fault: "partition-one-way"},
-			},
+	},
+	{
+		Name:    "bad-weather",
+		Warning: "a lock must not break because the network or the server is slow",
+		Doc: "Every command and every answer takes longer than usual; and, in other trials, the server stands still for half a " +
+			"lease. Neither may let two in.",
+		Parts: []Part{
+			{Locks: "set-px-lua redisson redlock fenced", Fault: "slow-network"},
+			{Locks: "set-px-lua redisson fenced", Fault: "server-pause"},
 		},
-		{
-			Name:    "bad-weather",
-			Warning: "a lock must not break because the network or the server is slow",
-			Doc: "Every command and every answer takes longer than usual; and, in other trials, the server stands still for half a " +
-				"lease. Neither may let two in.",
-			Parts: []Part{
-				{Locks: "set-px-lua redisson redlock fenced", Fault: "slow-network"},
-				{Locks: "set-px-lua redisson fenced", Fault: "server-pause"},
-			},
-		},
-	}
+	},
 }
 
 // ofServers are those in which a server forgets.
-func ofServers() []Scenario {
-	return []Scenario{
-		{
-			Name:    "restarted-server-forgets",
-			Warning: "Redis without persistence comes back empty, and the lock is free while it is held",
-			Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
-				"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1; " +
-				"those that follow the server's clock go on rising, and what is guarded refuses A.",
-			Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
+var ofServers = []Scenario{
+	{
+		Name:    "restarted-server-forgets",
+		Warning: "Redis without persistence comes back empty, and the lock is free while it is held",
+		Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
+			"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1; " +
+			"those that follow the server's clock go on rising, and what is guarded refuses A.",
+		Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
+	},
+	{
+		Name:    "failover-loses-lock",
+		Warning: "replication is asynchronous: the replica that takes over may not know of the lock",
+		Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B asks " +
+			"there and is granted the lock while A holds it, with A's fencing token once more where the tokens are counted and no " +
+			"more. Where the replica had heard of everything, nothing happens.",
+		Parts: []Part{
+			{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
+			{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
 		},
-		{
-			Name:    "failover-loses-lock",
-			Warning: "replication is asynchronous: the replica that takes over may not know of the lock",
-			Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B asks " +
-				"there and is granted the lock while A holds it, with A's fencing token once more where the tokens are counted and no " +
-				"more. Where the replica had heard of everything, nothing happens.",
-			Parts: []Part{
-				{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
-				{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
-			},
+	},
+	{
+		Name:    "wait-is-not-consensus",
+		Warning: "WAIT says that some replica has it, not that the one that is promoted has",
+		Doc: "A lock that grants only what one replica has acknowledged, on a primary with two. One of them acknowledges; the " +
+			"other, which is behind, takes over. If the one that acknowledged takes over, the lock is there.",
+		Parts: []Part{
+			{Locks: "set-px-wait", Fault: "failover"},
+			{Locks: "set-px-wait", Fault: "failover-synced"},
 		},
-		{
-			Name:    "wait-is-not-consensus",
-			Warning: "WAIT says that some replica has it, not that the one that is promoted has",
-			Doc: "A lock that grants only what one replica has acknowledged, on a primary with two. One of them acknowledges; the " +
-				"other, which is behind, takes over. If the one that acknowledged takes over, the lock is there.",
-			Parts: []Part{
-				{Locks: "set-px-wait", Fault: "failover"},
-				{Locks: "set-px-wait", Fault: "failover-synced"},
-			},
+	},
+	{
+		Name:    "sentinel-failover",
+		Warning: "Sentinels restore the service, not the lock",
+		Doc:     "As failover, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
+		Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
+	},
+	{
+		Name:    "cluster-failover",
+		Warning: "a cluster has every key on one primary: six servers are no majority",
+		Doc: "A Redis Cluster of three primaries, each with a replica. The primary that has the lock's key dies before its replica " +
+			"has heard of the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers have " +
+			"no say in it. Where the replica had heard of everything, nothing happens.",
+		Parts: []Part{
+			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover"},
+			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover-synced"},
 		},
-		{
-			Name:    "sentinel-failover",
-			Warning: "Sentinels restore the service, not the lock",
-			Doc:     "As failover, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
-			Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
-		},
-		{
-			Name:    "cluster-failover",
-			Warning: "a cluster has every key on one primary: six servers are no majority",
-			Doc: "A Redis Cluster of three primaries, each with a replica. The primary that has the lock's key dies before its replica " +
-				"has heard of the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers have " +
-				"no say in it. Where the replica had heard of everything, nothing happens.",
-			Parts: []Part{
-				{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover"},
-				{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover-synced"},
-			},
-		},
-	}
+	},
 }
 
 // ofTime are those in which a server forgets early, or late, or one of several does.
-func ofTime() []Scenario {
-	return []Scenario{
-		{
-			Name:    "clock-jump-frees-early",
-			Warning: "leases end by the server's clock, which can jump",
-			Doc: "The server's clock is set forward by two leases while A holds. The key is gone at once, and B is granted the lock. " +
-				"What has no lease stays; fencing tokens go on counting.",
-			Parts: []Part{{Locks: "set-px-lua redisson fenced setnx", Fault: "clock-forward"}},
-		},
-		{
-			Name:    "clock-steps-back",
-			Warning: "a clock that is set back makes a dead holder's lease last",
-			Doc:     "The server's clock is set back by a minute, and the holder dies. Its key stays for the minute and the lease.",
-			Parts:   []Part{{Locks: "set-px-lua fenced", Fault: "clock-back"}},
-		},
-		{
-			Name:    "memory-pressure-evicts",
-			Warning: "a server that may evict keys may evict the lock",
-			Doc:     "The server runs short of memory under the policy allkeys-lru, and drops the key of the lock while it is held.",
-			Parts:   []Part{{Locks: "set-px-lua redisson fenced fenced-counter", Fault: "eviction"}},
-		},
-		{
-			Name:    "restarted-node-forgets",
-			Warning: "RedLock: a server that granted, crashes and comes back empty can vote twice",
-			Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and one of A's three restarts empty. " +
-				"B is granted by that one and the other two, while A holds.",
-			Parts: []Part{{Locks: "redlock", Fault: "node-restart"}},
-		},
-		{
-			Name:    "delayed-restart",
-			Warning: "RedLock: a crashed server must stay away for longer than the longest lease",
-			Doc:     "As restarted-node-forgets, but the server that crashed comes back when every lease that it may have forgotten is over.",
-			Parts:   []Part{{Locks: "redlock@five-delayed", Fault: "node-restart"}},
-		},
-		{
-			Name:    "clock-jump-on-one-node",
-			Warning: "RedLock: a clock that jumps on one server breaks the majority",
-			Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and the clock of one of A's three " +
-				"jumps beyond the lease. B is granted by that one and the other two, while A holds.",
-			Parts: []Part{{Locks: "redlock", Fault: "clock-forward"}},
-		},
-		{
-			Name:    "minority-down",
-			Warning: "RedLock is for this: two of five servers may be dead",
-			Doc:     "Two of five servers are dead from the beginning. Clients are granted the lock all the same, one at a time.",
-			Parts:   []Part{{Locks: "redlock", Fault: "minority-down"}},
-		},
-	}
+var ofTime = []Scenario{
+	{
+		Name:    "clock-jump-frees-early",
+		Warning: "leases end by the server's clock, which can jump",
+		Doc: "The server's clock is set forward by two leases while A holds. The key is gone at once, and B is granted the lock. " +
+			"What has no lease stays; fencing tokens go on counting.",
+		Parts: []Part{{Locks: "set-px-lua redisson fenced setnx", Fault: "clock-forward"}},
+	},
+	{
+		Name:    "clock-steps-back",
+		Warning: "a clock that is set back makes a dead holder's lease last",
+		Doc:     "The server's clock is set back by a minute, and the holder dies. Its key stays for the minute and the lease.",
+		Parts:   []Part{{Locks: "set-px-lua fenced", Fault: "clock-back"}},
+	},
+	{
+		Name:    "memory-pressure-evicts",
+		Warning: "a server that may evict keys may evict the lock",
+		Doc:     "The server runs short of memory under the policy allkeys-lru, and drops the key of the lock while it is held.",
+		Parts:   []Part{{Locks: "set-px-lua redisson fenced fenced-counter", Fault: "eviction"}},
+	},
+	{
+		Name:    "restarted-node-forgets",
+		Warning: "RedLock: a server that granted, crashes and comes back empty can vote twice",
+		Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and one of A's three restarts empty. " +
+			"B is granted by that one and the other two, while A holds.",
+		Parts: []Part{{Locks: "redlock", Fault: "node-restart"}},
+	},
+	{
+		Name:    "delayed-restart",
+		Warning: "RedLock: a crashed server must stay away for longer than the longest lease",
+		Doc:     "As restarted-node-forgets, but the server that crashed comes back when every lease that it may have forgotten is over.",
+		Parts:   []Part{{Locks: "redlock@five-delayed", Fault: "node-restart"}},
+	},
+	{
+		Name:    "clock-jump-on-one-node",
+		Warning: "RedLock: a clock that jumps on one server breaks the majority",
+		Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and the clock of one of A's three " +
+			"jumps beyond the lease. B is granted by that one and the other two, while A holds.",
+		Parts: []Part{{Locks: "redlock", Fault: "clock-forward"}},
+	},
+	{
+		Name:    "minority-down",
+		Warning: "RedLock is for this: two of five servers may be dead",
+		Doc:     "Two of five servers are dead from the beginning. Clients are granted the lock all the same, one at a time.",
+		Parts:   []Part{{Locks: "redlock", Fault: "minority-down"}},
+	},
 }
 
 // ofStores are those of locks in a row or a document.
-func ofStores() []Scenario {
-	return []Scenario{
-		{
-			Name:    "row-without-an-owner",
-			Warning: "a row or a document that means \"locked\" stays when whoever inserted it has died",
-			Doc: "The process of a holder is killed. The row is there, nobody will delete it, and no clock of the server ends it. " +
-				"With an expiry that the server's own clock decides on, the next takes the row over in one statement.",
-			Parts: []Part{
-				{Locks: "mysql-row mysql-row-ttl mongodb-plain mongodb ferretdb", Fault: "holder-kill"},
-				{Locks: "mysql-row mongodb-plain", Fault: "holder-abandon"},
-				{Locks: "mysql-row", Fault: "partition"},
-			},
+var ofStores = []Scenario{
+	{
+		Name:    "row-without-an-owner",
+		Warning: "a row or a document that means \"locked\" stays when whoever inserted it has died",
+		Doc: "The process of a holder is killed. The row is there, nobody will delete it, and no clock of the server ends it. " +
+			"With an expiry that the server's own clock decides on, the next takes the row over in one statement.",
+		Parts: []Part{
+			{Locks: "mysql-row mysql-row-ttl mongodb-plain mongodb ferretdb", Fault: "holder-kill"},
+			{Locks: "mysql-row mongodb-plain", Fault: "holder-abandon"},
+			{Locks: "mysql-row", Fault: "partition"},
 		},
-		{
-			Name:    "expiry-in-a-database",
-			Warning: "an expiry column is a lease like any other: work outlasts it",
-			Doc: "A works for half as long again as the expiry it wrote. B takes the row over, as it may. A's write undoes B's; " +
-				"its DELETE compares the token and frees nobody else's.",
-			Parts: []Part{
-				{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "holder-stall"},
-				{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "process-pause"},
-			},
+	},
+	{
+		Name:    "expiry-in-a-database",
+		Warning: "an expiry column is a lease like any other: work outlasts it",
+		Doc: "A works for half as long again as the expiry it wrote. B takes the row over, as it may. A's write undoes B's; " +
+			"its DELETE compares the token and frees nobody else's.",
+		Parts: []Part{
+			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "holder-stall"},
+			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "process-pause"},
 		},
-	}
+	},
 }
 
 // ofSessions are those of locks that live as long as a session.
-func ofSessions() []Scenario {
-	return []Scenario{
-		{
-			Name:    "session-ended",
-			Warning: "a lock that a session holds is gone when the session is, and its holder must be told",
-			Doc: "The server ends the holder's session: an administrator, a limit, a restarted proxy. The lock is free at once, and the next " +
-				"is granted it, while A is at work and knows of nothing until it speaks to its session again.",
-			Parts: []Part{{Locks: "mysql-getlock postgres-advisory etcd", Fault: "session-kill"}},
+var ofSessions = []Scenario{
+	{
+		Name:    "session-ended",
+		Warning: "a lock that a session holds is gone when the session is, and its holder must be told",
+		Doc: "The server ends the holder's session: an administrator, a limit, a restarted proxy. The lock is free at once, and the next " +
+			"is granted it, while A is at work and knows of nothing until it speaks to its session again.",
+		Parts: []Part{{Locks: "mysql-getlock postgres-advisory etcd", Fault: "session-kill"}},
+	},
+	{
+		Name:    "half-open",
+		Warning: "a server does not notice that the host of a session has gone, until TCP gives up",
+		Doc: "The holder's process is killed where its server cannot hear of it. To the server the connection looks as it did, and " +
+			"so does the lock: hours, at the defaults of an operating system. Where sessions have a timeout of their own, it ends them.",
+		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper etcd", Fault: "half-open"}},
+	},
+	{
+		Name:    "abandoned-session",
+		Warning: "a session lives as long as its process, and what nobody releases any more stays with it",
+		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so do its connection " +
+			"and its heartbeats.",
+		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper zookeeper-herd etcd", Fault: "holder-abandon"}},
+	},
+	{
+		Name:    "unlock-through-the-pool",
+		Warning: "an unlock that goes through a connection pool lands on a session that holds nothing",
+		Doc: "pg_advisory_unlock on another connection answers false, with a warning in a log that nobody reads, and the lock stays " +
+			"with a session that lives as long as the pool does.",
+		Parts: []Part{{Locks: "postgres-advisory-pool postgres-advisory", Fault: "none"}},
+	},
+	{
+		Name:    "session-outlived",
+		Warning: "a coordination service ends the session of a process that stands still, and cannot stop the process",
+		Doc: "The process of a holder is stopped for longer than its session lasts. The next is granted; the first goes on and writes. " +
+			"With the order in which nodes were created as a fencing token, what is guarded refuses the late write.",
+		Parts: []Part{
+			{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause"},
+			{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause", Workload: "write-fenced"},
 		},
-		{
-			Name:    "half-open",
-			Warning: "a server does not notice that the host of a session has gone, until TCP gives up",
-			Doc: "The holder's process is killed where its server cannot hear of it. To the server the connection looks as it did, and " +
-				"so does the lock: hours, at the defaults of an operating system. Where sessions have a timeout of their own, it ends them.",
-			Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper etcd", Fault: "half-open"}},
-		},
-		{
-			Name:    "abandoned-session",
-			Warning: "a session lives as long as its process, and what nobody releases any more stays with it",
-			Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so do its connection " +
-				"and its heartbeats.",
-			Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper zookeeper-herd etcd", Fault: "holder-abandon"}},
-		},
-		{
-			Name:    "unlock-through-the-pool",
-			Warning: "an unlock that goes through a connection pool lands on a session that holds nothing",
-			Doc: "pg_advisory_unlock on another connection answers false, with a warning in a log that nobody reads, and the lock stays " +
-				"with a session that lives as long as the pool does.",
-			Parts: []Part{{Locks: "postgres-advisory-pool postgres-advisory", Fault: "none"}},
-		},
-		{
-			Name:    "session-outlived",
-			Warning: "a coordination service ends the session of a process that stands still, and cannot stop the process",
-			Doc: "The process of a holder is stopped for longer than its session lasts. The next is granted; the first goes on and writes. " +
-				"With the order in which nodes were created as a fencing token, what is guarded refuses the late write.",
-			Parts: []Part{
-				{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause"},
-				{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause", Workload: "write-fenced"},
-			},
-		},
-		{
-			Name:    "leader-lost",
-			Warning: "what one server has acknowledged is lost with it; what a majority has, is not",
-			Doc: "The leader of three dies while a client holds, and another takes over: it knows of the hold, since a majority did. " +
-				"A Redis replica that takes over may not have heard of it.",
-			Parts: []Part{{Locks: "zookeeper etcd", Fault: "leader-loss"}, {Locks: "set-px-lua redisson", Fault: "failover"}},
-		},
-	}
+	},
+	{
+		Name:    "leader-lost",
+		Warning: "what one server has acknowledged is lost with it; what a majority has, is not",
+		Doc: "The leader of three dies while a client holds, and another takes over: it knows of the hold, since a majority did. " +
+			"A Redis replica that takes over may not have heard of it.",
+		Parts: []Part{{Locks: "zookeeper etcd", Fault: "leader-loss"}, {Locks: "set-px-lua redisson", Fault: "failover"}},
+	},
 }

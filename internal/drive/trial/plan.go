@@ -199,7 +199,7 @@ const (
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
-		Name: name, Kind: kindOf(plan),
+		Name: name, Kind: plan.Kind(),
 		Shape: func(of *workloads.Params, _ faults.Scene) {
 			seed := of.Seed
 			*of = p
@@ -215,21 +215,6 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 		return Cell{}, fmt.Errorf("real servers cannot show it: %w", err)
 	}
 	return c, nil
-}
-
-// kindOf is the gravest kind of thing that a plan does: servers of our own are needed for what befalls them.
-func kindOf(plan faults.Plan) faults.Kind {
-	kind := faults.Clients
-	for _, s := range plan.Steps {
-		switch s.Do.Verb {
-		case faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill:
-		case faults.Delay, faults.Lose, faults.Cut, faults.Slow, faults.Mute:
-			kind = faults.Network
-		default:
-			return faults.Servers
-		}
-	}
-	return kind
 }
 
 func (c Cell) refused(p workloads.Params, plan faults.Plan) error {

@@ -13,47 +13,22 @@ import (
 	"lockbench/workloads"
 )
 
-// Lock is the lock that lives in the process. What it can do beside the usual is what the process can.
+// Lock returns the lock that lives in the process, with the optional interfaces that the process names.
 func (p *Process) Lock() impls.Lock {
-	lock := remoteLock{p}
-	switch split := len(p.Ready.Segments) > 0; {
-	case split && p.Can(worker.CanProbe):
-		return splitProbedLock{lock, probes{p}, segments(p.Ready.Segments)}
-	case split:
-		return splitLock{lock, segments(p.Ready.Segments)}
-	case p.Can(worker.CanProbe):
-		return probedLock{lock, probes{p}}
+	var prober impls.Prober
+	if p.Can(worker.CanProbe) {
+		prober = remoteLock{p}
 	}
-	return lock
+	var splits impls.Segmenter
+	if len(p.Ready.Segments) > 0 {
+		splits = segments(p.Ready.Segments)
+	}
+	return impls.With(remoteLock{p}, prober, splits)
 }
 
 type (
 	remoteLock struct{ p *Process }
-	probes     struct{ p *Process }
 	segments   []string // what they add to a key
-
-	probedLock struct {
-		remoteLock
-		probes
-	}
-	splitLock struct {
-		remoteLock
-		segments
-	}
-	splitProbedLock struct {
-		remoteLock
-		probes
-		segments
-	}
-)
-
-var (
-	_ impls.Lock      = remoteLock{}
-	_ impls.Renewer   = remoteLock{}
-	_ impls.Prober    = probedLock{}
-	_ impls.Segmenter = splitLock{}
-	_ impls.Prober    = splitProbedLock{}
-	_ impls.Segmenter = splitProbedLock{}
 )
 
 func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -107,7 +82,7 @@ func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 
 func (l remoteLock) Close() error { return l.p.Close() }
 
-func (l probes) Probe(ctx context.Context, key string) (string, time.Duration, error) {
+func (l remoteLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
 	line, err := l.p.call(ctx, worker.Request{Do: "probe", Key: key}, 0)
 	return line.Token, time.Duration(line.Left), outcome(line, err)
 }

@@ -27,7 +27,7 @@ type Trial struct {
 	Verdict    *checker.Verdict
 }
 
-// Example is what matters of a trial to one property, violated or not.
+// Example holds what matters of a trial to one property, violated or not.
 type Example struct {
 	Trial
 	property string
@@ -35,6 +35,7 @@ type Example struct {
 	witness  *checker.Witness // empty if the property was not violated
 	waits    bool             // the property is about waiting in vain
 	holds    []*hold
+	of       map[holdKey]*hold
 	inner    map[holdKey]bool // acquired by a client that held the key already
 	faults   []*fault
 	until    time.Duration // nothing called later matters
@@ -64,7 +65,8 @@ const (
 
 // The weights of events.
 const (
-	background = iota
+	ignored = iota // not an event
+	background
 	faultEnd
 	overlapping
 	essential
@@ -83,7 +85,7 @@ func New(t Trial, property string) *Example {
 			}
 		}
 	}
-	x.holds, x.inner = holdsOf(t.Ops)
+	x.holds, x.of, x.inner = holdsOf(t.Ops)
 	for _, h := range x.holds {
 		if x.ofWitness(h.acquire) {
 			x.granted = max(x.granted, h.acquire.Return)
@@ -107,10 +109,7 @@ func (x *Example) addFault(f *fault) {
 	if f.From > x.until {
 		return
 	}
-	begin := &event{at: f.From, rank: faultBegins, weight: essential, fault: f, text: "fault " + f.Name + ": " + x.describe(f)}
-	if f.Name == "" {
-		begin.text = "fault: " + x.describe(f)
-	}
+	begin := &event{at: f.From, rank: faultBegins, weight: essential, fault: f, text: strings.TrimSpace("fault "+f.Name) + ": " + x.describe(f)}
 	if f.When.On != nil {
 		begin.rank = commandStruck
 	}
@@ -122,30 +121,37 @@ func (x *Example) addFault(f *fault) {
 
 // addOp adds the events of an operation, if it matters.
 func (x *Example) addOp(op *histories.Op) {
-	weight, matters := x.weigh(op)
-	if !matters {
+	weight := x.weigh(op)
+	if weight == ignored {
 		return
 	}
 	add := func(at time.Duration, rank int, text string) {
 		x.events = append(x.events, &event{at: at, rank: rank, weight: weight, ops: []*histories.Op{op}, text: text})
 	}
+	call := func(what string) { add(op.Call, calls, x.client(op)+what+op.Key+x.whileHeld(op, op.Call)) }
 	late := op.Open() || op.Return > x.until && !x.inWitness(op)
-	switch {
-	case op.Kind == histories.Acquire && late:
-		add(op.Call, calls, x.client(op)+" tries to acquire "+op.Key)
-	case op.Kind == histories.Acquire && op.Outcome != histories.OK && x.triesAgain(op):
-	case op.Kind == histories.Acquire, op.Kind == histories.Renew:
-		add(op.Return, returns, x.returned(op))
-	case op.Kind == histories.Release && !late && op.Return-op.Call > long:
-		add(op.Call, calls, x.client(op)+" starts to release "+op.Key+x.whileHeld(op, op.Call))
-		add(op.Return, returns, fmt.Sprintf("%s's release of %s returns %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Return)))
-	case op.Kind == histories.Release:
-		add(op.Call, calls, fmt.Sprintf("%s releases %s: %s%s", x.client(op), op.Key, outcome(op), x.whileHeld(op, op.Call)))
-	case op.Kind == histories.Read || op.Kind == histories.Write || op.Kind == histories.Append:
-		add(max(op.Call, op.Return), calls, x.used(op)) // a paused process may have called it
-	default:
-		add(op.Call, calls, x.returned(op))
+	when, rank := op.Return, returns
+	switch op.Kind {
+	case histories.Acquire:
+		if late {
+			call(" tries to acquire ")
+			return
+		}
+		if op.Outcome != histories.OK && x.triesAgain(op) {
+			return
+		}
+	case histories.Release:
+		if late || op.Return-op.Call <= long {
+			when, rank = op.Call, calls
+		} else {
+			call(" starts to release ")
+		}
+	case histories.Read, histories.Write, histories.Append: // a paused process may have called it
+		when, rank = max(op.Call, op.Return), calls
+	case histories.Lost, histories.Probe:
+		when, rank = op.Call, calls
 	}
+	add(when, rank, x.line(op, when))
 }
 
 // triesAgain adds an acquire in vain to the event of the one before, if its client did nothing else since.
@@ -158,57 +164,56 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 			return false
 		}
 		e.ops, e.at = append(e.ops, op), op.Return
-		e.text = fmt.Sprintf("%s, %d times since %s", x.returned(op), len(e.ops), at(e.ops[0].Call))
+		e.text = fmt.Sprintf("%s, %d times since %s", x.line(op, op.Return), len(e.ops), at(e.ops[0].Call))
 		return true
 	}
 	return false
 }
 
-// weigh reports whether an operation matters, and how much.
-func (x *Example) weigh(op *histories.Op) (weight int, matters bool) {
-	witness := x.inWitness(op)
+// weigh returns how much an operation matters.
+func (x *Example) weigh(op *histories.Op) int {
 	switch {
 	case op.Call > x.until || !x.key(op) || op.Kind == histories.Inject || op.Kind == histories.Heal:
-		return 0, false
-	case witness:
-		return essential, true
+		return ignored
+	case x.inWitness(op):
+		return essential
 	case op.Client == histories.Harness, x.fresh(op) && !x.waits, x.inner[keyOf(op)] && x.property != "reentrancy":
-		return 0, false
+		return ignored
 	}
+	late := op.Open() || op.Return > x.until
 	switch op.Kind {
 	case histories.Acquire:
-		switch {
-		case x.waits:
-			return overlapping, true
-		case op.Open():
-			return overlapping, x.ended(op)
-		case op.Outcome != histories.OK:
-			return overlapping, op.Outcome == histories.Unknown && (x.struck(op) || x.ofWitness(op))
-		case op.Return > x.until:
-			return 0, false
+		lost := op.Outcome == histories.Unknown && !op.Open() && (x.struck(op) || x.ofWitness(op))
+		if x.waits || lost || op.Open() && x.ended(op) {
+			return overlapping
+		}
+		if late || op.Outcome != histories.OK {
+			return ignored
 		}
 	case histories.Renew:
-		if op.Open() || op.Return > x.until || op.Outcome == histories.OK && x.property != "renewal" {
-			return 0, false
+		if late || op.Outcome == histories.OK && x.property != "renewal" {
+			return ignored
 		}
 	case histories.Read, histories.Write, histories.Append:
-		return background, x.property == "resource-integrity"
+		if x.property == "resource-integrity" {
+			return background
+		}
+		return ignored
 	case histories.Probe:
-		return 0, false
+		return ignored
 	}
-	h := x.holdOf(op)
+	h := x.of[keyOf(op)]
 	switch {
 	case h == nil:
-		return 0, false
+		return ignored
 	case x.ofWitness(op):
-		return essential, true
-	case x.struck(op) || len(x.overlaps(h)) > 0:
-		if x.granted > 0 && op.Call > x.granted {
-			return background, true
-		}
-		return overlapping, true
+		return essential
+	case (x.struck(op) || len(x.overlaps(h)) > 0) && (x.granted == 0 || op.Call <= x.granted):
+		return overlapping
+	case x.finding.Witness == nil || x.struck(op) || len(x.overlaps(h)) > 0:
+		return background
 	}
-	return background, x.finding.Witness == nil
+	return ignored
 }
 
 // leaveOut removes the oldest of the lightest events, and with the begin or end of a hold all of it.
@@ -253,7 +258,7 @@ func (x *Example) Events() []string {
 				mark = "*"
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%-9s %s %s.", at(e.at), mark, e.text))
+		lines = append(lines, fmt.Sprintf("%-9s %s %s", at(e.at), mark, e.text))
 	}
 	before, after := 0, 0
 	for i := range x.Ops {

@@ -23,10 +23,10 @@ type holdKey struct {
 
 func keyOf(op *histories.Op) holdKey { return holdKey{op.Client, op.Hold} }
 
-// holdsOf returns the holds in the order of their acquires, and the grants that a holder was given again.
-func holdsOf(ops []histories.Op) (all []*hold, inner map[holdKey]bool) {
-	inner = map[holdKey]bool{}
-	current, of := map[int32]*hold{}, map[holdKey]*hold{}
+// holdsOf returns the holds in the order of their acquires and by their keys, and the grants that a holder was given again.
+func holdsOf(ops []histories.Op) (all []*hold, of map[holdKey]*hold, inner map[holdKey]bool) {
+	of, inner = map[holdKey]*hold{}, map[holdKey]bool{}
+	current := map[int32]*hold{}
 	for i := range ops {
 		op := &ops[i]
 		h := of[keyOf(op)]
@@ -56,7 +56,7 @@ func holdsOf(ops []histories.Op) (all []*hold, inner map[holdKey]bool) {
 			h.renewals = append(h.renewals, op)
 		}
 	}
-	return all, inner
+	return all, of, inner
 }
 
 // promise returns the end of a hold's lease as known at a time; ok is false if none was stated.
@@ -68,16 +68,6 @@ func (h *hold) promise(at time.Duration) (until time.Duration, ok bool) {
 		}
 	}
 	return until, ok
-}
-
-// holdOf returns the hold of an operation, or nil.
-func (x *Example) holdOf(op *histories.Op) *hold {
-	for _, h := range x.holds {
-		if keyOf(h.acquire) == keyOf(op) {
-			return h
-		}
-	}
-	return nil
 }
 
 // overlaps returns the holds of other clients on the same key that share a time with a hold.
@@ -105,7 +95,7 @@ func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
 // struck reports whether a fault befell the client of an operation during it, or during its hold.
 func (x *Example) struck(op *histories.Op) bool {
 	from, to := op.Call, op.Return
-	if h := x.holdOf(op); h != nil {
+	if h := x.of[keyOf(op)]; h != nil {
 		from, to = h.acquire.Call, h.end
 		if h.release != nil {
 			to = max(h.release.Call, h.release.Return)

@@ -78,33 +78,19 @@ func (x *Example) describeEnd(f *fault) string {
 // say replaces what is in braces; message stands for a command or reply of which nothing is known.
 func (x *Example) say(text string, f *fault, message string) string {
 	do, by := f.Do, lasting(f.Do.By.Abs())
-	lease, after, silent, forward, gains := "", "", "is closed", "forward", "gains"
-	if do.By > x.Params.TTL {
-		lease = ", longer than its lease of " + lasting(x.Params.TTL)
+	either := func(yes bool, text, otherwise string) string {
+		if yes {
+			return text
+		}
+		return otherwise
 	}
-	if do.By > 0 {
-		after = " after " + by
-	}
-	if do.Silent {
-		silent = "stays silent"
-	}
-	if do.By < 0 {
-		forward, gains = "back", "loses"
-	}
+	memory := either(x.Deployment == "durable", " with what it has on disk", " with an empty memory")
 	return strings.NewReplacer("{client}", strconv.Itoa(int(do.Client)), "{process}", f.process(), "{servers}", x.servers(f),
-		"{replica}", x.replica(f), "{passing}", cmp.Or(f.passing, message), "{by}", by, "{wait}", lasting(do.Wait), "{lease}", lease,
-		"{memory}", x.memory(f), "{after}", after, "{silent}", silent, "{forward}", forward, "{gains}", gains).Replace(text)
-}
-
-// memory says what a server knows when it is back.
-func (x *Example) memory(f *fault) string {
-	switch {
-	case f.Do.Keeps:
-		return " with all that it knew"
-	case x.Deployment == "durable":
-		return " with what it has on disk"
-	}
-	return " with an empty memory"
+		"{replica}", x.replica(f), "{passing}", cmp.Or(f.passing, message), "{by}", by, "{wait}", lasting(do.Wait),
+		"{lease}", either(do.By > x.Params.TTL, ", longer than its lease of "+lasting(x.Params.TTL), ""),
+		"{memory}", either(do.Keeps, " with all that it knew", memory), "{after}", either(do.By > 0, " after "+by, ""),
+		"{silent}", either(do.Silent, "stays silent", "is closed"), "{forward}", either(do.By < 0, "back", "forward"),
+		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }
 
 // process names the process that a fault befalls, and its clients if they are its victims.

@@ -48,112 +48,61 @@ func (x *Example) client(op *histories.Op) string {
 	return fmt.Sprintf("client %d", op.Client)
 }
 
-// returned says what an acquire, a renewal, a probe or a loss came to.
-func (x *Example) returned(op *histories.Op) string {
-	who := x.client(op)
-	switch op.Kind {
-	case histories.Lost:
-		return fmt.Sprintf("%s is told that it lost %s", who, op.Key)
-	case histories.Probe:
-		return fmt.Sprintf("%s asks the store who holds %s: %s", who, op.Key, probed(op))
-	case histories.Renew:
-		return fmt.Sprintf("the lock renews %s for %s: %s%s", op.Key, who, outcome(op), lease(op))
-	}
-	since := ""
-	if op.Return-op.Call > long {
-		since = fmt.Sprintf(" (waiting since %s)", at(op.Call))
-	}
-	switch {
-	case op.Outcome == histories.Refused:
-		return fmt.Sprintf("%s is refused %s: %s%s", who, op.Key, op.Error, since)
-	case op.Outcome == histories.Unknown:
-		return fmt.Sprintf("%s does not learn whether it acquired %s: %s%s", who, op.Key, op.Error, since)
-	case x.inner[keyOf(op)]:
-		return fmt.Sprintf("%s, which holds %s, acquires it again%s", who, op.Key, lease(op))
-	}
-	return fmt.Sprintf("%s acquires %s%s%s%s%s", who, op.Key, x.token(op), lease(op), since, x.whileHeld(op, op.Return))
-}
+// words holds a word for each kind of operation.
+var words = map[histories.Kind]string{histories.Acquire: "acquires", histories.Renew: "renews", histories.Release: "releases",
+	histories.Lost: "loses", histories.Read: "reads", histories.Write: "writes", histories.Append: "appends to",
+	histories.Probe: "asks the store for"}
 
-func probed(op *histories.Op) string {
-	switch {
-	case op.Outcome != histories.OK:
-		return "no answer"
-	case op.Value == histories.ProbeFree:
-		return "nobody"
-	case op.Value == histories.ProbeMine:
-		return "this client"
-	}
-	return "another"
-}
-
-// token is the fencing token of a grant, if the property is about that.
-func (x *Example) token(op *histories.Op) string {
-	if op.Fence == 0 || !slices.Contains([]string{"fencing", "resource-integrity"}, x.property) {
-		return ""
-	}
-	return fmt.Sprintf(" with token %d", op.Fence)
-}
-
-// lease is how long a grant or a renewal lasts.
-func lease(op *histories.Op) string {
-	until, ok := op.Until(0)
-	switch {
-	case !ok || op.Outcome != histories.OK:
-		return ""
-	case op.Validity == histories.Unbounded:
-		return " without a lease"
-	case until <= op.Return:
-		return " on a lease that expired at " + at(until)
-	}
-	return " until " + at(until)
-}
-
-// whileHeld says which other clients hold the key of an operation at a time.
-func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
-	var all []string
-	for _, h := range x.others(op, when) {
-		text := x.client(h.acquire) + " holds it"
-		switch until, ok := h.promise(when); {
-		case ok && until <= when:
-			text += " past its lease, which expired at " + at(until)
-		case ok && until < histories.Forever:
-			text += " until " + at(until)
+// line describes an operation at its call or its return: the client, the kind, the key, the outcome and what belongs to it.
+func (x *Example) line(op *histories.Op, when time.Duration) string {
+	parts := []string{outcome(op)}
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
-		all = append(all, text)
 	}
-	if all == nil {
-		return ""
+	add(op.Kind == histories.Read || op.Kind == histories.Write, "value %d", op.Value)
+	add(op.Fence > 0 && slices.Contains([]string{"fencing", "resource-integrity"}, x.property), "token %d", op.Fence)
+	add(x.inner[keyOf(op)], "as the holder already")
+	if until, ok := op.Until(0); ok && op.Outcome == histories.OK && op.Kind != histories.Probe {
+		add(op.Validity == histories.Unbounded, "no lease")
+		add(op.Validity > 0 && until <= op.Return, "lease expired at %s", at(until))
+		add(op.Validity > 0 && until > op.Return, "lease until %s", at(until))
 	}
-	return ", while " + joined(all)
+	add(when == op.Return && op.Return-op.Call > long, "called at %s", at(op.Call))
+	return fmt.Sprintf("%s %s %s: %s%s", x.client(op), words[op.Kind], op.Key, strings.Join(parts, ", "), x.whileHeld(op, when))
 }
 
-// outcome says what a release or a renewal was answered.
+// outcome says how an operation ended.
 func outcome(op *histories.Op) string {
 	switch {
 	case op.Open():
 		return "no answer"
-	case op.Outcome == histories.OK:
-		return "ok"
-	case op.Outcome == histories.Refused:
-		return fmt.Sprintf("%q", op.Error)
+	case op.Outcome != histories.OK:
+		return fmt.Sprintf("%s (%s)", op.Outcome, op.Error)
+	case op.Kind == histories.Probe:
+		return []string{"free", "held by this client", "held by another"}[op.Value]
 	}
-	return "unknown (" + op.Error + ")"
+	return "ok"
 }
 
-// used says what a client did with the guarded value.
-func (x *Example) used(op *histories.Op) string {
-	text := x.client(op)
-	switch op.Kind {
-	case histories.Read:
-		text += fmt.Sprintf(" reads %d", op.Value)
-	case histories.Write:
-		text += fmt.Sprintf(" writes %d", op.Value)
-	default:
-		text += " adds 1"
+// whileHeld says which other clients hold the key that an operation acquires or releases, at a time.
+func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
+	var all []string
+	if op.Kind == histories.Release || op.Kind == histories.Acquire && op.Outcome == histories.OK {
+		for _, h := range x.others(op, when) {
+			text := x.client(h.acquire) + " holds it"
+			switch until, ok := h.promise(when); {
+			case ok && until <= when:
+				text += " past its lease, which expired at " + at(until)
+			case ok && until < histories.Forever:
+				text += " until " + at(until)
+			}
+			all = append(all, text)
+		}
 	}
-	text += x.token(op)
-	if op.Outcome != histories.OK {
-		text += ": " + outcome(op)
+	if all == nil {
+		return ""
 	}
-	return text
+	return "; " + joined(all)
 }

@@ -156,16 +156,12 @@ func (t *timeline) lane(cells []rune, client int32) {
 	for i := range t.Ops {
 		op := &t.Ops[i]
 		shown := op.Call <= t.to && (op.Open() || op.Return >= t.from)
-		if op.Client == client && shown && (t.key(op) || op.EndsClient()) && !t.inner[keyOf(op)] {
-			own = append(own, op)
+		if op.Client != client || !shown || !t.key(op) && !op.EndsClient() || t.inner[keyOf(op)] {
+			continue
 		}
-	}
-	for _, op := range own {
-		switch op.Kind {
-		case histories.Acquire:
-			fill(cells, t.column(op.Call), t.column(t.end(op)), waiting)
-		case histories.Release:
-			fill(cells, t.column(op.Call), t.column(t.end(op)), releasing)
+		own = append(own, op)
+		if mark := map[histories.Kind]rune{histories.Acquire: waiting, histories.Release: releasing}[op.Kind]; mark != 0 {
+			fill(cells, t.column(op.Call), t.column(t.end(op)), mark)
 		}
 	}
 	for _, h := range t.holds {
@@ -175,12 +171,6 @@ func (t *timeline) lane(cells []rune, client int32) {
 	}
 	for _, op := range own {
 		t.mark(cells, op)
-		switch {
-		case op.Kind == histories.Read && t.inWitness(op):
-			cells[t.column(t.end(op))] = reads
-		case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
-			cells[max(t.column(t.end(op))-1, 0)] = writes // what follows is the release
-		}
 	}
 }
 
@@ -191,30 +181,36 @@ func (t *timeline) end(op *histories.Op) time.Duration {
 	return op.Return
 }
 
-// mark draws how an operation ended, unless a hold would not be seen any more.
+// mark draws how an operation ended. It leaves a hold of one column visible.
 func (t *timeline) mark(cells []rune, op *histories.Op) {
-	draw := func(column int, mark rune) {
-		held := func(i int) bool { return i < len(cells) && (cells[i] == holding || cells[i] == overdue) }
-		if cells[column] != lost && (!held(column) || held(column+1)) {
-			cells[column] = mark
-		}
-	}
 	column := t.column(t.end(op))
-	switch {
-	case op.EndsClient():
+	if op.EndsClient() {
 		column = t.after(t.column(op.Call), op)
 		cells[column] = dead
 		fill(cells, column+1, len(cells), ' ')
-	case op.Open() || op.Return > t.to || t.ended(op):
+		return
+	}
+	held := func(i int) bool { return i < len(cells) && (cells[i] == holding || cells[i] == overdue) }
+	returned := !op.Open() && op.Return <= t.to && !t.ended(op)
+	asks := op.Kind == histories.Acquire || op.Kind == histories.Release
+	mark := rune(0)
+	switch {
+	case op.Kind == histories.Read && t.inWitness(op):
+		cells[column] = reads
+	case (op.Kind == histories.Write || op.Kind == histories.Append) && t.inWitness(op):
+		cells[max(column-1, 0)] = writes // what follows is the release
+	case !returned:
 	case op.Kind == histories.Lost:
-		draw(t.after(column, op), lost)
-	case op.Kind != histories.Acquire && op.Kind != histories.Release:
-	case op.Outcome == histories.Unknown:
-		draw(column, unknown)
+		mark, column = lost, t.after(column, op)
+	case asks && op.Outcome == histories.Unknown:
+		mark = unknown
 	case op.Kind == histories.Release:
-		draw(t.after(column, op), released)
-	case op.Outcome == histories.Refused:
-		draw(column, refused)
+		mark, column = released, t.after(column, op)
+	case asks && op.Outcome == histories.Refused:
+		mark = refused
+	}
+	if mark != 0 && cells[column] != lost && (!held(column) || held(column+1)) {
+		cells[column] = mark
 	}
 }
 

@@ -7,20 +7,13 @@ import (
 	"lockbench/workloads"
 )
 
-// aimed has things go wrong when they hurt: between the two commands of an operation, while the answer to an acquire is
-// on its way, just before a renewal, as a hold begins or ends.
-func aimed() Strategy {
-	return Strategy{
-		Name: "aimed",
-		Doc:  "one or two faults between the commands of an operation, with an answer on its way, before a renewal, or in a hold",
-		plan: func(s *scene) faults.Plan {
-			var p faults.Plan
-			for range 1 + s.rand.IntN(2) {
-				p.Steps = append(p.Steps, s.aim()...)
-			}
-			return p
-		},
+// aimed chooses one or two faults at a moment that matters: between the two commands of an operation, with the reply to
+// an acquire on its way, just before a renewal, or as a hold begins or ends.
+func aimed(s *scene) (p faults.Plan) {
+	for range 1 + s.rand.IntN(2) {
+		p.Steps = append(p.Steps, s.aim()...)
 	}
+	return p
 }
 
 // aim is something at a moment that matters, in one of a client's first iterations.
@@ -52,7 +45,6 @@ func (s *scene) aim() []faults.Step {
 
 // trigger is a moment of a client, or a command of it that passes.
 func (s *scene) trigger(c int32) faults.Trigger {
-	points := []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 	t := s.upon(c, points[s.rand.IntN(len(points))])
 	if s.chance(50) {
 		t.On = &faults.Passing{Process: s.processOf(c), Nth: 1 + s.rand.IntN(2), Reply: s.chance(50)}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,7 +15,7 @@ import (
 	"lockbench/histories"
 )
 
-// Campaign is a search: which locks, from which seed on, and for how long.
+// Campaign describes a search: which locks, from which seed on, and for how long.
 type Campaign struct {
 	Subjects        []Subject
 	First           uint64        // seed
@@ -22,10 +23,10 @@ type Campaign struct {
 	For             time.Duration // where Seeds is 0: of the whole, minimiser included
 	Counterexamples int           // of each subject, at most
 
-	Progress func(Progress) // called now and then, by one goroutine at a time; nil: nobody looks
+	Progress func(Progress) // called now and then, by one goroutine at a time; may be nil
 }
 
-// Progress is how far a campaign is.
+// Progress says how far a campaign is.
 type Progress struct {
 	Seeds      int
 	Virtual    time.Duration
@@ -33,13 +34,13 @@ type Progress struct {
 	Minimising string // the subject that is being minimised; "": still searching
 }
 
-// Result is what a campaign found. It depends on the seeds alone: there is no time of this machine in it.
+// Result holds what a campaign found. It depends on the seeds alone, not on the time that it took.
 type Result struct {
 	First uint64        `json:"first_seed"`
 	Locks []*LockResult `json:"locks"`
 }
 
-// LockResult is what was found of one subject.
+// LockResult holds what was found of one subject.
 type LockResult struct {
 	Subject
 	Seeds      int                       `json:"seeds"`
@@ -54,7 +55,7 @@ type LockResult struct {
 	Minimised
 }
 
-// PropertyResult is how often a property was violated.
+// PropertyResult counts how often a property was violated.
 type PropertyResult struct {
 	Property    string `json:"property"`
 	Judged      int    `json:"judged"` // seeds with a verdict
@@ -65,7 +66,7 @@ type PropertyResult struct {
 	FirstBroken uint64 `json:"first_broken_seed"`
 }
 
-// StrategyResult is what a strategy found.
+// StrategyResult counts what a strategy found.
 type StrategyResult struct {
 	Strategy  string `json:"strategy"`
 	Seeds     int    `json:"seeds"`
@@ -105,61 +106,57 @@ type running struct {
 
 // search tries batches of seeds, of each subject in turn.
 func (r *running) search(ctx context.Context, start time.Time) error {
-	type part struct {
-		subject int
-		seeds   []Seed
-	}
-	var parts []*part
+	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(r.pool.size)
-	for from := r.First; r.goesOn(from, start) && ctx.Err() == nil; from += batch {
+	for from := r.First; ctx.Err() == nil; from += batch {
+		count := r.batchFrom(from, start)
+		if count == 0 {
+			break
+		}
 		for i, s := range r.Subjects {
-			p := &part{subject: i}
-			parts = append(parts, p)
+			found := new([]Seed)
+			parts[i] = append(parts[i], found)
 			work.Go(func() (err error) {
-				p.seeds, err = r.pool.Search(ctx, s, from, r.count(from))
-				r.saw(p.seeds)
+				*found, err = r.pool.Search(ctx, s, from, count)
+				r.update(func(p *Progress) { p.add(*found) })
 				return err
 			})
 		}
 	}
 	err := work.Wait()
-	for _, p := range parts {
-		r.seeds[p.subject] = append(r.seeds[p.subject], p.seeds...)
+	for i := range parts {
+		for _, found := range parts[i] {
+			r.seeds[i] = append(r.seeds[i], *found...)
+		}
 	}
 	return err
 }
 
-// goesOn reports whether the batch from a seed on is to be tried.
-func (r *running) goesOn(from uint64, start time.Time) bool {
-	if r.Seeds > 0 {
-		return from < r.First+r.Seeds
+// batchFrom returns how many seeds to try from one on; 0 ends the search.
+func (r *running) batchFrom(from uint64, start time.Time) uint64 {
+	switch done := from - r.First; {
+	case r.Seeds > 0:
+		return min(batch, r.Seeds-min(done, r.Seeds))
+	case done == 0 || time.Since(start) < r.For*searching/100:
+		return batch
 	}
-	return from == r.First || time.Since(start) < r.For*searching/100
+	return 0
 }
 
-// count is how many seeds the batch has.
-func (r *running) count(from uint64) uint64 {
-	if r.Seeds > 0 {
-		return min(batch, r.First+r.Seeds-from)
+func (p *Progress) add(seeds []Seed) {
+	for _, s := range seeds {
+		p.Seeds++
+		p.Virtual += s.Virtual
+		p.Violating += min(1, len(s.Violated))
 	}
-	return batch
 }
 
-func (r *running) saw(seeds []Seed) {
+// update changes the progress and shows it.
+func (r *running) update(change func(*Progress)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range seeds {
-		r.seen.Seeds++
-		r.seen.Virtual += s.Virtual
-		if len(s.Violated) > 0 {
-			r.seen.Violating++
-		}
-	}
-	r.show()
-}
-
-func (r *running) show() {
+	change(&r.seen)
 	if r.Progress != nil {
 		r.Progress(r.seen)
 	}
@@ -179,10 +176,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 		}
 		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Broken()) - len(a.Broken()) })
 		work.Go(func() error {
-			r.mu.Lock()
-			r.seen.Minimising = s.Lock
-			r.show()
-			r.mu.Unlock()
+			r.update(func(p *Progress) { p.Minimising = s.Lock })
 			within := r.within(start, len(r.Subjects)-i)
 			done, err := r.pool.Minimise(ctx, s, violating, r.Counterexamples, within)
 			r.mu.Lock()
@@ -198,7 +192,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 	return work.Wait()
 }
 
-// within is how long one subject may take when so many are left.
+// within returns how long one subject may take when so many are left.
 func (r *running) within(start time.Time, left int) time.Duration {
 	if r.Seeds > 0 {
 		return mostMinimised * mostTime // the number of trials bounds it before
@@ -252,37 +246,32 @@ func (r *StrategyResult) add(x Seed) {
 	r.Seeds++
 	if len(x.Violated) > 0 {
 		r.Violating++
-		if r.Violating == 1 {
-			r.After = r.Seeds
-		}
+		r.After = cmp.Or(r.After, r.Seeds)
 	}
 }
 
 func (r *PropertyResult) add(x Seed) {
-	count := func(yes bool, n *int, first *uint64) {
-		if yes {
-			if *n++; *n == 1 && first != nil {
-				*first = x.Seed
-			}
+	claimed, violated := slices.Contains(x.Claimed, r.Property), slices.Contains(x.Violated, r.Property)
+	count := func(n *int, first *uint64) {
+		if *n++; *n == 1 {
+			*first = x.Seed
 		}
 	}
-	claimed, violated := slices.Contains(x.Claimed, r.Property), slices.Contains(x.Violated, r.Property)
 	r.Judged++
-	count(violated, &r.Violated, &r.First)
-	count(claimed, &r.Claimed, nil)
-	count(claimed && violated, &r.Broken, &r.FirstBroken)
+	if violated {
+		count(&r.Violated, &r.First)
+	}
+	if claimed {
+		r.Claimed++
+	}
+	if claimed && violated {
+		count(&r.Broken, &r.FirstBroken)
+	}
 }
 
-// What a fault can meet: its victim at that moment; of what befalls no client, the lock.
-const (
-	idle      = "idle"      // it does nothing with the lock; the lock is free and nobody asks
-	asking    = "asking"    // it asks; the lock is free and somebody asks
-	held      = "held"      // it holds; somebody holds
-	releasing = "releasing" // it gives the lock back; somebody does, and nobody holds
-)
-
-// States are what faults can meet, in the order of a hold.
-func States() []string { return []string{idle, asking, held, releasing} }
+// States returns what a fault can meet: its victim at that moment or, for a fault that has no client as its victim, the
+// client that is furthest, in the order of a hold.
+func States() []string { return []string{"idle", "asking", "held", "releasing"} }
 
 // Meeting is a fault that took effect, and what it met.
 type Meeting struct {
@@ -290,7 +279,7 @@ type Meeting struct {
 	State string `json:"state"`
 }
 
-// met are the faults that took effect, in their order.
+// met returns the faults that took effect, in their order.
 func (r *Run) met() []Meeting {
 	var all []Meeting
 	for i := range r.Ops {
@@ -301,37 +290,27 @@ func (r *Run) met() []Meeting {
 	return all
 }
 
-// state is what clients do as a fault begins: its victim, or whoever is furthest.
+// state returns what clients do as a fault begins: hold before release before ask.
 func (r *Run) state(inject *histories.Op) string {
-	at := inject.Call
-	found := map[string]bool{}
+	found := map[string]bool{"idle": true}
 	for i := range r.Ops {
 		op := &r.Ops[i]
-		if op.Call > at {
+		if op.Call > inject.Call {
 			break
 		}
 		if int(op.Client) >= r.Params.Clients || inject.Client != histories.Harness && op.Client != inject.Client {
 			continue
 		}
-		open := op.Return == histories.StillOpen || op.Return >= at
-		switch {
-		case op.Kind == histories.Acquire && open:
-			found[asking] = true
-		case op.Kind == histories.Acquire && op.Outcome == histories.OK && !r.overBy(op, inject):
-			found[held] = true
-		case op.Kind == histories.Release && open:
-			found[releasing] = true
-		}
+		open := op.Return == histories.StillOpen || op.Return >= inject.Call
+		found["asking"] = found["asking"] || op.Kind == histories.Acquire && open
+		found["held"] = found["held"] || op.Kind == histories.Acquire && !open && op.Outcome == histories.OK && !r.overBy(op, inject)
+		found["releasing"] = found["releasing"] || op.Kind == histories.Release && open
 	}
-	for _, state := range []string{held, releasing, asking} {
-		if found[state] {
-			return state
-		}
-	}
-	return idle
+	order := []string{"held", "releasing", "asking", "idle"}
+	return order[slices.IndexFunc(order, func(state string) bool { return found[state] })]
 }
 
-// overBy reports whether a hold had come to its end, or was being given back, when a fault began.
+// overBy reports whether a hold had ended, or was being released, when a fault began.
 func (r *Run) overBy(acquire, inject *histories.Op) bool {
 	return slices.ContainsFunc(r.Ops, func(op histories.Op) bool {
 		ends := op.EndsClient() || op.Hold == acquire.Hold && (op.Kind == histories.Release || op.Kind == histories.Lost)

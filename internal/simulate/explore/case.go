@@ -17,7 +17,6 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
-	"lockbench/internal/drive/inject"
 	"lockbench/internal/simulate/counterexample"
 	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
@@ -39,26 +38,23 @@ const Fault = "explored"
 // Run is a case that was run and judged.
 type Run struct {
 	Case
-	Header  histories.Header
+	sim.Recorded
 	Ops     []histories.Op // in the order of their calls
 	Verdict *checker.Verdict
 	Digest  string // of all that was recorded
-	Void    string // what did not come about, if anything: the others did
-	Strikes []inject.Strike
 }
 
-// Trial is the case as a trial.
+// Trial returns the case as a trial.
 func (c Case) Trial() (sim.Trial, error) {
 	lock, err := lockNamed(c.Lock)
 	if err != nil {
 		return sim.Trial{}, err
 	}
-	loads := workloads.All()
-	i := slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })
-	if i < 0 {
-		return sim.Trial{}, fmt.Errorf("there is no workload %q", c.Workload)
+	load, err := named("workload", workloads.All(), c.Workload, func(w workloads.Workload) string { return w.Name })
+	if err != nil {
+		return sim.Trial{}, err
 	}
-	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: loads[i], Params: c.Params, LockParams: c.LockParams,
+	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: load, Params: c.Params, LockParams: c.LockParams,
 		Fault: Fault, Plan: c.Plan}
 	t.Claims = claims(t)
 	return t, t.Refused()
@@ -68,12 +64,28 @@ func (c Case) Trial() (sim.Trial, error) {
 var locks = sync.OnceValue(catalog.All)
 
 func lockNamed(name string) (impls.Impl, error) {
-	all := locks()
-	i := slices.IndexFunc(all, func(l impls.Impl) bool { return l.Name == name })
-	if i < 0 {
-		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
+	return named("lock", locks(), name, func(l impls.Impl) string { return l.Name })
+}
+
+// Unknown is the error of a name that is in no table.
+type Unknown struct {
+	What, Name string
+	Known      []string
+}
+
+func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
+
+// named returns the row of a table that has a name.
+func named[T any](what string, table []T, name string, nameOf func(T) string) (T, error) {
+	var known []string
+	for _, row := range table {
+		if nameOf(row) == name {
+			return row, nil
+		}
+		known = append(known, nameOf(row))
 	}
-	return all[i], nil
+	var none T
+	return none, &Unknown{what, name, known}
 }
 
 // Run runs the case in virtual time and judges what was recorded. The same case gives the same, where one processor
@@ -84,20 +96,18 @@ func (c Case) Run() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Case: c}
-	recorded, err := t.Record()
-	if err != nil {
+	if r.Recorded, err = t.Record(); err != nil {
 		return nil, err
 	}
-	r.Header, r.Void, r.Strikes = recorded.Header, recorded.Void, recorded.Strikes
-	if r.Digest, err = recorded.Digest(); err != nil {
+	if r.Digest, err = r.Memory.Digest(); err != nil {
 		return nil, err
 	}
-	return r, r.read(recorded.Memory)
+	return r, r.read()
 }
 
 // read judges what was recorded, without the oracle: see Rejudge.
-func (r *Run) read(recorded *histories.Memory) (err error) {
-	if r.Verdict, err = judge.History(r.Header, recorded.Source(), judge.Options{NoOracle: true}); err != nil {
+func (r *Run) read() (err error) {
+	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}
 	type call struct {
@@ -106,7 +116,7 @@ func (r *Run) read(recorded *histories.Memory) (err error) {
 		at     time.Duration
 	}
 	open := map[call]histories.Op{} // by the last mark
-	for _, line := range recorded.Lines {
+	for _, line := range r.Lines {
 		c := call{line.Op.Client, line.Op.Kind, line.Op.Call}
 		switch {
 		case line.Mark:
@@ -124,16 +134,20 @@ func (r *Run) read(recorded *histories.Memory) (err error) {
 	return nil
 }
 
-// Violated are the properties that were violated, in the order of the judge's table, but for those of which a trial
-// under this plan says nothing.
-func (r *Run) Violated() []string {
+// observed returns the properties with a finding, in the order of the judge's table.
+func (r *Run) observed(o checker.Observed) []string {
 	var names []string
 	for _, f := range r.Verdict.Findings {
-		if f.Observed == checker.Violated && decides(r.Plan, f.Property) {
+		if f.Observed == o {
 			names = append(names, f.Property)
 		}
 	}
 	return names
+}
+
+// Violated returns the properties that were violated, except those of which a trial under this plan says nothing.
+func (r *Run) Violated() []string {
+	return slices.DeleteFunc(r.observed(checker.Violated), func(name string) bool { return !decides(r.Plan, name) })
 }
 
 // Example returns the counterexample to a property.

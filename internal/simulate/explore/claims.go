@@ -10,7 +10,7 @@ import (
 	"lockbench/internal/simulate/sim"
 )
 
-// kinds are the faults of the table of which a step is an instance: what is expected of all of them is expected under
+// kinds returns the faults of the table of which a step is an instance: what is expected of all of them is expected under
 // the step. A step that is more than any of them is of none, and nothing is expected under it.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
@@ -25,7 +25,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	several := faults.Scene{Deployment: t.On()}.Servers() > 1
 	switch s.Do.Verb {
 	case faults.GiveUp:
-		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which nobody gives up
+		return late(s.Do.By, "cancelled-acquire") // the reply may be that of a later acquire, which is not given up
 	case faults.Delay:
 		return late(s.Do.By, "delayed-release", "slow-network")
 	case faults.Slow:
@@ -110,7 +110,7 @@ func decides(p faults.Plan, property string) bool {
 // time is not one of these: two faults that each leave a majority may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// claims are what is expected of a trial under a plan of several faults: what the lock claims without any and under
+// claims returns what is expected of a trial under a plan of several faults: what the lock claims without any and under
 // each. What it claims to hold without a fault, and of which nothing is said under one, is open.
 func claims(t sim.Trial) []histories.Claim {
 	var all []histories.Claim
@@ -152,7 +152,7 @@ func forgetsAndSetsClocks(p faults.Plan) bool {
 	return does(faults.Restart, faults.Unlink, faults.Failover, faults.Evict) && does(faults.Jump, faults.Drift)
 }
 
-// expected is what is expected of a property under a fault; open where nothing is said.
+// expected returns what is expected of a property under a fault; open if nothing is said.
 func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })

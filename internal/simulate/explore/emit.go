@@ -17,7 +17,7 @@ import (
 	"lockbench/histories"
 )
 
-// testFile is the test that a case becomes. It has the case in it, so that it needs no other file.
+// testFile is the test of a case. It contains the case, so that it needs no other file.
 var testFile = template.Must(template.New("test").Parse(`package explored_test
 
 import (
@@ -71,7 +71,7 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// how are the things that go wrong in a case, each once: stall-pause.
+// how returns the verbs of a case, each once: stall-pause.
 func (c Case) how() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
@@ -82,7 +82,7 @@ func (c Case) how() string {
 	return cmp.Or(strings.Join(verbs, "-"), "nothing")
 }
 
-// camel is a name with dashes as Go has names.
+// camel turns a name with dashes into camel case.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "-") {
@@ -93,28 +93,16 @@ func camel(name string) string {
 	return b.String()
 }
 
-// HistoryName is the name of a run's history in histories/corpus: what it must come to, and what it is of. Unlike
-// Violated it has all that the judge finds, since the judge does not know of the plan.
+// HistoryName returns the name of a run's history in histories/corpus: the verdict and the case. Unlike Violated it has
+// all that the judge finds, since the judge does not know of the plan.
 func HistoryName(r *Run) string {
 	var parts []string
-	for _, o := range []struct {
-		observed checker.Observed
-		word     string
-	}{{checker.Violated, "violates-"}, {checker.Undecided, "undecided-"}} {
-		var names []string
-		for _, f := range r.Verdict.Findings {
-			if f.Observed == o.observed {
-				names = append(names, f.Property)
-			}
-		}
-		if len(names) > 0 {
-			parts = append(parts, o.word+strings.Join(names, "+"))
+	for _, o := range []checker.Observed{checker.Violated, checker.Undecided} {
+		if names := r.observed(o); names != nil {
+			parts = append(parts, map[checker.Observed]string{checker.Violated: "violates-", checker.Undecided: "undecided-"}[o]+strings.Join(names, "+"))
 		}
 	}
-	if parts == nil {
-		parts = []string{"holds"}
-	}
-	return strings.Join(parts, "_") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
+	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
 }
 
 // Rejudge judges what a run recorded once more, as the history that it becomes, and by the oracle as well.

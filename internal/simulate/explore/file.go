@@ -12,8 +12,8 @@ import (
 
 	"lockbench/checker/properties"
 	"lockbench/impls"
-	"lockbench/impls/catalog"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/sim"
 	"lockbench/internal/yamlfile"
 	"lockbench/workloads"
 )
@@ -21,7 +21,7 @@ import (
 // Version is the version of the case files that are written here, and the only one that is read.
 const Version = 1
 
-// File is a case that was found to violate a property, as it is kept: docs/case.schema.json has its shape.
+// File is a case that was found to violate a property, as kept in a file: docs/case.schema.json has its shape.
 type File struct {
 	Version  int      `json:"lockbench_case"`
 	Found    string   `json:"found,omitempty"`    // how, or what it shows: one sentence
@@ -32,14 +32,6 @@ type File struct {
 	Digest   string   `json:"digest,omitempty"` // of what was recorded; another one means another build, or chance
 	Case
 }
-
-// Unknown is a name that is in no table: the error says which, and Known what there is.
-type Unknown struct {
-	What, Name string
-	Known      []string
-}
-
-func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
 
 // ReadFile reads a case file. The error is one sentence that names the file and what is wrong with it.
 func ReadFile(path string) (File, error) {
@@ -63,7 +55,7 @@ func WriteFile(path string, f File) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// Encode is the case as text: indented, its fields always in the same order.
+// Encode returns the case as text: indented, its fields always in the same order.
 func (f File) Encode() ([]byte, error) {
 	f.Version = Version
 	var text bytes.Buffer
@@ -98,37 +90,19 @@ func Decode(text []byte) (File, error) {
 	return f, f.check()
 }
 
-// check holds names to the tables, and what the plan speaks of to what there is.
+// check compares the names with the tables, and what the plan refers to with what there is.
 func (f File) check() error {
-	var locks, loads, judged []string
-	for _, l := range catalog.All() {
-		locks = append(locks, l.Name)
-	}
-	for _, w := range workloads.All() {
-		loads = append(loads, w.Name)
-	}
-	for _, p := range properties.All() {
-		judged = append(judged, p.Name)
-	}
-	err := cmp.Or(known("lock", f.Lock, locks), known("workload", f.Workload, loads), known("property", f.Property, judged))
-	for _, p := range f.Violated {
-		err = cmp.Or(err, known("property", p, judged))
-	}
-	if err != nil {
+	t, err := f.Trial()
+	var unknown *Unknown
+	if errors.As(err, &unknown) {
 		return err
 	}
-	if err := cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan()); err != nil {
-		return err
+	for _, p := range append([]string{f.Property}, f.Violated...) {
+		if _, err := named("property", properties.All(), p, func(p properties.Property) string { return p.Name }); err != nil {
+			return err
+		}
 	}
-	_, err = f.Trial()
-	return err
-}
-
-func known(what, name string, all []string) error {
-	if slices.Contains(all, name) {
-		return nil
-	}
-	return &Unknown{what, name, all}
+	return cmp.Or(f.Params.Check(), impls.CheckParams(f.LockParams), f.checkPlan(t), err)
 }
 
 // The most that a case kept in a file may ask for: beyond, running it would take for ever.
@@ -138,18 +112,21 @@ const (
 	mostSteps   = 1000
 )
 
-// checkPlan says what in a case speaks of something that there is not. What a step of a plan can do to servers is
-// for the trial to say.
-func (c Case) checkPlan() error {
-	p := c.Params
+// checkPlan returns an error for what the case refers to and does not exist. What a step can do to servers is checked by
+// the trial.
+func (c Case) checkPlan(t sim.Trial) error {
+	lock, load := t.Lock, t.Workload
 	switch {
-	case p.Clients > mostClients:
-		return fmt.Errorf("%d clients: a case has at most %d", p.Clients, mostClients)
+	case c.Params.Clients > mostClients:
+		return fmt.Errorf("%d clients: a case has at most %d", c.Params.Clients, mostClients)
 	case len(c.Plan.Steps)+len(c.Plan.Gates)+len(c.Plan.Turns) > mostSteps:
 		return fmt.Errorf("the plan is longer than %d steps, gates and turns", mostSteps)
-	}
-	if err := c.checkUse(); err != nil {
-		return err
+	case c.Deployment == "" && lock.Deployment != "":
+		return fmt.Errorf("it does not say what %s is deployed on: want a deployment", lock.Name)
+	case load.Reentrant && !lock.Reentrant:
+		return fmt.Errorf("the workload %s needs a lock that grants again to its owner, and %s does not", load.Name, lock.Name)
+	case load.Fenced && !lock.Fences:
+		return fmt.Errorf("the workload %s needs a lock that mints fencing tokens, and %s does not", load.Name, lock.Name)
 	}
 	for i, g := range c.Plan.Gates {
 		if err := c.checkMoment(g.Until); err != nil {
@@ -169,44 +146,20 @@ func (c Case) checkPlan() error {
 	return nil
 }
 
-// checkUse says why the lock cannot be used so.
-func (c Case) checkUse() error {
-	lock, err := lockNamed(c.Lock)
-	if err != nil {
-		return err
-	}
-	loads := workloads.All()
-	w := loads[slices.IndexFunc(loads, func(w workloads.Workload) bool { return w.Name == c.Workload })]
-	switch {
-	case c.Deployment == "" && lock.Deployment != "":
-		return fmt.Errorf("it does not say what %s is deployed on: want a deployment", lock.Name)
-	case w.Reentrant && !lock.Reentrant:
-		return fmt.Errorf("the workload %s needs a lock that grants again to its owner, and %s does not", w.Name, lock.Name)
-	case w.Fenced && !lock.Fences:
-		return fmt.Errorf("the workload %s needs a lock that mints fencing tokens, and %s does not", w.Name, lock.Name)
-	}
-	return nil
-}
-
 func (c Case) checkStep(s faults.Step) error {
-	if s.Do.Client < 0 || int(s.Do.Client) >= c.Params.Clients {
+	switch on := s.When.On; {
+	case s.Do.Client < 0 || int(s.Do.Client) >= c.Params.Clients:
 		return fmt.Errorf("it befalls client %d, and there are %d", s.Do.Client, c.Params.Clients)
-	}
-	if s.Do.Process < -1 || s.Do.Process >= c.Params.Processes {
+	case s.Do.Process < -1 || s.Do.Process >= c.Params.Processes:
 		return fmt.Errorf("it befalls process %d, and there are %d", s.Do.Process, c.Params.Processes)
-	}
-	if on := s.When.On; on != nil && (on.Process < 0 || on.Process >= c.Params.Processes || on.Nth < 1) {
+	case on != nil && (on.Process < 0 || on.Process >= c.Params.Processes || on.Nth < 1):
 		return fmt.Errorf("it waits for command %d of process %d, and there are %d processes", on.Nth, on.Process, c.Params.Processes)
 	}
-	if err := c.checkMoment(s.When.At); err != nil {
-		return err
-	}
-	return c.checkMoment(s.Until)
+	return cmp.Or(c.checkMoment(s.When.At), c.checkMoment(s.Until))
 }
 
-// checkMoment takes a moment that may come, or none.
+// checkMoment accepts the zero moment, and one that may come.
 func (c Case) checkMoment(m workloads.Moment) error {
-	points := []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 	switch {
 	case m == workloads.Moment{}:
 		return nil

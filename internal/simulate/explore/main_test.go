@@ -1,11 +1,10 @@
 package explore
 
 import (
-	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strings"
 	"testing"
 
 	redislocks "lockbench/impls/redis"
@@ -30,14 +29,19 @@ func TestMain(m *testing.M) {
 
 // mortal is an exploring process that dies of the seed 2.
 func mortal() {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
-		if strings.Contains(in.Text(), `"from":3,`) {
-			fmt.Println(`{"seed":{"seed":3}}` + "\n" + `{"last":true}`)
-			continue
+	for requests := json.NewDecoder(os.Stdin); ; {
+		var q request
+		if requests.Decode(&q) != nil {
+			return
 		}
-		fmt.Println(`{"seed":{"seed":0}}` + "\n" + `{"seed":{"seed":1}}`)
-		fmt.Fprintln(os.Stderr, "out of ideas")
-		os.Exit(3)
+		var r reply
+		for seed := q.From; seed < q.From+q.Count; seed++ {
+			if seed == 2 {
+				fmt.Fprintln(os.Stderr, "out of ideas")
+				os.Exit(3)
+			}
+			r.Seeds = append(r.Seeds, Seed{Seed: seed})
+		}
+		_ = json.NewEncoder(os.Stdout).Encode(r)
 	}
 }

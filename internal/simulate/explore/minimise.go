@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,28 +14,59 @@ import (
 
 // Counterexample is a minimised case that violates a property.
 type Counterexample struct {
-	Case     Case            `json:"case"`
-	Seed     uint64          `json:"seed"`     // in which it was found
-	Strategy string          `json:"strategy"` // that found it
-	Property string          `json:"property"`
-	Violated []string        `json:"violated"` // all that it violates
-	Broken   bool            `json:"broken"`   // the lock is expected to hold the property
-	Digest   string          `json:"digest"`
-	From     Size            `json:"from"` // as it was found
-	To       Size            `json:"to"`
-	Trials   int             `json:"trials"` // that it took to minimise it
-	CutOff   bool            `json:"cut_off,omitempty"`
-	Events   []string        `json:"told"`
-	Timeline string          `json:"picture"`
-	Witness  checker.Witness `json:"witness"`
-	Faults   []checker.Band  `json:"faults,omitempty"`
-	History  *Recorded       `json:"history,omitempty"`
+	Case     Case   `json:"case"`
+	Seed     uint64 `json:"seed"`     // in which it was found
+	Strategy string `json:"strategy"` // that found it
+	Property string `json:"property"`
+	Broken   bool   `json:"broken"` // the lock is expected to hold the property
+	From     Size   `json:"from"`   // as it was found
+	To       Size   `json:"to"`
+	Trials   int    `json:"trials"` // that it took to minimise it
+	CutOff   bool   `json:"cut_off,omitempty"`
+	Shown
+	Witness checker.Witness `json:"witness"`
+	Faults  []checker.Band  `json:"faults,omitempty"`
+}
+
+// Shown is what a case came to, with the events and the timeline of one property.
+type Shown struct {
+	Violated      []string  `json:"violated"`
+	Digest        string    `json:"digest"`
+	Events        []string  `json:"told"`
+	Timeline      string    `json:"picture"`
+	Void          string    `json:"void,omitempty"`          // what did not come about of the plan
+	Disagreements []string  `json:"disagreements,omitempty"` // between the monitor and the oracle
+	History       *Recorded `json:"history,omitempty"`
 }
 
 // Recorded is the history of a case, as a file of the corpus.
 type Recorded struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// Show judges a run once more, by the oracle as well, and shows how it came to violate a property, or that it did not.
+func (r *Run) Show(property string, width int) (Shown, error) {
+	verdict, err := r.Rejudge()
+	if err != nil {
+		return Shown{}, fmt.Errorf("judge what it records: %w", err)
+	}
+	var history strings.Builder
+	if err := EmitHistory(&history, r); err != nil {
+		return Shown{}, err
+	}
+	example := r.Example(property)
+	return Shown{Violated: r.Violated(), Digest: r.Digest, Void: r.Void, Disagreements: verdict.Oracle.Disagreements,
+		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
+}
+
+// show runs the case and shows it.
+func (f File) show(width int) (Shown, error) {
+	r, err := f.Run()
+	if err != nil {
+		return Shown{}, err
+	}
+	return r.Show(f.Property, width)
 }
 
 // Size is how large a case is.
@@ -92,7 +124,9 @@ func (m *minimiser) take(seed Seed) error {
 		return err
 	}
 	have, broken := names(c.Plan), seed.Broken()
-	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool { return m.explained(p, have, slices.Contains(broken, p)) })
+	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool {
+		return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool { return s.explains(p, have, slices.Contains(broken, p)) })
+	})
 	if len(left) == 0 {
 		return nil
 	}
@@ -107,48 +141,36 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	m.count++
-	small := found.Shrink(property)
+	small := found.shrink(property)
 	again, err := small.Case.Run()
 	if err != nil || again.Digest != small.Digest {
 		m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
 		return err
 	}
-	verdict, err := again.Rejudge()
+	shown, err := again.Show(property, timelineWidth)
 	if err != nil {
 		return err
 	}
-	if d := verdict.Oracle.Disagreements; len(d) > 0 {
-		m.Disagreements = append(m.Disagreements, d...)
+	if len(shown.Disagreements) > 0 {
+		m.Disagreements = append(m.Disagreements, shown.Disagreements...)
 		return nil
 	}
-	var history strings.Builder
-	if err := EmitHistory(&history, again); err != nil {
-		return err
-	}
-	m.add(small.counterexample(found, seed, &Recorded{HistoryName(again), history.String()}))
+	m.add(Counterexample{Case: again.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property,
+		Broken: again.Header.Claim(property).Expected == histories.Holds, From: found.size(), To: again.size(), Trials: small.trials,
+		CutOff: small.cutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
 	return nil
 }
 
-func (s *Shrunk) counterexample(found *Run, seed Seed, history *Recorded) Counterexample {
-	shown := s.Example(s.Property)
-	return Counterexample{Case: s.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: s.Property, Violated: s.Violated(),
-		Broken: s.Header.Claim(s.Property).Expected == histories.Holds, Digest: s.Digest, From: found.size(), To: s.size(),
-		Trials: s.Trials, CutOff: s.CutOff, Events: shown.Events(), Timeline: shown.Timeline(timelineWidth),
-		Witness: *s.Verdict.Finding(s.Property).Witness, Faults: s.Verdict.Faults, History: history}
-}
-
-// explained reports whether a violation under these faults may be a counterexample's. Only a broken expectation explains
-// another.
-func (m *minimiser) explained(property string, faults []string, broken bool) bool {
-	return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool {
-		return slices.Contains(s.Violated, property) && subset(names(s.Case.Plan), faults) && (s.Broken || !broken)
-	})
+// explains reports whether the counterexample violates a property too, with no more kinds of faults. Only a broken
+// expectation explains another.
+func (c Counterexample) explains(property string, faults []string, broken bool) bool {
+	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Broken || !broken)
 }
 
 // add adds a counterexample unless a smaller one covers it, and removes those that it covers.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
-		return slices.Contains(a.Violated, b.Property) && subset(names(a.Case.Plan), names(b.Case.Plan)) && (a.Broken || !b.Broken) && a.To.compare(b.To) <= 0
+		return a.explains(b.Property, names(b.Case.Plan), b.Broken) && a.To.compare(b.To) <= 0
 	}
 	if slices.ContainsFunc(m.Counterexamples, func(have Counterexample) bool { return covers(have, s) }) {
 		return
@@ -164,7 +186,7 @@ func compare(a, b Counterexample) int {
 		switch {
 		case s.Broken:
 			return 0
-		case slices.ContainsFunc(s.Case.Plan.Steps, ofServers):
+		case s.Case.Plan.Kind() == faults.Servers:
 			return 2
 		}
 		return 1
@@ -177,11 +199,6 @@ func weight(property string) int {
 	order := []string{"lease-exclusion", "reentrancy", "owner-release", "recovery", "no-orphan", "progress", "exact-try", "mutual-exclusion",
 		"resource-integrity", "fencing", "renewal", property}
 	return slices.Index(order, property)
-}
-
-// ofServers reports whether a step befalls servers.
-func ofServers(s faults.Step) bool {
-	return slices.Contains([]faults.Verb{faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}, s.Do.Verb)
 }
 
 // names returns the names of a plan's steps, each once, sorted.

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
+	"runtime"
 	"time"
+
+	"lockbench/internal/world/children"
 )
 
-// Pool is some exploring processes: this program, started as one that serves.
+// Pool is a number of exploring processes: this program, started to run Serve.
 type Pool struct {
 	program []string
 	idle    chan *explorer
@@ -25,13 +26,13 @@ type explorer struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	replies *json.Decoder
-	said    tail // on its standard error
+	log     children.Tail // its standard error
 }
 
-// answerWithin bounds the wait for what comes of one seed, some ms as a rule: a trial that takes longer hangs.
+// answerWithin bounds the wait for a batch of seeds, each of which takes some milliseconds.
 const answerWithin = 30 * time.Second
 
-// NewPool starts so many processes. They end with Close, and when this process does, since nobody asks them any more.
+// NewPool starts size processes. They end with Close, or when their standard input ends with this process.
 func NewPool(program []string, size int) (*Pool, error) {
 	p := &Pool{program: program, idle: make(chan *explorer, size), size: size}
 	for range size {
@@ -48,7 +49,7 @@ func NewPool(program []string, size int) (*Pool, error) {
 func (p *Pool) start() (*explorer, error) {
 	e := &explorer{cmd: exec.Command(p.program[0], p.program[1:]...)}
 	e.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	e.cmd.Stderr = &e.said
+	e.cmd.Stderr = &e.log
 	var err error
 	if e.in, err = e.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (p *Pool) start() (*explorer, error) {
 	return e, e.cmd.Start()
 }
 
-// Close ends the processes that are idle; those that answer are no more once their request is over.
+// Close ends the processes. No request may be under way.
 func (p *Pool) Close() {
 	for range len(p.idle) {
 		(<-p.idle).end()
@@ -74,185 +75,150 @@ func (e *explorer) end() {
 	_ = e.cmd.Wait()
 }
 
-// Search tries seeds and says what came of each, in order. One with which a process hangs, or dies, has failed.
+// Search tries seeds and returns their outcomes, in order. A seed at which a process hangs or dies has failed.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {
-	var all []Seed
-	for done := uint64(0); done < count; done = uint64(len(all)) {
-		err := p.ask(ctx, request{Subject: s, From: from + done, Count: count - done}, func(r reply) {
-			if r.Seed != nil {
-				all = append(all, *r.Seed)
-			}
-		})
-		switch {
-		case errors.As(err, new(died)) && ctx.Err() == nil:
-			all = append(all, Seed{Seed: from + uint64(len(all)), Failed: err.Error()})
-		case err != nil:
-			return all, err
-		}
+	r, err := p.ask(ctx, request{Subject: s, From: from, Count: count})
+	switch {
+	case err == nil || !errors.As(err, new(died)) || ctx.Err() != nil:
+		return r.Seeds, err
+	case count == 1:
+		return []Seed{{Seed: from, Failed: err.Error()}}, nil
 	}
-	return all, nil
+	first, err := p.Search(ctx, s, from, count/2) // the seed that failed is in one of the halves
+	if err != nil {
+		return first, err
+	}
+	second, err := p.Search(ctx, s, from+count/2, count-count/2)
+	return append(first, second...), err
 }
 
 // Minimise is Subject.Minimise in one of the processes.
-func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (done Minimised, err error) {
-	err = p.ask(ctx, request{Subject: s, Minimise: seeds, Most: most, Within: within}, func(r reply) {
-		if r.Minimised != nil {
-			done = *r.Minimised
-		}
-	})
-	return done, err
+func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, within time.Duration) (Minimised, error) {
+	r, err := p.ask(ctx, request{Subject: s, Minimise: seeds, Most: most, Within: within})
+	return r.Minimised, err
 }
 
-// ask has an idle process answer. One that does not, or is not needed any more, is ended, and another takes its place.
-func (p *Pool) ask(ctx context.Context, q request, each func(reply)) error {
+// Replay runs a case and shows it: in this process if it uses one processor, otherwise in a process that program starts.
+func Replay(ctx context.Context, program []string, f File, width int) (Shown, error) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		return f.show(width)
+	}
+	p, err := NewPool(program, 1)
+	if err != nil {
+		return Shown{}, err
+	}
+	defer p.Close()
+	r, err := p.ask(ctx, request{Replay: &f, Width: width, Within: longest})
+	return r.Shown, err
+}
+
+// ask sends a request to an idle process. A process that does not answer, or is interrupted, is replaced by another.
+func (p *Pool) ask(ctx context.Context, q request) (r reply, err error) {
 	var e *explorer
 	select {
 	case e = <-p.idle:
 	case <-ctx.Done():
-		return ctx.Err()
+		return r, ctx.Err()
 	}
-	kill := func() { _ = e.cmd.Process.Kill() }
-	hangs := time.AfterFunc(answerWithin+q.Within, kill)
-	stop := context.AfterFunc(ctx, kill)
-	err := e.ask(q, func(r reply) {
-		hangs.Reset(answerWithin + q.Within)
-		each(r)
-	})
-	inTime := hangs.Stop()
-	if stop() && inTime && !errors.As(err, new(died)) {
+	within := answerWithin + q.Within
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	stop := context.AfterFunc(waiting, func() { _ = e.cmd.Process.Kill() })
+	if err = json.NewEncoder(e.in).Encode(q); err == nil {
+		err = e.replies.Decode(&r)
+	}
+	if stop() && err == nil {
 		p.idle <- e
-		return err
+		if r.Error != "" {
+			err = errors.New(r.Error)
+		}
+		return r, err
 	}
 	e.end()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return r, ctx.Err()
+	}
+	if waiting.Err() != nil {
+		err = fmt.Errorf("no answer within %v", within)
 	}
 	fresh, startErr := p.start()
 	if startErr != nil {
-		return startErr
+		return r, startErr
 	}
 	p.idle <- fresh
-	if !inTime {
-		err = fmt.Errorf("no answer within %v", answerWithin+q.Within)
-	}
-	return died{fmt.Errorf("the process that explored %s: %w%s", q.Subject.Lock, err, &e.said)}
+	return r, died{fmt.Errorf("the exploring process: %w%s", err, &e.log)}
 }
 
-// died says that a process ended, hung or made no sense.
+// died is the error of a process that ended, hung or sent something unreadable.
 type died struct{ error }
 
-func (e *explorer) ask(q request, each func(reply)) error {
-	if err := json.NewEncoder(e.in).Encode(q); err != nil {
-		return died{err}
-	}
-	for {
-		var r reply
-		if err := e.replies.Decode(&r); err != nil {
-			return died{err}
-		}
-		each(r)
-		switch {
-		case r.Last && r.Error != "":
-			return errors.New(r.Error)
-		case r.Last:
-			return nil
-		}
-	}
-}
-
-// tail keeps the end of what is written to it. It may be read when the process has ended.
-type tail []byte
-
-func (t *tail) Write(b []byte) (int, error) {
-	*t = append(*t, b...)
-	*t = (*t)[max(0, len(*t)-2000):]
-	return len(b), nil
-}
-
-// String returns what was written, as the end of a sentence.
-func (t *tail) String() string {
-	if text := strings.TrimSpace(string(*t)); text != "" {
-		return "; it said: " + text
-	}
-	return ""
-}
-
-// request is what an exploring process is asked: to try seeds, or to tell of those that showed something.
+// request asks an exploring process to try seeds, to minimise what seeds showed, or to replay a case.
 type request struct {
 	Subject  Subject       `json:"subject"`
 	From     uint64        `json:"from,omitempty"`
 	Count    uint64        `json:"count,omitempty"`
 	Minimise []Seed        `json:"minimise,omitempty"`
 	Most     int           `json:"most,omitempty"`
+	Replay   *File         `json:"replay,omitempty"`
+	Width    int           `json:"width,omitempty"`
 	Within   time.Duration `json:"within_ns,omitempty"`
 }
 
-// reply is a part of the answer; the last says so.
+// reply answers a request.
 type reply struct {
-	Seed      *Seed      `json:"seed,omitempty"`
-	Minimised *Minimised `json:"minimised,omitempty"`
-	Error     string     `json:"error,omitempty"`
-	Last      bool       `json:"last,omitempty"`
+	Seeds     []Seed    `json:"seeds,omitempty"`
+	Minimised Minimised `json:"minimised,omitzero"`
+	Shown     Shown     `json:"shown,omitzero"`
+	Error     string    `json:"error,omitempty"`
 }
 
-// Serve answers requests, one after the other, until in ends. It is what an exploring process does: of those there is
-// one per processor, each with one processor only, because a trial in virtual time comes out the same there alone.
-// orphaned is called as soon as in has ended, also in the middle of an answer: nobody waits for it any more.
+// Serve answers requests, one after the other, until in ends. Each exploring process uses one processor only, since a
+// trial in virtual time is the same each time only then. orphaned is called as soon as in has ended, also during an
+// answer.
 func Serve(in io.Reader, out io.Writer, orphaned func()) error {
 	requests, ended := make(chan request), make(chan error, 1)
 	go func() {
-		ended <- read(in, requests)
-		orphaned()
+		defer orphaned()
+		for decoder := json.NewDecoder(in); ; {
+			var q request
+			if err := decoder.Decode(&q); err != nil {
+				ended <- err
+				return
+			}
+			requests <- q
+		}
 	}()
-	buffered := bufio.NewWriter(out)
-	replies := json.NewEncoder(buffered)
+	replies := json.NewEncoder(out)
 	for {
-		var q request
 		select {
-		case q = <-requests:
+		case q := <-requests:
+			r, err := q.answer()
+			if err != nil {
+				r.Error = err.Error()
+			}
+			if err := replies.Encode(r); err != nil {
+				return err
+			}
 		case err := <-ended:
-			return err
-		}
-		last := reply{Last: true}
-		if err := q.answer(func(r reply) { _ = replies.Encode(r) }); err != nil { // that nobody reads is told by the end of in
-			last.Error = err.Error()
-		}
-		if err := replies.Encode(last); err != nil {
-			return err
-		}
-		if err := buffered.Flush(); err != nil {
+			if err == io.EOF {
+				return nil
+			}
 			return err
 		}
 	}
 }
 
-// read hands requests on until there are no more.
-func read(in io.Reader, requests chan<- request) error {
-	decoder := json.NewDecoder(in)
-	for {
-		var q request
-		switch err := decoder.Decode(&q); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		requests <- q
+func (q request) answer() (r reply, err error) {
+	switch {
+	case q.Replay != nil:
+		r.Shown, err = q.Replay.show(q.Width)
+	case q.Minimise != nil:
+		r.Minimised, err = q.Subject.Minimise(q.Minimise, q.Most, q.Within)
 	}
-}
-
-func (q request) answer(say func(reply)) error {
-	if q.Minimise != nil {
-		done, err := q.Subject.Minimise(q.Minimise, q.Most, q.Within)
-		say(reply{Minimised: &done})
-		return err
+	for seed := q.From; seed < q.From+q.Count && err == nil; seed++ {
+		var s Seed
+		s, err = q.Subject.Try(seed)
+		r.Seeds = append(r.Seeds, s)
 	}
-	for seed := range q.Count {
-		s, err := q.Subject.Try(q.From + seed)
-		if err != nil {
-			return err
-		}
-		say(reply{Seed: &s})
-	}
-	return nil
+	return r, err
 }

@@ -2,10 +2,12 @@ package explore
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -184,6 +186,32 @@ func TestCampaignInTime(t *testing.T) {
 		if l.Seeds < batch {
 			t.Errorf("%s: %d seeds", l.Lock, l.Seeds)
 		}
+	}
+}
+
+// TestReplay: a case is shown by a process on one processor as it is by this one when it has one only.
+func TestReplay(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, f := []string{self, "explorer"}, stalled(t)
+	there, err := Replay(t.Context(), program, f, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(there.Violated, f.Property) || there.Timeline == "" || len(there.Events) == 0 {
+		t.Errorf("%+v", there)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Replay(interrupted, program, f, 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	runtime.GOMAXPROCS(1)
+	if here, err := Replay(t.Context(), nil, f, 100); err != nil || !reflect.DeepEqual(here, there) {
+		t.Errorf("here %+v, %v\nthere %+v", here, err, there)
 	}
 }
 

@@ -17,17 +17,9 @@ const (
 	mostTime   = 25 * time.Second
 )
 
-// Shrunk is a minimised case.
-type Shrunk struct {
-	*Run
-	Property string `json:"property"`
-	Trials   int    `json:"trials"`
-	CutOff   bool   `json:"cut_off,omitempty"` // the time was up: it may be smaller still
-}
-
 func (r *Run) size() Size { return Size{len(r.Plan.Steps), r.Operations()} }
 
-// Operations is how many operations of clients there are, but for those of the epilogue.
+// Operations returns the number of operations of clients, without those of the epilogue.
 func (r *Run) Operations() int {
 	n := 0
 	for _, op := range r.Ops {
@@ -38,11 +30,11 @@ func (r *Run) Operations() int {
 	return n
 }
 
-// Shrink makes a case that violates a property as small as it can while it still does: fewer faults first, then fewer
+// shrink makes a case that violates a property as small as it can while it still does: fewer faults first, then fewer
 // clients and iterations, then plainer times. What is found is a local minimum: nothing that is left can be left out
 // alone.
-func (r *Run) Shrink(property string) *Shrunk {
-	s := &shrinker{Shrunk: Shrunk{Run: r, Property: property}, until: time.Now().Add(mostTime)}
+func (r *Run) shrink(property string) *shrinker {
+	s := &shrinker{Run: r, property: property, until: time.Now().Add(mostTime)}
 	for {
 		before := s.size()
 		s.dropSteps()
@@ -56,20 +48,24 @@ func (r *Run) Shrink(property string) *Shrunk {
 	}
 	s.inTurn()
 	s.dropSteps() // what had clients come in turn is not needed where they are told to
-	return &s.Shrunk
+	return s
 }
 
+// shrinker is a case that violates a property, as small as it is so far.
 type shrinker struct {
-	Shrunk
-	until time.Time
+	*Run
+	property string
+	trials   int
+	cutOff   bool // the time was up: it may be smaller still
+	until    time.Time
 }
 
 func (s *shrinker) spent() bool {
-	s.CutOff = s.CutOff || !time.Now().Before(s.until)
-	return s.CutOff || s.Trials >= mostTrials
+	s.cutOff = s.cutOff || !time.Now().Before(s.until)
+	return s.cutOff || s.trials >= mostTrials
 }
 
-// try runs a changed case, and takes it where the property is still violated and it is no larger.
+// try runs a changed case, and takes it if the property is still violated and it is no larger.
 func (s *shrinker) try(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 })
 }
@@ -80,16 +76,16 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	}
 	c := s.Case.clone()
 	change(&c)
-	s.Trials++
+	s.trials++
 	r, err := c.Run()
-	if err != nil || !slices.Contains(r.Violated(), s.Property) || !accept(r) {
+	if err != nil || !slices.Contains(r.Violated(), s.property) || !accept(r) {
 		return false
 	}
 	s.Run = r
 	return true
 }
 
-// clone shares nothing that is changed.
+// clone returns a copy that shares nothing that is changed.
 func (c Case) clone() Case {
 	c.Plan.Gates, c.Plan.Turns = slices.Clone(c.Plan.Gates), slices.Clone(c.Plan.Turns)
 	c.Plan.Steps = slices.Clone(c.Plan.Steps)
@@ -104,15 +100,26 @@ func (c Case) clone() Case {
 	return c
 }
 
-// dropSteps leaves faults out, half of them at once if that works, else one by one.
-func (s *shrinker) dropSteps() {
-	for n := (len(s.Plan.Steps) + 1) / 2; n > 0; n /= 2 {
-		for i := 0; i < len(s.Plan.Steps); {
-			if to := min(i+n, len(s.Plan.Steps)); !s.try(func(c *Case) { c.Plan.Steps = slices.Delete(c.Plan.Steps, i, to) }) {
+// reduce leaves out elements of a list of the case, half of them at once if that works, else one by one, down to least.
+func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
+	left := func() int { return len(*list(&s.Case)) }
+	for n := (left() + 1) / 2; n > 0; n /= 2 {
+		for i := 0; i < left(); {
+			to := min(i+n, left())
+			if left()-(to-i) < least || !s.try(func(c *Case) { l := list(c); *l = slices.Delete(*l, i, to) }) {
 				i += n
 			}
 		}
 	}
+}
+
+func (s *shrinker) dropSteps() {
+	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
+}
+
+// first tries changes of the case, one for each value, until one is taken.
+func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
+	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
 }
 
 // shortenTurns has each client work as rarely as possible.
@@ -127,7 +134,7 @@ func (s *shrinker) shortenTurns() {
 	}
 }
 
-// turns is how often a client asks.
+// turns returns how often a client asks.
 func (s *shrinker) turns(client int32) uint64 {
 	for _, t := range s.Plan.Turns {
 		if t.Client == client {
@@ -143,7 +150,7 @@ func (s *shrinker) turns(client int32) uint64 {
 	return n
 }
 
-// dropClients leaves out those who do nothing, the last of them.
+// dropClients leaves out clients that do nothing, from the last on.
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
@@ -159,16 +166,15 @@ func (s *shrinker) dropClients() {
 
 // simplify tries what makes a case plainer without making it larger.
 func (s *shrinker) simplify() {
-	if s.Property != "resource-integrity" && s.Property != "reentrancy" && s.Workload != "contend" {
+	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
 		s.try(func(c *Case) { c.Workload = "contend" })
 	}
 	s.try(func(c *Case) { c.Params.Processes = c.Params.Clients })
 	s.try(func(c *Case) { c.Params.Wait = 0 })
-	s.try(func(c *Case) { c.Deployment = plainer(c.Deployment) })
+	s.try(func(c *Case) { c.Deployment = cmp.Or(plainer[c.Deployment], c.Deployment) })
 	for i := range s.Plan.Steps {
 		s.plainTrigger(i)
-		for len(s.Plan.Steps[i].Do.Nodes) > 1 && s.fewerNodes(i) {
-		}
+		reduce(s, 1, func(c *Case) *[]int { return &c.Plan.Steps[i].Do.Nodes })
 		s.try(func(c *Case) {
 			if step := &c.Plan.Steps[i]; step.Do.OneWay {
 				step.Do.OneWay, step.Name = false, "partition"
@@ -179,40 +185,23 @@ func (s *shrinker) simplify() {
 	}
 }
 
-// plainer is a deployment with less to it, on which the same lock runs.
-func plainer(deployment string) string {
-	switch deployment {
-	case "replica":
-		return "single"
-	case "five-delayed":
-		return "five"
-	}
-	return deployment
-}
+// plainer maps a deployment to one with less to it, on which the same lock runs.
+var plainer = map[string]string{"replica": "single", "five-delayed": "five"}
 
-func (s *shrinker) fewerNodes(step int) bool {
-	for i := range s.Plan.Steps[step].Do.Nodes {
-		if s.try(func(c *Case) { c.Plan.Steps[step].Do.Nodes = slices.Delete(c.Plan.Steps[step].Do.Nodes, i, i+1) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// plainTrigger puts a step that is due at a time, or at a command, at a moment of a client instead, and one of a later
-// iteration into the first: a moment is the same on another machine.
+// plainTrigger triggers a step that is due at a time, or at a command, at a moment of a client instead, and one of a later
+// iteration in the first: a moment is the same on another machine.
 func (s *shrinker) plainTrigger(i int) {
 	when := s.Plan.Steps[i].When
-	points := []workloads.Point{workloads.Granted, workloads.Working, workloads.Releasing, workloads.Asking}
+	var moments []workloads.Moment
 	if when.Later > 0 || when.On != nil && !faults.OnItsWay(s.Plan.Steps[i].Do.Verb) {
 		for client := range int32(s.Params.Clients) {
-			for _, point := range points {
-				at := workloads.Moment{Client: client, Iteration: 0, Point: point}
-				if s.try(func(c *Case) { c.Plan.Steps[i].When = faults.Trigger{At: at} }) {
-					return
-				}
+			for _, point := range []workloads.Point{workloads.Granted, workloads.Working, workloads.Releasing, workloads.Asking} {
+				moments = append(moments, workloads.Moment{Client: client, Point: point})
 			}
 		}
+	}
+	if first(s, moments, func(c *Case, at workloads.Moment) { c.Plan.Steps[i].When = faults.Trigger{At: at} }) {
+		return
 	}
 	for iteration := range when.At.Iteration {
 		if s.try(func(c *Case) { c.Plan.Steps[i].When.At.Iteration = iteration }) {
@@ -231,14 +220,8 @@ func (s *shrinker) plainTimes() {
 			if *have == 0 || step.Do.Verb == faults.Drift && have == &step.Do.By {
 				continue
 			}
-			for _, d := range round {
-				if *have < 0 {
-					d = -d
-				}
-				if s.try(func(c *Case) { setTime(&c.Plan.Steps[i], n, d) }) {
-					break
-				}
-			}
+			sign := cmp.Compare(*have, 0)
+			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
 	for _, d := range []time.Duration{ttl * 7 / 10, ttl / 2, ttl / 4, ttl / 8} { // the longer each holds, the fewer do

@@ -15,7 +15,7 @@ type maker struct {
 
 	at              workloads.Point // that triggers it, of the client
 	verb            faults.Verb
-	client, process bool                       // whom it befalls
+	client, process bool                       // that it befalls
 	nodes           int                        // the most servers that it befalls
 	by              func(*scene) time.Duration // nil: 0
 	oneWay, lasts   bool
@@ -141,19 +141,10 @@ func passing() []maker {
 	}
 }
 
-// named fills in the names of steps, and leaves out what the subject does not allow or the deployment cannot show.
-func (s *scene) named(m maker, c int32) []faults.Step {
-	switch {
-	case !s.allows(m.name),
-		m.on == "five" && !s.several(), m.on == "one" && s.several(),
-		m.on == "replica" && s.deployment != "replica", m.on == "notifies" && !s.lock.Notifies:
-		return nil
-	}
-	steps := m.steps(s, c)
-	for i := range steps {
-		steps[i].Name = m.name
-	}
-	return steps
+// fits reports whether the subject allows a kind of steps, and the deployment can show it.
+func (s *scene) fits(m maker) bool {
+	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "notifies": s.lock.Notifies}
+	return s.allows(m.name) && on[m.on]
 }
 
 // allows reports whether steps of that name may be chosen.
@@ -161,10 +152,17 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// some returns steps of any of those kinds, around a client; none where nothing fits.
+// some returns steps of any of those kinds, around a client; none if nothing fits.
 func (s *scene) some(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
-		if steps := s.named(of[i], c); len(steps) > 0 {
+		if !s.fits(of[i]) {
+			continue
+		}
+		steps := of[i].steps(s, c)
+		for n := range steps {
+			steps[n].Name = of[i].name
+		}
+		if len(steps) > 0 {
 			return steps
 		}
 	}
@@ -176,14 +174,12 @@ func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
 
-// StepNames are the names of all kinds of steps, as they stand in the record.
+// StepNames returns the names of all kinds of steps, as they stand in the record.
 func StepNames() []string {
 	var all []string
 	for _, m := range slices.Concat(makers(), passing()) {
-		if !slices.Contains(all, m.name) {
-			all = append(all, m.name)
-		}
+		all = append(all, m.name)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }

@@ -9,17 +9,23 @@ import (
 	"lockbench/workloads"
 )
 
-// Strategy is a way to choose what is to go wrong.
-type Strategy struct {
-	Name string
-	Doc  string // one sentence
+// strategies are the ways to choose a plan. Seeds take them in turn.
+var strategies = []struct {
+	name string
 	plan func(*scene) faults.Plan
+}{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
+
+// Strategies returns their names.
+func Strategies() []string {
+	var names []string
+	for _, s := range strategies {
+		names = append(names, s.name)
+	}
+	return names
 }
 
-// Strategies are all of them. Seeds take them in turn.
-func Strategies() []Strategy {
-	return []Strategy{uniform(), aimed(), priorities()}
-}
+// points are the points of an iteration, in order.
+var points = []workloads.Point{workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing}
 
 // ttl is the lease that is asked for: the usual one under a fault, so that a case takes no longer on real servers.
 const ttl = 800 * time.Millisecond
@@ -38,7 +44,6 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 		return Case{}, "", err
 	}
 	sc := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, allowed: s.Faults}
-	strategies := Strategies()
 	strategy := strategies[seed%uint64(len(strategies))]
 	sc.deployment = s.Deployment
 	if homes := homes(lock); sc.deployment == "" {
@@ -47,10 +52,10 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	sc.chooseParams(seed)
 	c := Case{Lock: s.Lock, Deployment: sc.deployment, Workload: sc.chooseWorkload(), Params: sc.params,
 		LockParams: map[string]string{"wait": "backoff"}, Plan: strategy.plan(sc)}
-	return c, strategy.Name, nil
+	return c, strategy.name, nil
 }
 
-// homes are the deployments that a lock is explored on, the usual ones more than once.
+// homes returns the deployments that a lock is explored on, the usual ones more than once.
 func homes(lock impls.Impl) []string {
 	if lock.Deployment == "five" {
 		return []string{"five", "five", "five-delayed"}
@@ -58,7 +63,7 @@ func homes(lock impls.Impl) []string {
 	return []string{lock.Deployment, lock.Deployment, "replica"}
 }
 
-// scene is what a plan is chosen in.
+// scene holds what the choice of a plan depends on.
 type scene struct {
 	rand       *rand.Rand
 	lock       impls.Impl
@@ -138,7 +143,7 @@ func (s *scene) nodes(most int) []int {
 	return s.rand.Perm(5)[:1+s.rand.IntN(most)]
 }
 
-// Refused says why the subject cannot be explored; nil: it can.
+// Refused returns why the subject cannot be explored, nil if it can.
 func (s Subject) Refused() error {
 	c, _, err := s.Choose(0)
 	if err != nil {

@@ -2,22 +2,15 @@ package explore
 
 import "lockbench/internal/drive/faults"
 
-// uniform leaves everything to chance: what goes wrong, when, and for how long.
-func uniform() Strategy {
-	return Strategy{
-		Name: "uniform",
-		Doc:  "one to four faults of any kind, at any time",
-		plan: func(s *scene) faults.Plan {
-			var p faults.Plan
-			for range 1 + s.rand.IntN(4) {
-				for _, step := range s.some(makers(), s.client()) {
-					if step.When == (faults.Trigger{}) {
-						step.When.Later = s.own(s.moment())
-					}
-					p.Steps = append(p.Steps, step)
-				}
+// uniform chooses one to four faults of any kind, at any time.
+func uniform(s *scene) (p faults.Plan) {
+	for range 1 + s.rand.IntN(4) {
+		for _, step := range s.some(makers(), s.client()) {
+			if step.When == (faults.Trigger{}) {
+				step.When.Later = s.own(s.moment())
 			}
-			return p
-		},
+			p.Steps = append(p.Steps, step)
+		}
 	}
+	return p
 }

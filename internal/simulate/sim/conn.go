@@ -39,7 +39,7 @@ var (
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends. A handshake takes no time, like the dialling before it, and reaches nobody: while it lasts the client
+// Write sends. A handshake takes no time, like the dialling before it, and reaches no server: while it lasts the client
 // library may have a mutex for which others wait, and while a mutex is waited for no virtual time passes.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
@@ -97,20 +97,21 @@ type pipe struct {
 	direction      proxy.Direction
 	reader, writer *place
 
-	mu             sync.Mutex  // guards what follows; never held across a wait
-	alone          bool        // nobody else writes when its writer does: what is sent need not wait in the outbox
-	bell           *time.Timer // tells the reader, of which there is one at a time, to look again
-	rings          time.Time   // when the bell will; zero: not, or at once
-	waits          bool        // the reader does, for the bell
-	held           held
-	welcome        []byte    // not yet read
-	void           bool      // what is sent from now on goes nowhere
-	last           time.Time // the latest arrival
-	queue          []message // under way, or there and not yet read
-	ended          bool      // the writer has closed
-	abandoned      bool      // the reader has closed
-	readBy, sendBy time.Time // deadlines; zero: none
-	awake          time.Time // no read ends for its deadline before
+	mu             sync.Mutex   // guards what follows; never held across a wait
+	alone          bool         // only its writer writes at an instant: what is sent need not wait in the outbox
+	bell           *time.Timer  // tells the reader, of which there is one at a time, to look again
+	rings          time.Time    // when the bell will; zero: not, or at once
+	waits          bool         // the reader does, for the bell
+	held           []proxy.Part // sent and not under way: its sender is paused, or a rule decides on what was sent before
+	deciding       bool         // a rule does
+	welcome        []byte       // not yet read
+	void           bool         // what is sent from now on goes nowhere
+	last           time.Time    // the latest arrival
+	queue          []message    // under way, or there and not yet read
+	ended          bool         // the writer has closed
+	abandoned      bool         // the reader has closed
+	readBy, sendBy time.Time    // deadlines; zero: none
+	awake          time.Time    // no read ends for its deadline before
 }
 
 // message is what one write sent. One without bytes is the end.
@@ -234,11 +235,11 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // nobody else would tell the other side
+		p.pair.sever() // the other side would not learn it otherwise
 	}
 }
 
-// leave is for what was written at one instant, when nobody writes any more.
+// leave sends what was written at one instant.
 func (p *pipe) leave(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
@@ -253,16 +254,24 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk, or keeps it where it cannot go at once.
+// offer sends a chunk, or holds it if it cannot go at once. Nil is the end.
 func (p *pipe) offer(chunk []byte) {
-	if chunk != nil && !p.held.deciding && len(p.held.chunks)+len(p.held.parts) == 0 && !p.writer.still() {
-		// Nearly all is one command or reply, which is cheaper than to cut.
-		if part, ok := p.pair.talk.Whole(chunk, p.direction == proxy.ToServer); ok {
+	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
+	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.still() {
+		// Nearly every chunk is one command or reply, which is cheaper than to cut.
+		if part, ok := talk.Whole(chunk, toServer); ok {
 			p.meet(part)
 			return
 		}
 	}
-	p.held.chunks = append(p.held.chunks, chunk)
+	switch {
+	case chunk == nil:
+		p.held = append(p.held, proxy.Part{})
+	case toServer:
+		p.held = slices.AppendSeq(p.held, talk.Said(chunk))
+	default:
+		p.held = slices.AppendSeq(p.held, talk.Answered(chunk))
+	}
 	p.advance()
 }
 

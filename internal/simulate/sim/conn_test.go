@@ -19,7 +19,7 @@ import (
 func inPair(t *testing.T, f func(t *testing.T, client, server *conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n := New(1, latency, 1)
+		n := newNetwork(1, 3, latency, 1)
 		defer n.Close()
 		client, server := n.connect(0, 0)
 		f(t, client, server)
@@ -70,7 +70,7 @@ type wire struct {
 // delays are how long messages of a link take there and back, after others have dialled so many times.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
-		n := New(l.node+1, latency, l.seed)
+		n := newNetwork(l.node+1, 101, latency, l.seed)
 		defer n.Close()
 		for range others {
 			n.connect(100, l.node)
@@ -124,7 +124,7 @@ func TestOneInstant(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
 		synctest.Test(t, func(*testing.T) {
-			n := New(1, latency, 1)
+			n := newNetwork(1, 3, latency, 1)
 			defer n.Close()
 			var clients, servers [3]*conn
 			for i := range clients {
@@ -173,7 +173,7 @@ func TestEachDirectionOwnsItsInstants(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			want, back := table.residue(proxy.ToServer, i+1), table.residue(proxy.ToClient, i+1)
-			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != want || residue == back || min(residue, back) < Reserved {
+			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != want || residue == back || min(residue, back) < reserved {
 				t.Errorf("it arrived at %v, what is its own is %v, and of the way back %v", residue, want, back)
 			}
 			total += took

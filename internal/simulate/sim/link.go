@@ -13,8 +13,8 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// link is the way between a process and a server, with all its connections. What goes wrong on it does so where a
-// proxy would stand: what has been sent and met no rule and no cut arrives.
+// link has all connections between a process and a server. Faults act on it as on a proxy between the two: what has been
+// sent, and met no rule and no cut, arrives.
 type link struct {
 	timetable timetable
 	outbox    *outbox
@@ -92,7 +92,7 @@ func (c *pair) sever() {
 	c.cancel()
 	for _, p := range []*pipe{c.toServer, c.toClient} {
 		p.mu.Lock()
-		p.held = held{deciding: p.held.deciding}
+		p.held = nil
 		if !p.void {
 			p.void = true
 			p.put(nil, p.turn())
@@ -101,7 +101,7 @@ func (c *pair) sever() {
 	}
 }
 
-// died is what becomes of a connection whose client is no more.
+// died closes a connection whose client was killed.
 func (c *pair) died() {
 	c.sever()
 	c.toServer.mu.Lock()
@@ -110,47 +110,19 @@ func (c *pair) died() {
 	c.toClient.abandon()
 }
 
-// resume lets a connection go on of which one side stood still.
+// resume lets a connection go on of which one side was paused.
 func (c *pair) resume() {
 	c.toServer.resume()
 	c.toClient.resume()
 }
 
-// held is what was sent and is not under way: its sender stands still, or a rule decides on what was sent before.
-type held struct {
-	chunks   [][]byte     // as they were written; nil: the end
-	parts    []proxy.Part // of the chunk before these
-	deciding bool
-}
-
 // advance sends what is held as far as it goes. The mutex is held.
 func (p *pipe) advance() {
-	for !p.held.deciding && !p.writer.still() {
-		if len(p.held.parts) > 0 {
-			part := p.held.parts[0]
-			p.held.parts = p.held.parts[1:]
-			p.meet(part)
-			continue
-		}
-		if len(p.held.chunks) == 0 {
-			return
-		}
-		chunk := p.held.chunks[0]
-		p.held.chunks = p.held.chunks[1:]
-		p.held.parts = p.cut(chunk)
+	for len(p.held) > 0 && !p.deciding && !p.writer.still() {
+		part := p.held[0]
+		p.held = p.held[1:]
+		p.meet(part)
 	}
-}
-
-// cut finds the commands, replies and messages in what was written.
-func (p *pipe) cut(chunk []byte) []proxy.Part {
-	if chunk == nil {
-		return []proxy.Part{{}}
-	}
-	parts := p.pair.talk.Said
-	if p.direction == proxy.ToClient {
-		parts = p.pair.talk.Answered
-	}
-	return slices.Collect(parts(chunk))
 }
 
 // meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
@@ -173,7 +145,7 @@ func (p *pipe) meet(part proxy.Part) {
 		p.pass(part.Bytes, turn)
 		return
 	}
-	p.held.deciding = true
+	p.deciding = true
 	begin := link.rulings.next()
 	go func() {
 		time.Sleep(begin)
@@ -195,7 +167,7 @@ func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held.deciding = false
+	p.deciding = false
 	switch fate {
 	case proxy.Pass:
 		p.pass(part.Bytes, turn)
@@ -235,9 +207,9 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox is where what is written waits until nobody runs any more at that instant: for a nanosecond.
+// outbox holds what is written until no goroutine runs any more at that instant: for a nanosecond.
 //
-// One message may wake several goroutines, which run in any order: on a busy machine the runtime interrupts whom it likes.
+// One message may wake several goroutines, which run in any order: on a busy machine the runtime may interrupt any of them.
 // Each of them takes a connection and writes. What was written at one instant leaves in an order that depends on nothing
 // but what was written, so that neither when it arrives nor which rule it meets depends on who came first.
 type outbox struct {
@@ -259,7 +231,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// put takes a chunk, which nobody changes any more.
+// put takes a chunk, which must not be changed any more.
 func (o *outbox) put(p *pipe, chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -312,10 +284,10 @@ type timetable struct {
 // messages of others. They come round in any case: there are 909 instants for all.
 const often = 8
 
-func (n *Net) timetable(r route) timetable {
-	key := draw(n.seed, uint64(r.process), uint64(r.node))
+func (n *network) timetable(process, node int) timetable {
+	key := draw(n.seed, uint64(process), uint64(node))
 	return timetable{latency: n.latency, keys: [2]uint64{draw(key, 0), draw(key, 1)},
-		first: 2 * (r.process*len(n.nodes) + r.node), step: 2 * often * len(n.nodes)}
+		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
 // turn is what the timetable says of one message.
@@ -333,7 +305,7 @@ func (t *timetable) next(d proxy.Direction) turn {
 }
 
 func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
-	return time.Duration(Reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-Reserved))
+	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
 // own is the first instant from t on that leaves a residue.

@@ -17,15 +17,15 @@ import (
 )
 
 // onLink runs f in virtual time with a client of process 0, and the link to its server.
-func onLink(t *testing.T, f func(t *testing.T, n *Net, c *redis.Client, l *link)) {
+func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *link)) {
 	t.Helper()
-	inTest(t, 1, 1, func(t *testing.T, n *Net) {
+	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()
 		if err := c.Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		f(t, n, c, n.link(0, 0))
+		f(t, n, c, n.links[0][0])
 	})
 }
 
@@ -37,7 +37,7 @@ func within(t *testing.T) context.Context {
 }
 
 // value asks the server itself what a key is.
-func value(n *Net, key string) string {
+func value(n *network, key string) string {
 	v, _ := n.nodes[0].running().Get(key)
 	return v
 }
@@ -57,7 +57,7 @@ func TestRules(t *testing.T) {
 		"silent":  {proxy.Reply, proxy.Silent, time.Second, true, "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onLink(t, func(t *testing.T, n *Net, cl *redis.Client, l *link) {
+			onLink(t, func(t *testing.T, n *network, cl *redis.Client, l *link) {
 				l.On(proxy.Rule{Commands: []string{"set"}, Nth: 2, Point: c.at, Do: func(ctx context.Context, cmd proxy.Command) proxy.Fate {
 					if cmd.Name != "SET" || cmd.Args[2] != "2" || ctx.Err() != nil {
 						t.Errorf("met %+v", cmd)
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 // TestCut: what a process says, or is told, is swallowed, others are heard, and what was torn is closed when it is healed.
 func TestCut(t *testing.T) {
 	for way, stored := range map[proxy.Direction]string{proxy.Both: "", proxy.ToClient: "1"} {
-		onLink(t, func(t *testing.T, n *Net, c *redis.Client, l *link) {
+		onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
 			other := client(t, n, 1, 0)
 			defer other.Close()
 			l.Cut(way)
@@ -122,7 +122,7 @@ func TestCut(t *testing.T) {
 
 // TestSlow: everything takes longer, each way.
 func TestSlow(t *testing.T) {
-	onLink(t, func(t *testing.T, _ *Net, c *redis.Client, l *link) {
+	onLink(t, func(t *testing.T, _ *network, c *redis.Client, l *link) {
 		l.Delay(time.Second / 2)
 		start := time.Now()
 		if err := c.Ping(t.Context()).Err(); err != nil || time.Since(start) < time.Second || time.Since(start) > time.Second+10*latency {
@@ -134,11 +134,11 @@ func TestSlow(t *testing.T) {
 // TestStandingStill: a command of a process that stands still leaves when it goes on, an answer is read then, and a
 // server that stands still answers then.
 func TestStandingStill(t *testing.T) {
-	onLink(t, func(t *testing.T, n *Net, c *redis.Client, l *link) {
+	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
 		c = c.WithTimeout(time.Second) // less than it stands still
 		atReply := func() {
 			l.On(proxy.Rule{Commands: []string{"SET"}, Nth: 1, Point: proxy.Reply, Do: func(context.Context, proxy.Command) proxy.Fate {
-				n.process(0).stop()
+				n.processes[0].stop()
 				return proxy.Pass
 			}})
 		}
@@ -147,7 +147,7 @@ func TestStandingStill(t *testing.T) {
 			stop   func()
 			stored bool // meanwhile
 		}{
-			{"the process", n.process(0).stop, false}, // first: a new connection would begin with other commands
+			{"the process", n.processes[0].stop, false}, // first: a new connection would begin with other commands
 			{"the answer", atReply, true},
 		} {
 			name := who.name
@@ -170,7 +170,7 @@ func TestStandingStill(t *testing.T) {
 			}
 		}
 		n.nodes[0].stop()
-		time.AfterFunc(time.Minute, func() { n.startNode(0, 1) })
+		time.AfterFunc(time.Minute, func() { n.startNode(0) })
 		start := time.Now()
 		if err := c.WithTimeout(time.Hour).Ping(t.Context()).Err(); err != nil || time.Since(start) < time.Minute {
 			t.Errorf("the server: %v after %v", err, time.Since(start))
@@ -180,7 +180,7 @@ func TestStandingStill(t *testing.T) {
 
 // TestKilledProcess: nobody hears of a process that is no more, and it makes no connection.
 func TestKilledProcess(t *testing.T) {
-	onLink(t, func(t *testing.T, n *Net, c *redis.Client, _ *link) {
+	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		time.AfterFunc(time.Second, func() { n.killProcess(0) })
 		start := time.Now()
 		if err := c.BLPop(t.Context(), 0, "nothing comes").Err(); err == nil || time.Since(start) > time.Second+latency {
@@ -194,7 +194,7 @@ func TestKilledProcess(t *testing.T) {
 
 // TestServers: a restart empties, a copy is taken over with its leases, the clock jumps, a key is dropped.
 func TestServers(t *testing.T) {
-	onLink(t, func(t *testing.T, n *Net, c *redis.Client, _ *link) {
+	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		node, ctx := n.nodes[0], t.Context()
 		fill := func() {
 			c.Set(ctx, "text", "x", time.Minute)

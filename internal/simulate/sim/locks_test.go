@@ -86,7 +86,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	var text []byte
 	nodes := map[string]int{"": 1, "single": 1, "five": 5}
 	synctest.Test(t, func(t *testing.T) {
-		n := New(nodes[impl.Deployment], latency, 7)
+		n := newNetwork(nodes[impl.Deployment], p.Processes, latency, 7)
 		var file bytes.Buffer
 		rec, err := histories.NewRecorder(&file, histories.Header{}, p.Logs())
 		if err != nil {

@@ -62,7 +62,7 @@ func (n *node) tells(peer *server.Peer, command string) bool {
 	return true
 }
 
-// running is the emulator, nil where it is dead.
+// running returns the emulator, nil if it is dead.
 func (n *node) running() *miniredis.Miniredis {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,9 @@ func (n *node) kill() {
 // restart starts it with nothing, or with what a copy has.
 func (n *node) restart(with contents) {
 	server := n.begin()
-	with.load(server)
+	for _, restore := range with {
+		restore(server)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server == nil {
@@ -100,7 +102,7 @@ func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // it is dead: whoever killed it says with what it comes back
+			return nil, err // it is dead: another step killed it and decides with what it restarts
 		}
 	}
 	n.kill()
@@ -126,8 +128,7 @@ func (n *node) setRight() {
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp moves the clock by what it gained. Nobody can tell whether it does so all the time, or whenever a command
-// comes.
+// catchUp moves the clock by what it gained. To do so whenever a command comes is the same as to do so all the time.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -168,17 +169,8 @@ func (n *node) evict(key string) error {
 	return nil
 }
 
-// contents is what a server knew at a time: what a replica has of its primary.
-type contents []entry
-
-// entry is a key. Which field counts depends on its type.
-type entry struct {
-	key    string
-	until  time.Time // zero: for ever
-	text   string
-	list   []string
-	fields map[string]string
-}
+// contents is what a server knew at a time: each function restores a key in an empty server.
+type contents []func(*miniredis.Miniredis)
 
 // contents copies all that the server has.
 func (n *node) contents() (contents, error) {
@@ -188,60 +180,38 @@ func (n *node) contents() (contents, error) {
 	}
 	var all contents
 	for _, key := range server.Keys() {
-		e := entry{key: key}
-		if left := server.TTL(key); left > 0 {
-			e.until = time.Now().Add(left)
-		}
-		var err error
+		var set func(*miniredis.Miniredis)
 		switch kind := server.Type(key); kind {
 		case "string":
-			e.text, err = server.Get(key)
+			text, _ := server.Get(key)
+			set = func(to *miniredis.Miniredis) { _ = to.Set(key, text) }
 		case "list":
-			e.list, err = server.List(key)
-			e.list = slices.Clone(e.list) // LSET changes the server's own
+			list, _ := server.List(key)
+			list = slices.Clone(list) // LSET changes the server's own
+			set = func(to *miniredis.Miniredis) { _, _ = to.Push(key, list...) }
 		case "hash":
-			var names []string
-			names, err = server.HKeys(key)
-			e.fields = map[string]string{}
+			var fields []string
+			names, _ := server.HKeys(key)
 			for _, name := range names {
-				e.fields[name] = server.HGet(key, name)
+				fields = append(fields, name, server.HGet(key, name))
 			}
+			set = func(to *miniredis.Miniredis) { to.HSet(key, fields...) }
 		default:
-			err = fmt.Errorf("nobody knows how to copy a %s to a replica", kind)
+			return nil, fmt.Errorf("copying a %s to a replica is not supported", kind)
 		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
+		ttl := server.TTL(key)
+		until := time.Now().Add(ttl)
+		all = append(all, func(to *miniredis.Miniredis) {
+			left := time.Until(until)
+			if ttl == 0 || left > 0 {
+				set(to)
+			}
+			if ttl > 0 && left > 0 {
+				to.SetTTL(key, left)
+			}
+		})
 	}
 	return all, nil
-}
-
-// load puts into a server what is not over by now.
-func (c contents) load(server *miniredis.Miniredis) {
-	for _, e := range c {
-		left := time.Until(e.until)
-		if !e.until.IsZero() && left <= 0 {
-			continue
-		}
-		var err error
-		switch {
-		case e.list != nil:
-			_, err = server.Push(e.key, e.list...)
-		case e.fields != nil:
-			for name, value := range e.fields {
-				server.HSet(e.key, name, value)
-			}
-		default:
-			err = server.Set(e.key, e.text)
-		}
-		if err != nil {
-			panic(err) // impossible: the server is empty
-		}
-		if !e.until.IsZero() {
-			server.SetTTL(e.key, left)
-		}
-	}
 }
 
 // served is the server's side of a connection. The emulator would have two goroutines wait on each; here what arrives

@@ -11,14 +11,14 @@ import (
 	"lockbench/workloads"
 )
 
-// process is a process of clients: an opened lock and a way to what it guards, as a worker process is to the harness.
-// While it stands still nothing that its clients ask begins or is answered, and nothing passes its network. Once it is
-// killed, whatever is asked of it is answered with workloads.ErrGone.
+// process is a process of clients: an opened lock and the guarded resource, as a worker process is to the harness. While
+// it is paused no request of its clients begins or is answered, and nothing passes its network. After it is killed every
+// request returns workloads.ErrGone.
 //
-// Not modelled: the lock's goroutines themselves are not stopped, so a timer of its own fires while its process
-// stands still. What it then does reaches nobody: a command waits in the process, a loss is told when it goes on. But it
-// decides as of that time, and not as of the time at which the process goes on: what it decides by the time without
-// asking (a redlock that would no longer take a grant, a lease that it takes for over) it may decide earlier.
+// Not modelled: the lock's goroutines themselves are not stopped, so its timers fire while the process is paused. Nothing
+// of that leaves the process before it resumes: commands wait, and so do notices of a loss. But the lock decides as of
+// the time of its timer: what it decides by the clock alone (a redlock that refuses a late grant, a lease that it takes as
+// expired) it may decide earlier than a process that was really paused.
 type process struct {
 	*place
 	lock     impls.Lock
@@ -35,7 +35,7 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	p.life, p.end = context.WithCancel(context.Background())
 	if renewed := env.Renewed; renewed != nil {
 		env.Renewed = func(g impls.Grant, sent time.Duration, err error) {
-			if p.life.Err() == nil { // the dead say nothing
+			if p.life.Err() == nil { // a killed process reports nothing
 				renewed(g, sent, err)
 			}
 		}
@@ -56,8 +56,8 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask has the process do something. What it did may have taken effect also where nobody hears of it: the process was
-// killed meanwhile, or stood still when the context ended.
+// ask has the process do something. It may have taken effect even if an error is returned: the process was killed
+// meanwhile, or was paused when the context ended.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
 	if err := p.runs(ctx); err != nil {
@@ -99,14 +99,14 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		select {
 		case <-done:
 			return late, err
-		case <-timer.C: // it has come to stand still meanwhile
+		case <-timer.C: // it was paused meanwhile
 		}
 	}
 	var nothing T
 	return nothing, ctx.Err()
 }
 
-// told is ready when the process runs and the hold is lost.
+// told returns a channel that is closed when the hold is lost and the process runs.
 func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
@@ -130,7 +130,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	return told
 }
 
-// close ends it; the lock abandons what it holds.
+// close ends the process; its lock abandons what it holds.
 func (p *process) close() error {
 	var err error
 	if p.life.Err() == nil {
@@ -141,83 +141,60 @@ func (p *process) close() error {
 	return err
 }
 
-// asWorkload is the process as a workload sees it.
+// asWorkload returns the process as a workload uses it.
 func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock is the lock that lives in the process. What it can do beside the usual is what that can.
+// asLock returns the lock that lives in the process, with the optional interfaces that it has.
 func (p *process) asLock() impls.Lock {
-	lock := remote{p}
-	_, probes := p.lock.(impls.Prober)
-	splits, split := p.lock.(impls.Segmenter)
-	switch {
-	case split && probes:
-		return struct {
-			probed
-			impls.Segmenter
-		}{probed{lock}, splits}
-	case split:
-		return struct {
-			remote
-			impls.Segmenter
-		}{lock, splits}
-	case probes:
-		return probed{lock}
+	prober, canProbe := p.lock.(impls.Prober)
+	if canProbe {
+		prober = remote{p}
 	}
-	return lock
+	splits, _ := p.lock.(impls.Segmenter)
+	return impls.With(remote{p}, prober, splits)
 }
 
-type (
-	remote struct{ *process }
-	probed struct{ remote }
-)
-
-var (
-	_ impls.Lock    = remote{}
-	_ impls.Renewer = remote{}
-	_ impls.Prober  = probed{}
-)
+type remote struct{ p *process }
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	h, err := ask(ctx, r.process, func(ctx context.Context) (impls.Hold, error) { return r.lock.Acquire(ctx, req) })
+	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) { return r.p.lock.Acquire(ctx, req) })
 	if err == nil {
-		h.Lost = r.told(h.Lost)
+		h.Lost = r.p.told(h.Lost)
 	}
 	return h, err
 }
 
 func (r remote) Release(ctx context.Context, g impls.Grant) error {
-	_, err := ask(ctx, r.process, func(ctx context.Context) (any, error) { return nil, r.lock.Release(ctx, g) })
+	_, err := ask(ctx, r.p, func(ctx context.Context) (any, error) { return nil, r.p.lock.Release(ctx, g) })
 	return err
 }
 
 // Renew extends a grant, where the lock can.
 func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
-	renewer, ok := r.lock.(impls.Renewer)
+	renewer, ok := r.p.lock.(impls.Renewer)
 	if !ok {
 		return g, errors.New("this lock has no Renew")
 	}
-	return ask(ctx, r.process, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
+	return ask(ctx, r.p, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
 }
 
-func (r remote) Close() error { return r.close() }
+func (r remote) Close() error { return r.p.close() }
 
-// answered is what a probe is answered.
-type answered struct {
-	token string
-	left  time.Duration
-}
-
-func (r probed) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
-	a, err := ask(ctx, r.process, func(ctx context.Context) (a answered, err error) {
-		a.token, a.left, err = r.lock.(impls.Prober).Probe(ctx, key)
-		return a, err
+func (r remote) Probe(ctx context.Context, key string) (token string, left time.Duration, err error) {
+	type found struct {
+		token string
+		left  time.Duration
+	}
+	f, err := ask(ctx, r.p, func(ctx context.Context) (f found, err error) {
+		f.token, f.left, err = r.p.lock.(impls.Prober).Probe(ctx, key)
+		return f, err
 	})
-	return a.token, a.left, err
+	return f.token, f.left, err
 }
 
-// reached is what the lock guards, as the process reaches it.
+// reached is the guarded resource as the process reaches it.
 type reached process
 
 var _ workloads.Resource = (*reached)(nil)
@@ -236,10 +213,10 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is what lies between those who go on one after the other: what one writes leaves before the next comes.
+// apart is the time between goroutines that resume one after the other: what one writes leaves before the next resumes.
 const apart = 2 * time.Nanosecond
 
-// turnstile gives each who comes an instant of its own.
+// turnstile gives each caller an instant of its own.
 type turnstile struct {
 	mu   sync.Mutex
 	last time.Time // that was given
@@ -256,12 +233,12 @@ func (t *turnstile) next() time.Duration {
 	return t.last.Sub(now)
 }
 
-// place is a process or a server, as far as it can stand still.
+// place is a process or a server that can be paused.
 type place struct {
-	stands atomic.Bool // it stands still: each message asks; set with the mutex
+	stands atomic.Bool // it is paused: read for each message, set with the mutex
 
 	mu    sync.Mutex
-	queue []chan struct{} // of those who wait for it to go on, in the order in which they came; closed one by one
+	queue []chan struct{} // closed one by one, in order, when it resumes
 }
 
 func (p *place) still() bool { return p.stands.Load() }
@@ -272,7 +249,8 @@ func (p *place) stop() {
 	p.stands.Store(true)
 }
 
-// start has it go on; false where it runs. Those who wait do so at an instant each, so that they come in their order.
+// start resumes it and reports whether it was paused. Each waiting goroutine resumes at its own instant, so that their
+// order is kept.
 func (p *place) start() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

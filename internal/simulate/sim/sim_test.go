@@ -21,19 +21,19 @@ import (
 const latency = time.Millisecond
 
 // inTest runs f in virtual time, on one processor, and lets the background of clients notice the end.
-func inTest(t *testing.T, nodes int, seed uint64, f func(*testing.T, *Net)) {
+func inTest(t *testing.T, nodes int, seed uint64, f func(*testing.T, *network)) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	synctest.Test(t, func(t *testing.T) {
-		n := New(nodes, latency, seed)
+		n := newNetwork(nodes, 2, latency, seed)
 		f(t, n)
 		n.Close()
 		time.Sleep(10 * time.Second)
 	})
 }
 
-func client(t *testing.T, n *Net, process, node int) *redis.Client {
+func client(t *testing.T, n *network, process, node int) *redis.Client {
 	t.Helper()
 	opts, err := redis.ParseURL(n.URLs()[node])
 	if err != nil {
@@ -55,7 +55,7 @@ func client(t *testing.T, n *Net, process, node int) *redis.Client {
 func contend(t *testing.T, seed uint64) []string {
 	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
 	var trace []string
-	inTest(t, 1, seed, func(t *testing.T, n *Net) {
+	inTest(t, 1, seed, func(t *testing.T, n *network) {
 		start := time.Now()
 		processes := []*redis.Client{client(t, n, 0, 0), client(t, n, 1, 0)}
 		var mu sync.Mutex
@@ -123,7 +123,7 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 
 func TestVirtualTimeIsNotRealTime(t *testing.T) {
 	started := time.Now()
-	inTest(t, 1, 1, func(t *testing.T, n *Net) {
+	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()
 		if err := c.Set(t.Context(), "key", "value", time.Hour).Err(); err != nil {
@@ -144,7 +144,7 @@ func TestVirtualTimeIsNotRealTime(t *testing.T) {
 }
 
 func TestNodesAreIndependent(t *testing.T) {
-	inTest(t, 3, 1, func(t *testing.T, n *Net) {
+	inTest(t, 3, 1, func(t *testing.T, n *network) {
 		for node := range n.URLs() {
 			c := client(t, n, 0, node)
 			if ok, err := c.SetNX(t.Context(), "key", node, 0).Result(); err != nil || !ok {
@@ -156,7 +156,7 @@ func TestNodesAreIndependent(t *testing.T) {
 }
 
 func TestACommandEndsWithItsContext(t *testing.T) {
-	inTest(t, 1, 1, func(t *testing.T, n *Net) {
+	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -170,7 +170,7 @@ func TestACommandEndsWithItsContext(t *testing.T) {
 }
 
 func TestAPoolSeesADeadServer(t *testing.T) {
-	inTest(t, 1, 1, func(t *testing.T, n *Net) {
+	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		c := client(t, n, 0, 0)
 		defer c.Close()
 		if err := c.Ping(t.Context()).Err(); err != nil {
@@ -186,7 +186,7 @@ func TestAPoolSeesADeadServer(t *testing.T) {
 }
 
 func TestDialRefuses(t *testing.T) {
-	inTest(t, 1, 1, func(t *testing.T, n *Net) {
+	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		if _, err := n.Dialer(0)(t.Context(), "tcp", "node1:6379"); err == nil {
 			t.Error("there is no node1")
 		}

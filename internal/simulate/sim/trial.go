@@ -42,25 +42,16 @@ const prefix = "sim:"
 // connectWithin bounds the first acquires of the clients.
 const connectWithin = 10 * time.Second
 
-// Run runs the trial in virtual time and writes its history, which is the same for the same trial where one processor
-// is used (GOMAXPROCS=1). void says why it does not count, "" if it does. It must not be called in a bubble. The error
-// says that the trial cannot be simulated (see Refused), that the lock could not be opened, panicked, or left something
-// running.
-func (t Trial) Run(w io.Writer) (void string, err error) {
-	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
-		return histories.NewRecorder(w, h, t.Params.Logs())
-	})
-	return r.Void, err
-}
-
-// Recorded is what came of a trial.
+// Recorded is the result of a trial.
 type Recorded struct {
 	*histories.Memory
 	Void    string          // why it does not count; "": it does
 	Strikes []inject.Strike // what went wrong
 }
 
-// Record is Run, and keeps the history in memory, which costs less: the same lines as in a file.
+// Record runs the trial in virtual time and keeps its history in memory: the same for the same trial if one processor is
+// used (GOMAXPROCS=1). It must not be called in a bubble. The error says that the trial cannot be simulated (see Refused),
+// that the lock could not be opened, panicked, or left something running.
 func (t Trial) Record() (Recorded, error) {
 	var m *histories.Memory
 	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
@@ -69,6 +60,14 @@ func (t Trial) Record() (Recorded, error) {
 	})
 	r.Memory = m
 	return r, err
+}
+
+// Run is Record with a file instead of memory. void is why it does not count, "" if it does.
+func (t Trial) Run(w io.Writer) (void string, err error) {
+	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
+		return histories.NewRecorder(w, h, t.Params.Logs())
+	})
+	return r.Void, err
 }
 
 // record runs the trial with the recorder that begin makes.
@@ -80,10 +79,10 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers is how many servers a deployment has that a lock asks.
+// servers holds how many servers of a deployment a lock asks.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
-// Refused says why the trial cannot be simulated; nil: it can.
+// Refused returns why the trial cannot be simulated, nil if it can.
 func (t Trial) Refused() error {
 	_, known := servers[t.On()]
 	switch {
@@ -114,7 +113,7 @@ func (t Trial) Refused() error {
 	return nil
 }
 
-// verbs are what can be done in virtual time.
+// verbs lists what can be done in virtual time.
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
 	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
 
@@ -140,7 +139,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 	return nil
 }
 
-// On is what the lock is deployed on.
+// On returns the deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
 // Supported says why nothing can be run in virtual time with the Go release that this program was built with; nil: it can.
@@ -217,7 +216,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 
 // up brings up servers, and opens one lock per process and one for the epilogue.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
-	w := &world{net: New(servers[t.On()], oneWay, t.Params.Seed), clients: t.Params.Clients,
+	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
 	for _, n := range w.net.nodes {
 		n.slow = t.slow
@@ -226,7 +225,7 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	stops := slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool { return s.Do.Verb == faults.Pause })
 	for i := range t.Params.Processes + 1 {
 		p, err := open(t.Lock, impls.Env{Nodes: w.net.URLs(), Dial: w.net.Dialer(i), Prefix: prefix, Process: i, Params: t.LockParams,
-			Rand: impls.NewRand(t.Params.Seed, uint64(i)), Renewed: watch.Renewed}, w.net.process(i), register, stops)
+			Rand: impls.NewRand(t.Params.Seed, uint64(i)), Renewed: watch.Renewed}, w.net.processes[i], register, stops)
 		if err != nil {
 			return w, err
 		}
@@ -249,14 +248,14 @@ func (t Trial) connect(w *world) error {
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; no other client has the key
 			return fmt.Errorf("a first acquire and release: %w", err)
 		}
 	}
 	return nil
 }
 
-// header is what the history says of itself.
+// header returns the header of the history.
 func (t Trial) header() histories.Header {
 	p := t.Params
 	claims := t.Claims
@@ -273,9 +272,9 @@ func (t Trial) header() histories.Header {
 // markEvery is as in a trial in real time, in whole rounds of the instants.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse keeps a recorder marked, at instants that are nobody else's. In virtual time nothing stands still by itself.
+// pulse marks the recorder at instants that no other event has. In virtual time the harness never stalls.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
-	timer := time.NewTimer((Reserved - 1) * time.Nanosecond)
+	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()
 	for {
 		select {

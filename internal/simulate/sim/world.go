@@ -24,9 +24,9 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// world is what plans act on in virtual time: processes that are opened locks, and a network and servers in memory.
+// world is an inject.World in virtual time: processes that are opened locks, and a network and servers in memory.
 type world struct {
-	net       *Net
+	net       *network
 	processes []*process // the last is the epilogue's: no fault is aimed at it
 	clients   int
 	key       string           // of the lock, in the store
@@ -35,10 +35,10 @@ type world struct {
 
 var _ inject.World = (*world)(nil)
 
-// aimed is how many processes faults are aimed at.
+// aimed returns how many processes faults are aimed at.
 func (w *world) aimed() int { return len(w.processes) - 1 }
 
-// ClientsOf are the clients of a process.
+// ClientsOf returns the clients of a process.
 func (w *world) ClientsOf(process int) []int32 {
 	var all []int32
 	for c := range int32(w.clients) {
@@ -49,7 +49,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links are the ways between a process, or all that faults are aimed at, and servers.
+// Links returns the links between a process, or all that faults are aimed at, and servers.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	if len(nodes) == 0 {
 		for i := range w.net.nodes {
@@ -60,7 +60,7 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	for p := range w.aimed() {
 		for _, n := range nodes {
 			if process < 0 || p == process {
-				all = append(all, w.net.link(p, n))
+				all = append(all, w.net.links[p][n])
 			}
 		}
 	}
@@ -88,15 +88,16 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 			heals = append(heals, heal)
 		}
 	}
-	if heals == nil {
-		return inject.Effect{}, errors.Join(errs...)
-	}
-	return inject.Effect{Heal: func() error {
-		for _, heal := range heals {
-			heal()
+	var effect inject.Effect
+	if heals != nil {
+		effect.Heal = func() error {
+			for _, heal := range heals {
+				heal()
+			}
+			return nil
 		}
-		return nil
-	}}, errors.Join(errs...)
+	}
+	return effect, errors.Join(errs...)
 }
 
 // befall does something to one server.
@@ -114,7 +115,7 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 		n.kill()
 	case faults.Freeze:
 		n.stop()
-		return func() { w.net.startNode(i, len(w.processes)) }, nil
+		return func() { w.net.startNode(i) }, nil
 	case faults.Jump:
 		return nil, n.jump(a.By)
 	case faults.Drift:
@@ -128,7 +129,7 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	return nil, nil
 }
 
-// kill ends a process: its connections are closed, nobody hears of it any more, and the lock is closed beside all else,
+// kill ends a process: its connections are closed, it reports nothing any more, and its lock is closed in the background,
 // since its goroutines must end.
 func (w *world) kill(i int) {
 	p := w.processes[i]
@@ -137,10 +138,10 @@ func (w *world) kill(i int) {
 	}
 	p.end()
 	w.net.killProcess(i)
-	p.work.Go(func() { _ = p.lock.Close() }) // whatever goes wrong there is in a process that is no more
+	p.work.Go(func() { _ = p.lock.Close() }) // the process is gone: its errors do not matter
 }
 
-// failover kills the primary, and what a replica knows takes over at its address, as if that had moved.
+// failover kills the primary and starts a server with what a replica knows at its address.
 func (w *world) failover(to int) error {
 	knows, behind := w.copies[to]
 	if !behind {
@@ -158,10 +159,10 @@ func (w *world) failover(to int) error {
 // closeAfter is how long what runs in the background of clients may take to notice that it is over.
 const closeAfter = 10 * time.Second
 
-// close ends everything: no process stands still any more by then.
+// close ends everything. It resumes what is paused first.
 func (w *world) close() error {
 	for i := range w.net.nodes {
-		w.net.startNode(i, len(w.processes))
+		w.net.startNode(i)
 	}
 	var errs []error
 	for i, p := range w.processes {
@@ -173,45 +174,48 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// Reserved is how many instants of each 1009 no message owns: those who start goroutines inside the
-// bubble start the i-th at i nanoseconds, so that these share no instant either.
-const Reserved = 100
+// reserved is how many instants of each 1009 no message owns: goroutines that are started inside
+// the bubble start at i nanoseconds each, so that these share no instant either.
+const reserved = 100
 
 const quantum = 1009 * time.Nanosecond // from one instant that a message owns to its next
 
-// Net is a network with emulated Redis servers behind it, all of it in memory.
-type Net struct {
-	seed    uint64
-	latency time.Duration
-	nodes   []*node
-	outbox  *outbox
-	rulings turnstile
+// network connects processes with emulated Redis servers, all of it in memory.
+type network struct {
+	seed      uint64
+	latency   time.Duration
+	nodes     []*node
+	processes []*place
+	links     [][]*link // of each process, to each server
+	outbox    *outbox
+	rulings   turnstile
 
-	mu        sync.Mutex // guards what follows; never held across a wait
-	closed    bool
-	links     map[route]*link
-	processes map[int]*place
-	dead      map[int]bool // processes
+	mu   sync.Mutex   // guards dead; never held across a wait
+	dead map[int]bool // processes
 }
 
-// route is who dials what.
-type route struct{ process, node int }
-
-// New brings up a network inside the current bubble. A message takes from half the latency to one and a
+// newNetwork brings up a network inside the current bubble. A message takes from half the latency to one and a
 // half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
 // what runs in the background of a client notices only then that it is over.
-func New(nodes int, latency time.Duration, seed uint64) *Net {
-	n := &Net{seed: seed, latency: latency, outbox: newOutbox(), links: map[route]*link{}, processes: map[int]*place{}, dead: map[int]bool{}}
+func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
+	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
 		node := &node{}
 		node.server = node.begin()
 		n.nodes = append(n.nodes, node)
 	}
+	for p := range processes {
+		n.processes = append(n.processes, &place{})
+		n.links = append(n.links, nil)
+		for i := range nodes {
+			n.links[p] = append(n.links[p], &link{timetable: n.timetable(p, i), outbox: n.outbox, rulings: &n.rulings})
+		}
+	}
 	return n
 }
 
-// URLs are the servers' addresses: redis://node0:6379 and so on.
-func (n *Net) URLs() []string {
+// URLs returns the servers' addresses: redis://node0:6379 and so on.
+func (n *network) URLs() []string {
 	var urls []string
 	for i := range n.nodes {
 		urls = append(urls, "redis://"+address(i))
@@ -223,16 +227,13 @@ func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
 // Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
 // or more of does not change those of another. It takes no virtual time: connections are pooled, and what
-// a handshake would cost is not modelled. It fails where no server has the address or runs, and after Close.
-func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// a handshake would cost is not modelled. It fails if no server has the address or the server does not run.
+func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for i, node := range n.nodes {
-			if address(i) != addr || n.closed || n.dead[process] {
-				continue
-			}
-			if server := node.running(); server != nil {
+			if server := node.running(); address(i) == addr && server != nil && !n.dead[process] {
 				here, there := n.connect(process, i)
 				s := serve(server, there)
 				node.mu.Lock()
@@ -246,76 +247,48 @@ func (n *Net) Dialer(process int) func(ctx context.Context, network, addr string
 }
 
 // connect returns both ends of a new connection.
-func (n *Net) connect(process, node int) (client, server *conn) {
-	l := n.linkLocked(route{process, node})
+func (n *network) connect(process, node int) (client, server *conn) {
+	l := n.links[process][node]
 	c := &pair{link: l, talk: proxy.Begin()}
 	l.add(c)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	here, there := n.processLocked(process), &n.nodes[node].place
+	here, there := n.processes[process], &n.nodes[node].place
 	c.toServer = &pipe{pair: c, direction: proxy.ToServer, writer: here, reader: there, bell: silent()}
 	c.toClient = &pipe{pair: c, direction: proxy.ToClient, writer: there, reader: here, bell: silent()}
 	from, to := endpoint(fmt.Sprintf("process%d", process)), endpoint(address(node))
 	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
 }
 
-func (n *Net) linkLocked(r route) *link {
-	if n.links[r] == nil {
-		n.links[r] = &link{timetable: n.timetable(r), outbox: n.outbox, rulings: &n.rulings}
-	}
-	return n.links[r]
-}
-
-func (n *Net) processLocked(process int) *place {
-	if n.processes[process] == nil {
-		n.processes[process] = &place{}
-	}
-	return n.processes[process]
-}
-
-// link is the way between a process and a server.
-func (n *Net) link(process, node int) *link {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.linkLocked(route{process, node})
-}
-
-// process returns where a process is paused.
-func (n *Net) process(process int) *place {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.processLocked(process)
-}
-
 // startProcess lets a paused process go on.
-func (n *Net) startProcess(process int) {
-	if n.process(process).start() {
-		for i := range n.nodes {
-			n.link(process, i).each((*pair).resume)
+func (n *network) startProcess(process int) {
+	if n.processes[process].start() {
+		for _, l := range n.links[process] {
+			l.each((*pair).resume)
 		}
 	}
 }
 
-// startNode lets a paused server go on. processes is how many may be connected to it.
-func (n *Net) startNode(node, processes int) {
+// startNode lets a paused server go on.
+func (n *network) startNode(node int) {
 	if n.nodes[node].start() {
-		for process := range processes {
-			n.link(process, node).each((*pair).resume)
+		for _, links := range n.links {
+			links[node].each((*pair).resume)
 		}
 	}
 }
 
 // killProcess ends a process's connections and lets it make no other.
-func (n *Net) killProcess(process int) {
+func (n *network) killProcess(process int) {
 	n.mu.Lock()
 	n.dead[process] = true
 	n.mu.Unlock()
-	for i := range n.nodes {
-		n.link(process, i).each((*pair).died)
+	for _, l := range n.links[process] {
+		l.each((*pair).died)
 	}
 	n.startProcess(process)
 }
 
-// draw is a random number that depends on its arguments alone.
+// draw returns a random number that depends on its arguments alone.
 func draw(key uint64, more ...uint64) uint64 {
 	for _, m := range more {
 		key = rand.NewPCG(key, m).Uint64()
@@ -323,11 +296,8 @@ func draw(key uint64, more ...uint64) uint64 {
 	return key
 }
 
-// Close ends the servers and what is connected to them.
-func (n *Net) Close() {
-	n.mu.Lock()
-	n.closed = true
-	n.mu.Unlock()
+// Close ends the servers and what is connected to them. Nothing may start them again.
+func (n *network) Close() {
 	for _, node := range n.nodes {
 		node.kill()
 	}
