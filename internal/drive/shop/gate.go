@@ -21,7 +21,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is nginx in front of the services: it looks at the stock itself, and answers who comes when all is sold.
+// Gate is nginx in front of the services: it looks at the stock itself, and answers late buyers when all is sold.
 type Gate struct {
 	URL   string
 	child *children.Child
@@ -39,7 +39,7 @@ const (
 	lookEvery    = 5 * time.Millisecond
 )
 
-// ErrNoGate is returned where there is no nginx with the modules that the gate needs. Its text is what to do about it.
+// ErrNoGate is returned if there is no nginx with the modules that the gate needs. Its text is what to do about it.
 var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
 
 type nginx struct{ program, modules string }
@@ -71,7 +71,7 @@ func missing(files ...string) string {
 	return ""
 }
 
-// GateSupported says why there can be no gate on this machine; nil where there can.
+// GateSupported returns why there can be no gate on this machine; nil: there can.
 func GateSupported() error {
 	_, err := findNginx()
 	return err

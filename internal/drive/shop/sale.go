@@ -25,7 +25,7 @@ type Sale struct {
 	Gate     *Gate // nil: buyers go to the services themselves, buyer n to service n modulo their number
 	Params   workloads.Params
 	Recorder *histories.Recorder
-	Granted  *atomic.Int64 // orders so far, for whoever shows progress
+	Granted  *atomic.Int64 // orders so far, for the progress line
 
 	clocks  *clocks
 	clients []*http.Client
@@ -38,7 +38,7 @@ type counts struct {
 	Figures
 	ended  time.Duration   // when the last order was acknowledged
 	orders []time.Duration // how long each that was acknowledged took
-	turned []time.Duration // how long each took of those who came late
+	turned []time.Duration // how long each order of a late buyer took
 }
 
 // clockLooks is how often each service's clock is looked at before anything is sold.
@@ -193,7 +193,7 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record is what is recorded of an order: all that its service did, that it was turned away, or that nobody knows.
+// record returns the operations of an order: all that its service did, that it was turned away, or that the answer is unknown.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

@@ -20,7 +20,7 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds what follows a grant, beside the work, also for a buyer who has gone: nothing is left half done.
+// inside bounds what follows a grant, beside the work, also for a buyer that has gone: nothing is left half done.
 const inside = 10 * time.Second
 
 // Service sells: it is one process's lock, and a way to the stock.
@@ -69,7 +69,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who asked has gone, and sees no answer
+	_ = json.NewEncoder(w).Encode(v) // it fails only if the buyer has gone
 }
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
@@ -155,7 +155,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing is left of a segment. Who found nothing anywhere is told that all is sold.
+// nothing is for a segment of which nothing is left. A buyer that finds every segment empty is told that all is sold.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -266,7 +266,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // it ends with whoever started it, at the latest
+		_, _ = io.Copy(io.Discard, in) // it ends with the harness at the latest
 		server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -275,7 +275,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	return nil
 }
 
-// tell says why there is no service, also to whoever waits for its address.
+// tell returns why there is no service, and writes it for the harness, which waits for the address.
 func tell(out io.Writer, why error) error {
 	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

@@ -42,7 +42,7 @@ const (
 	Sold    Outcome = "sold"
 	SoldOut Outcome = "sold out"
 	Busy    Outcome = "busy"   // the lock was not granted in time, or lost: nothing was sold
-	Failed  Outcome = "failed" // nobody knows
+	Failed  Outcome = "failed" // it is unknown
 )
 
 // Answer is what a service answers to an order, and what it did for it: on its own clock, which began at its start.
@@ -73,7 +73,7 @@ type Step struct {
 // Reached is how many orders reached a service, as it counted them itself.
 type Reached struct {
 	Orders int `json:"orders"`
-	Late   int `json:"late"` // of those, by buyers who came after the sell-out
+	Late   int `json:"late"` // of those, by buyers that came after the sell-out
 }
 
 // The paths of a service. An order has the buyer (?buyer=), and late=1 after the sell-out.

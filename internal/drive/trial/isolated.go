@@ -72,7 +72,7 @@ func since(before, after map[string]float64) map[string]float64 {
 	return after
 }
 
-// Deployed says why a lock cannot be tried on a deployment; nil: it can.
+// Deployed returns why a lock cannot be tried on a deployment; nil: it can.
 func Deployed(l impls.Impl, on string) error {
 	known := stores.Deployments(l.Store)
 	several := []string{servers.Five, servers.FiveDelayed}
@@ -97,8 +97,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable says why what befalls servers cannot be done to those that are brought up that way; nil: it can. A container
-// can be paused and killed; it comes back too slowly for a holder who waits for it to be in time.
+// unreachable returns why a fault of servers cannot be injected into servers that are brought up that way; nil: it can. A
+// container can be paused and killed; it comes back too slowly for a holder that waits for it to be in time.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
@@ -124,7 +124,7 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered says why a fault cannot be shown on a cluster, where a node that is back takes nothing for two seconds and
+// unclustered returns why a fault cannot be shown on a cluster, where a node that is back takes nothing for two seconds and
 // the memory and the clock of one are not those of all; nil: it can, or this is none.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {

@@ -28,7 +28,7 @@ type Cell struct {
 	Partly     bool   // a trial counts though not all of the plan came about: what is looked for is a violation, and no pass
 }
 
-// On is what the lock is deployed on; "" where it talks to nothing.
+// On returns the deployment of the lock; "" if it talks to no server.
 func (c Cell) On() string {
 	switch {
 	case c.Deployment != "" || c.Lock.Store == "":
@@ -39,7 +39,7 @@ func (c Cell) On() string {
 	return c.Lock.Deployment
 }
 
-// LockName is the lock, with its deployment where that is not its usual one.
+// LockName returns the name of the lock, with its deployment if that is not its usual one.
 func (c Cell) LockName() string {
 	if on := c.On(); on != c.Lock.Deployment {
 		return c.Lock.Name + "@" + on
@@ -47,7 +47,7 @@ func (c Cell) LockName() string {
 	return c.Lock.Name
 }
 
-// Dir is where the cell's trials are kept in a run folder, with slashes.
+// Dir returns the path of the cell's trials in a run folder, with slashes.
 func (c Cell) Dir() string {
 	return path.Join(c.Scenario, c.LockName(), c.Workload.Name+"+"+c.Fault.Name)
 }
@@ -59,7 +59,7 @@ func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 // InProcesses reports whether the clients live in processes of their own: under a fault, and if the lock is a program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan is every cell that applies, in the order of the lists: not every workload or fault makes sense with
+// Plan returns every cell that applies, in the order of the lists: not every workload or fault makes sense with
 // every lock. A lock that talks to nothing is driven without faults: it is the control.
 func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault) []Cell {
 	var plan []Cell
@@ -88,7 +88,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 	return plan
 }
 
-// Kills are the cells that show how soon each lock that talks to a store is granted again after its holder has died,
+// Kills returns the cells that show how soon each lock that talks to a store is granted again after its holder has died,
 // where something is expected of that: part of every comparison.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
@@ -101,7 +101,7 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, breaks)
 }
 
-// Usual is a plan without the cells that are tried only where both lock and workload are named.
+// Usual returns a plan without the cells that are tried only if both lock and workload are named.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
@@ -121,7 +121,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit says why the cell cannot be tried on servers brought up that way; nil: it can.
+// unfit returns why the cell cannot be tried on servers brought up that way; nil: it can.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -146,7 +146,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut is what a reason speaks of: a whole store, or a lock and what was to be done with it.
+// leftOut returns what a reason is about: a whole store, or a lock with its workload and fault.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -165,7 +165,7 @@ func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: slices.Contains(c.verbs(), faults.Jump)}
 }
 
-// header is what a cell's histories say of themselves.
+// header returns the header of a cell's histories.
 func (c Cell) header(s Setting, server string) histories.Header {
 	p := s.Params
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),

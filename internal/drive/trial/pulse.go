@@ -125,7 +125,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end says why the trial does not count: "" if it does.
+// end returns why the trial does not count; "": it does.
 func (s *stalls) end(most time.Duration) (void string) {
 	s.stop()
 	s.ended.Wait()

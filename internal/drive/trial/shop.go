@@ -22,7 +22,7 @@ const (
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked is what was asked for of a shop; what is nil is as usual there.
+// Asked holds what was asked for of a shop; nil stands for the usual value.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration
@@ -135,7 +135,7 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin is how long a sale may take: far more than one piece after the other takes.
+// sellWithin returns how long a sale may take: far more than one piece after the other takes.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }

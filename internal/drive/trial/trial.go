@@ -22,7 +22,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Setting is what all trials of a run have in common.
+// Setting holds what all trials of a run have in common.
 type Setting struct {
 	Run        string         // names the run; part of every key
 	Servers    string         // how servers are brought up: servers.Ways
@@ -35,11 +35,11 @@ type Setting struct {
 	Asked      Asked             // of a shop
 	Trials     int               // of each cell
 
-	// Of who measures more than the record tells:
+	// For measurements beyond the record:
 	Shared *servers.Group                                                    // servers that many trials use one after the other, where nothing goes wrong; nil: each has its own
 	Pace   func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
 	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
-	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: nobody wants to know
+	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: it is not counted
 }
 
 // Running is a trial while its clients are driven.
@@ -101,7 +101,7 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL is the lease that is asked for where something goes wrong; 0: what is usual there.
+// faultTTL returns the lease that is asked for under a fault; 0: the usual one.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
 		return 0
@@ -109,8 +109,9 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return max(asked, c.Lock.Shortest)
 }
 
-// lockParams are the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
-// to spin: those that spin leave the machine no time for anybody else, and who is late by itself is no evidence.
+// lockParams returns the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
+// to spin: waiters that spin leave the machine no time for other processes, and a holder that is late for want of it is
+// no evidence.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -228,7 +229,7 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.void = cmp.Or(missed, late)
 }
 
-// mayBeLate is how late a holder under a fault may be without outliving its lease by that alone.
+// mayBeLate returns how late a holder under a fault may be without outliving its lease by that alone.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }

@@ -58,7 +58,7 @@ func (t *trial) start(ctx context.Context) error {
 
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 
-// storeKey is what the lock's key is called in the store, or the first of them.
+// storeKey returns the name of the lock's first key in the store.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
 func (t *trial) openHere(context.Context) error {
@@ -90,7 +90,7 @@ func (t *trial) opening(process int, nodes []string) worker.Open {
 }
 
 const (
-	connectTimeout = 10 * time.Second // bounds the first acquires of every client, which nobody contends for
+	connectTimeout = 10 * time.Second // bounds the first acquires of every client, which no other client contends for
 	connectTries   = 20
 	connectAgain   = 50 * time.Millisecond // the pause between two tries
 )
@@ -121,7 +121,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; the key is nobody else's
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; no other client has the key
 			return nil
 		}
 		select {

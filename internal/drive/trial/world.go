@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// world is what faults befall: the processes of clients, the network, the servers.
+// world holds what faults are injected into: the processes of clients, the network, the servers.
 type world struct {
 	processes []*workers.Process // the last is the epilogue's: no fault is aimed at it
 	links     [][]*proxy.Link    // by process, then by server that the lock asks

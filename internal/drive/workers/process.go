@@ -47,7 +47,7 @@ type Process struct {
 	mu      sync.Mutex // guards what follows
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // acquires that nobody waits for any more
+	given   map[int64]worker.Request // acquires that no caller waits for any more
 	held    holds
 	ended   bool  // by us
 	failed  error // what it did wrong
@@ -135,7 +135,7 @@ func (p *Process) ending(err error) error {
 	}
 }
 
-// take takes a line in: a notice, an answer that somebody waits for, or one that nobody does any more.
+// take takes a line in: a notice, an answer that a caller waits for, or one that no caller does any more.
 func (p *Process) take(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
 		p.notice(l)
@@ -154,7 +154,7 @@ func (p *Process) take(l worker.Line) error {
 	if asked, ok := p.given[l.ID]; ok {
 		delete(p.given, l.ID)
 		delete(p.held, l.ID)
-		if l.OK { // granted to somebody who has gone away: nobody else would give it back
+		if l.OK { // granted to a client that has gone away: no other would give it back
 			back := worker.RequestOn("release", grantOf(asked, l))
 			p.last++
 			back.ID = p.last
@@ -187,7 +187,7 @@ func (p *Process) call(ctx context.Context, r worker.Request, within time.Durati
 			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
 			return p.lastWord(answer)
 		}
-		go func() { _ = p.Running(ctx) }() // who waits for ever does so for as long as the process answers others
+		go func() { _ = p.Running(ctx) }() // a caller waits for ever only as long as the process answers others
 		timer.Reset(bound)
 	}
 }

@@ -23,7 +23,7 @@ type Guarded struct {
 	done   chan error
 }
 
-// Guard serves a register. The URL has a secret in it, so that nobody else on this machine writes there.
+// Guard serves a register. The URL has a secret in it, so that no other program on this machine writes there.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,7 +87,7 @@ func fenceOf(q *http.Request) (int64, error) {
 	return fence, nil
 }
 
-// Close ends the server; nobody is asked to finish.
+// Close ends the server; requests under way are cut off.
 func (g *Guarded) Close() error {
 	err := g.server.Close()
 	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {

@@ -106,7 +106,7 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 		return nil, err
 	}
 	// Told before it can be reaped: a "forget" that overtook its "kill" would leave the number on the
-	// list for whoever gets it next.
+	// list for the process that gets it next.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -117,7 +117,7 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder makes a temporary folder that goes with the harness at the latest. The one who asked removes it.
+// Folder makes a temporary folder that goes with the harness at the latest. The caller removes it.
 func (k *Keeper) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // whose it is: see Leftovers
 	if err != nil {

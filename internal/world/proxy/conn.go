@@ -19,7 +19,7 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // the server spoke last, or nobody has; of an opaque protocol only
+	answered atomic.Bool // the server spoke last, or neither side has; of an opaque protocol only
 	mute     atomic.Bool // nothing that is read from now on goes on, either way
 	deaf     atomic.Bool // nothing that the server says reaches the client any more
 
@@ -91,7 +91,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut says whether what goes that way is swallowed now, and notes it.
+// tornByCut reports whether what goes that way is swallowed now, and notes it.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *conn) tornByCut(d Direction) bool {
 	return true
 }
 
-// end notes that a direction has ended, and says whether the connection has.
+// end notes that a direction has ended, and reports whether the connection has.
 func (c *conn) end(d Direction) (over bool) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -244,7 +244,7 @@ func (w *way) write() {
 	}
 }
 
-// deliver writes. It counts before, so that who has the answer finds its question counted.
+// deliver writes. It counts before, so that a question is counted when its answer is there.
 func (w *way) deliver(b []byte) bool {
 	if w.direction == ToClient {
 		_, err := w.to.Write(b)

@@ -86,7 +86,7 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 	return l, nil
 }
 
-// Addr is where a client connects to instead of to the server, as host:port.
+// Addr returns where a client connects to instead of to the server, as host:port.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
 // Upstream leads to another server from now on. Connections that exist are closed.

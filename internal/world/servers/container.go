@@ -236,7 +236,7 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 var images sync.Map
 
 // atHand reports whether a daemon had an image when it was first of interest: a run must not change its mind, and if
-// nobody asked for containers nothing is fetched.
+// no container was asked for nothing is fetched.
 func atHand(image string) bool {
 	had, known := images.Load(image)
 	if !known {

@@ -175,7 +175,7 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 }
 
 // Template is a folder that takes long to make, and of which each server gets a copy: a database as it is before it is
-// used. The first who asks makes it; it lives as long as this process, with a keeper of its own.
+// used. The first call makes it; it lives as long as this process, with a keeper of its own.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 

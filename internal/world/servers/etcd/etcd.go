@@ -100,7 +100,7 @@ func query(ctx context.Context, addr string, do func(context.Context, *clientv3.
 
 // ask knows the child by its name, in an answer that takes a leader.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
-	// A client would try for longer if nobody listens.
+	// A client would try for longer if no server listens.
 	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@ import (
 
 type account struct{ uid, gid int }
 
-// unprivileged is whom the server runs as, since it refuses to be root; nil: as who runs us.
+// unprivileged returns the account that the server runs as, since it refuses to be root; nil: our own.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -30,7 +30,7 @@ func unprivileged() (*account, error) {
 	return nil, errors.New("it does not run as root, and there is neither a user postgres nor a user nobody")
 }
 
-// enters says why an account cannot enter a folder that servers have theirs in.
+// enters returns why an account cannot enter a folder that servers have theirs in.
 func (a *account) enters(dir string) error {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)

@@ -28,7 +28,7 @@ const (
 	owner    = "postgres" // of the database; it needs no password
 )
 
-// Store describes it. A server of our own trusts whoever connects, on loopback.
+// Store describes it. A server of our own trusts every client, on loopback.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Postgres, Product: "postgres", Provide: "apt install postgresql",

@@ -24,7 +24,7 @@ type forwarder struct {
 type greeting struct {
 	talk     *proxy.Conversation
 	commands int    // so far
-	port     string // of the follower; "": it follows nobody
+	port     string // of the follower; "": it is no follower
 }
 
 // maxGreeting bounds how many commands of a connection are looked at.
@@ -48,7 +48,7 @@ func (f *forwarder) port() string {
 	return port
 }
 
-// heard learns who follows, before the node hears it: no answer can come before.
+// heard learns which node follows, before its primary hears it: no answer can come before.
 func (f *forwarder) heard(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 // its primary to be.
 type replicated struct {
 	nodes     []*node
-	sentinels []*node // none where nobody but the harness promotes
+	sentinels []*node // none if only the harness promotes
 	cluster   bool    // they have a part of the keys of a cluster
 	probe     string  // a key that they take
 
 	mu      sync.Mutex
-	primary int // who is it now
+	primary int // the index of the present one
 }
 
 // errNotFollowing: there is no link between them.
@@ -94,7 +94,7 @@ func (r *replicated) Stall(ctx context.Context, i int) error {
 	return r.nodes[r.primary].forwarder.stall(r.nodes[i].forwarder.port())
 }
 
-// offset is how far a node is in what was ever written; -1 where it does not say.
+// offset returns how far a node is in what was ever written; -1 if it does not say.
 func offset(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted remembers who follows whom from now on, for when one of them is started again. The old primary comes
+// promoted notes which node follows which from now on, for when one of them is started again. The old primary comes
 // back as what it was.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {

@@ -24,7 +24,7 @@ const (
 )
 
 // startWatched starts a primary, its replicas and the Sentinels, and returns when each of them knows all others:
-// before that they would promote nobody.
+// before that they would promote no node.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
@@ -52,7 +52,7 @@ func (n *node) gather(ctx context.Context, replicas int) error {
 	ctx, cancel := context.WithTimeout(ctx, gatherWithin)
 	defer cancel()
 	// Versions that cannot be hurried take longer. A tilt is what a Sentinel falls into on a machine that stood
-	// still: it promotes nobody for a while.
+	// still: it promotes no node for a while.
 	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
 	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,8 +190,8 @@ func access() *servers.Access {
 			}
 			return "", errors.New("it does not answer as ZooKeeper does")
 		},
-		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
-			var nodes []string
+		Names: func(ctx context.Context, t servers.Target, prefix string) (_ []string, err error) {
+			var nodes map[string]string
 			err = inSession(ctx, t, func(c *zk.Conn) (err error) {
 				nodes, err = queues(c, prefix)
 				return err
@@ -197,16 +199,12 @@ func access() *servers.Access {
 			if err != nil {
 				return nil, err
 			}
-			for _, n := range nodes {
-				name, _ := url.PathUnescape(n) // queues has read it already
-				names = append(names, name)
-			}
-			return names, nil
+			return slices.Collect(maps.Values(nodes)), nil
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
 			return inSession(ctx, t, func(c *zk.Conn) error {
 				nodes, err := queues(c, prefix)
-				for _, n := range nodes {
+				for n := range nodes {
 					err = errors.Join(err, removeNode(c, "/"+n))
 				}
 				return err
@@ -215,12 +213,13 @@ func access() *servers.Access {
 	}
 }
 
-func queues(c *zk.Conn, prefix string) ([]string, error) {
+// queues returns the names of the keys that begin with a prefix, by node.
+func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
-	var found []string
+	found := map[string]string{}
 	for _, n := range nodes {
 		if name, err := url.PathUnescape(n); err == nil && strings.HasPrefix(name, prefix) {
-			found = append(found, n)
+			found[n] = name
 		}
 	}
 	return found, err
