@@ -106,45 +106,46 @@ func (v *Verdict) Finding(property string) Finding {
 	return Finding{Property: property, Observed: NotApplicable, Why: "it was not judged"}
 }
 
-// Score is an expectation held against an observation.
-type Score uint8
+// Result is the result of one check: what was observed of a property, compared with what was expected. The names are
+// those of pytest.
+type Result uint8
 
 const (
-	Measured      Score = iota // nothing was claimed, or it did not apply
-	Kept                       // a claim, and no violation was observed
-	Caught                     // a control, and its violation was observed
-	Broken                     // a claim, and a violation was observed
-	Missed                     // a control, and no violation was observed: the suite failed to see it
-	LeftUndecided              // a claim that the history does not settle
+	NoExpectation Result = iota // nothing was expected, or the property does not apply
+	Pass                        // expected to hold, and no violation was observed
+	XFail                       // expected to be violated, and a violation was observed
+	Fail                        // expected to hold, and a violation was observed
+	XPass                       // expected to be violated, and no violation was observed: the suite missed a known defect
+	Inconclusive                // expected to hold, and the history does not settle it
 )
 
-var scoreNames = [...]string{"measured", "kept", "caught", "BROKEN", "MISSED", "UNDECIDED"}
+var resultNames = [...]string{"observed", "pass", "xfail", "FAIL", "xpass", "inconclusive"}
 
-func (s Score) String() string { return histories.NameOf(scoreNames[:], int(s)) }
+func (r Result) String() string { return histories.NameOf(resultNames[:], int(r)) }
 
-// MarshalText gives the name used in files.
-func (s Score) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+// MarshalText returns the name used in files.
+func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText refuses what is not a score.
-func (s *Score) UnmarshalText(text []byte) error {
-	return histories.Parse(s, scoreNames[:], text, "score")
+// UnmarshalText refuses what is not a result.
+func (r *Result) UnmarshalText(text []byte) error {
+	return histories.Parse(r, resultNames[:], text, "result")
 }
 
-// ScoreOf holds an observation to what was expected.
-func ScoreOf(expected histories.Expectation, observed Observed) Score {
+// ResultOf compares an observation with what was expected.
+func ResultOf(expected histories.Expected, observed Observed) Result {
 	switch {
-	case expected == histories.MeasuredOnly || observed == NotApplicable:
-		return Measured
-	case expected == histories.Holds && observed == Held:
-		return Kept
-	case expected == histories.Holds && observed == Violated:
-		return Broken
-	case expected == histories.Breaks && observed == Violated:
-		return Caught
-	case expected == histories.Breaks:
-		return Missed
+	case expected == histories.Unspecified || observed == NotApplicable:
+		return NoExpectation
+	case expected == histories.ToHold && observed == Held:
+		return Pass
+	case expected == histories.ToHold && observed == Violated:
+		return Fail
+	case expected == histories.ToBeViolated && observed == Violated:
+		return XFail
+	case expected == histories.ToBeViolated:
+		return XPass
 	}
-	return LeftUndecided
+	return Inconclusive
 }
 
 // Oracle says what Porcupine made of the same projections.

@@ -108,11 +108,17 @@ func (r *Reader) SetHeader(text []byte) error {
 	case v.Version < 0:
 		return fmt.Errorf("the history has format version %d, which never existed", v.Version)
 	}
+	var h struct {
+		Header
+		Claims []Expectation `json:"claims"` // the expectations of version 1
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r.Header); err != nil {
+	if err := dec.Decode(&h); err != nil {
 		return fmt.Errorf("line 1 (the header): %w", err)
 	}
+	r.Header = h.Header
+	r.Header.Expectations = append(r.Header.Expectations, h.Claims...)
 	return nil
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // Version is the version of the format that this package writes, and the newest that it reads.
-const Version = 1
+const Version = 2
 
-// Header is the first line of a history: what was run, and what was claimed of it. Only the version is
+// Header is the first line of a history: what was run, and what was expected of it. Only the version is
 // required, so that a history can be written by hand.
 type Header struct {
 	Version    int       `json:"lockbench"`
@@ -33,35 +33,43 @@ type Header struct {
 	Exact   bool  `json:"exact_try,omitempty"`  // the lock claims to answer "busy" only while somebody holds
 	Slack   Nanos `json:"slack_ns,omitempty"`   // clock error allowed for in every promise; 0: 1 % of the TTL + 2 ms
 
-	Claims []Claim `json:"claims,omitempty"`
+	Expectations []Expectation `json:"expectations,omitempty"`
 }
 
-// Claim is what is expected of one property in this history.
-type Claim struct {
-	Property string      `json:"property"`
-	Expected Expectation `json:"expected"`
-	Because  string      `json:"because,omitempty"`
+// Expectation states how one property is expected to come out in this history, and why.
+type Expectation struct {
+	Property string   `json:"property"`
+	Expected Expected `json:"expected"`
+	Because  string   `json:"because,omitempty"`
 }
 
-// Expectation is how a property is expected to come out.
-type Expectation uint8
+// Expected is how a property is expected to come out.
+type Expected uint8
 
 const (
-	MeasuredOnly Expectation = iota // "open": measured, decides nothing
-	Holds                           // a claim
-	Breaks                          // a control that must be caught
+	Unspecified  Expected = iota // the result is reported and decides nothing
+	ToHold                       // a violation fails the check
+	ToBeViolated                 // a known defect, which the check has to detect
 )
 
-var expectationNames = [...]string{"open", "holds", "breaks"}
+var expectedNames = [...]string{"unspecified", "holds", "violated"}
 
-func (e Expectation) String() string { return NameOf(expectationNames[:], int(e)) }
+func (e Expected) String() string { return NameOf(expectedNames[:], int(e)) }
 
-// MarshalText gives the name used in files.
-func (e Expectation) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+// MarshalText returns the name used in files.
+func (e Expected) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText refuses what is not an expectation.
-func (e *Expectation) UnmarshalText(text []byte) error {
-	return Parse(e, expectationNames[:], text, "expectation")
+// UnmarshalText parses a name, also one of those that files had before: open and breaks.
+func (e *Expected) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "open":
+		*e = Unspecified
+	case "breaks":
+		*e = ToBeViolated
+	default:
+		return Parse(e, expectedNames[:], text, "expectation")
+	}
+	return nil
 }
 
 // Nanos is a duration in a header: written as nanoseconds, read also as "5s".
@@ -95,14 +103,14 @@ func (h *Header) FreedWithin() time.Duration {
 	return bound + h.BackOff.D() + 500*time.Millisecond
 }
 
-// Claim returns what is expected of a property; open where the header does not say.
-func (h *Header) Claim(property string) Claim {
-	for _, c := range h.Claims {
+// Expectation returns what is expected of a property: unspecified unless the header says.
+func (h *Header) Expectation(property string) Expectation {
+	for _, c := range h.Expectations {
 		if c.Property == property {
 			return c
 		}
 	}
-	return Claim{Property: property}
+	return Expectation{Property: property}
 }
 
 // scanObject walks a flat JSON object: strings and whole numbers, no nesting. It calls visit with each

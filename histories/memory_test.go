@@ -39,7 +39,7 @@ func recordSome(t *testing.T, rec *Recorder) {
 
 func TestMemoryHoldsWhatAFileDoes(t *testing.T) {
 	header := Header{Lock: "some", Clients: 2, TTL: Nanos(time.Second), Params: map[string]string{"a": "b"},
-		Claims: []Claim{{Property: "p", Expected: Holds, Because: "so"}}}
+		Expectations: []Expectation{{Property: "p", Expected: ToHold, Because: "so"}}}
 	var file bytes.Buffer
 	var m *Memory
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestMemoryHoldsWhatAFileDoes(t *testing.T) {
 // TestAnyDifferenceChangesTheDigest changes every field there is, one at a time.
 func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 	whole := func() *Memory {
-		return &Memory{Header: Header{Params: map[string]string{"a": "b"}, Claims: []Claim{{Property: "p"}}}, Lines: []Line{{}, {Mark: true}}}
+		return &Memory{Header: Header{Params: map[string]string{"a": "b"}, Expectations: []Expectation{{Property: "p"}}}, Lines: []Line{{}, {Mark: true}}}
 	}
 	digest := func(m *Memory) string {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestAnyDifferenceChangesTheDigest(t *testing.T) {
 		at   func(*Memory) any
 	}{
 		{"header", func(m *Memory) any { return &m.Header }},
-		{"claim", func(m *Memory) any { return &m.Header.Claims[0] }},
+		{"claim", func(m *Memory) any { return &m.Header.Expectations[0] }},
 		{"line", func(m *Memory) any { return &m.Lines[0] }},
 		{"mark", func(m *Memory) any { return &m.Lines[1] }},
 		{"operation", func(m *Memory) any { return &m.Lines[0].Op }},
@@ -131,7 +131,7 @@ func change(t *testing.T, field reflect.Value) bool {
 	case *time.Time:
 		*v = time.Unix(1, 0)
 		return true
-	case *Op, *[]Claim:
+	case *Op, *[]Expectation:
 		return false
 	case *map[string]string:
 		(*v)["a"] = "c"

@@ -163,7 +163,7 @@ type Expectation struct {
 	Fault    string
 	// Deployment is the one that it is said of; "": every one of which nothing else is said.
 	Deployment string
-	Verdict    histories.Expectation
+	Expected   histories.Expected
 	Because    string
 	// Processes is how many processes it takes to show it; with fewer the property is open.
 	Processes int

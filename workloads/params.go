@@ -125,18 +125,18 @@ func (p *Params) KeyNames() []string {
 	return names
 }
 
-// Claims are what a lock is expected to do in a workload, under a fault, as its histories say it. What breaks only
-// where clients meet is open where there is but one.
-func Claims(lock impls.Impl, w Workload, fault, deployment string, p Params) []histories.Claim {
-	var claims []histories.Claim
+// Expectations returns what is expected of a lock in a workload under a fault, as its histories state it. What is
+// violated only between clients is unspecified for a single client.
+func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Params) []histories.Expectation {
+	var all []histories.Expectation
 	for _, e := range lock.Expected(impls.Situation{Workload: w.Name, Special: w.Special, Fault: fault, Deployment: deployment, Processes: p.Processes}) {
-		claim := histories.Claim{Property: e.Property, Because: e.Because}
-		if e.Verdict != histories.Breaks || p.Clients > 1 {
-			claim.Expected = e.Verdict
+		one := histories.Expectation{Property: e.Property, Because: e.Because}
+		if e.Expected != histories.ToBeViolated || p.Clients > 1 {
+			one.Expected = e.Expected
 		}
-		claims = append(claims, claim)
+		all = append(all, one)
 	}
-	return claims
+	return all
 }
 
 // Workload is one thing that clients do over and over.

@@ -240,15 +240,15 @@ func TestHandOffs(t *testing.T) {
 // TestScores: an unknown is never a pass, and a control that was not seen to break is missed.
 func TestScores(t *testing.T) {
 	for _, c := range []struct {
-		expected histories.Expectation
+		expected histories.Expected
 		observed checker.Observed
-		want     checker.Score
+		want     checker.Result
 	}{
-		{histories.Holds, checker.Held, checker.Kept}, {histories.Holds, checker.Violated, checker.Broken}, {histories.Holds, checker.Undecided, checker.LeftUndecided},
-		{histories.Breaks, checker.Violated, checker.Caught}, {histories.Breaks, checker.Held, checker.Missed}, {histories.Breaks, checker.Undecided, checker.Missed},
-		{histories.MeasuredOnly, checker.Violated, checker.Measured}, {histories.Holds, checker.NotApplicable, checker.Measured},
+		{histories.ToHold, checker.Held, checker.Pass}, {histories.ToHold, checker.Violated, checker.Fail}, {histories.ToHold, checker.Undecided, checker.Inconclusive},
+		{histories.ToBeViolated, checker.Violated, checker.XFail}, {histories.ToBeViolated, checker.Held, checker.XPass}, {histories.ToBeViolated, checker.Undecided, checker.XPass},
+		{histories.Unspecified, checker.Violated, checker.NoExpectation}, {histories.ToHold, checker.NotApplicable, checker.NoExpectation},
 	} {
-		if got := checker.ScoreOf(c.expected, c.observed); got != c.want {
+		if got := checker.ResultOf(c.expected, c.observed); got != c.want {
 			t.Errorf("expected %s, observed %s: %s, want %s", c.expected, c.observed, got, c.want)
 		}
 	}

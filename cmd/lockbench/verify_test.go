@@ -27,7 +27,7 @@ func workerOf(name, lock string) {
 	})
 }
 
-// TestExampleOfCI: the recipe for a library's CI passes with the worker and the claims that it names.
+// TestExampleOfCI: the recipe for a library's CI passes with the worker and the expectations that it names.
 func TestExampleOfCI(t *testing.T) {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -44,12 +44,12 @@ func TestExampleOfCI(t *testing.T) {
 	t.Chdir("../..")
 	var stdout, stderr strings.Builder
 	code := cli.Run(t.Context(), &stdout, &stderr, []string{"verify", "--worker", python + " examples/redis-py/worker.py",
-		"--claims", "examples/ci/claims.json", "--servers", "embedded", "--out", filepath.Join(t.TempDir(), "run")})
+		"--expectations", "examples/ci/expectations.json", "--servers", "embedded", "--out", filepath.Join(t.TempDir(), "run")})
 	if code != 0 {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
 	}
 	recipe, err := os.ReadFile("examples/ci/lockbench.yml")
-	if err != nil || !strings.Contains(string(recipe), "examples/redis-py/worker.py") || !strings.Contains(string(recipe), "examples/ci/claims.json") {
+	if err != nil || !strings.Contains(string(recipe), "examples/redis-py/worker.py") || !strings.Contains(string(recipe), "examples/ci/expectations.json") {
 		t.Errorf("the recipe names others (%v)", err)
 	}
 }

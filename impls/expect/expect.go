@@ -21,26 +21,26 @@ var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integr
 
 // Holds expects properties to hold.
 func Holds(because string, properties ...string) []impls.Expectation {
-	return of(histories.Holds, because, properties)
+	return of(histories.ToHold, because, properties)
 }
 
 // Violated expects properties to be violated.
 func Violated(because string, properties ...string) []impls.Expectation {
-	return of(histories.Breaks, because, properties)
+	return of(histories.ToBeViolated, because, properties)
 }
 
 // Observed expects nothing of properties: their results are reported and decide nothing.
 func Observed(because string, properties ...string) []impls.Expectation {
-	return of(histories.MeasuredOnly, because, properties)
+	return of(histories.Unspecified, because, properties)
 }
 
 // Excludes expects the properties of exclusion to hold.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
-func of(verdict histories.Expectation, because string, properties []string) []impls.Expectation {
+func of(expected histories.Expected, because string, properties []string) []impls.Expectation {
 	var out []impls.Expectation
 	for _, p := range properties {
-		out = append(out, impls.Expectation{Property: p, Fault: "none", Verdict: verdict, Because: because})
+		out = append(out, impls.Expectation{Property: p, Fault: "none", Expected: expected, Because: because})
 	}
 	return out
 }

@@ -46,31 +46,31 @@ type Open struct {
 
 // Ready is the first line that a worker writes: who it is and what it can do.
 type Ready struct {
-	Version      int      `json:"lockbench_worker"`
-	Name         string   `json:"name"`
-	Doc          string   `json:"doc,omitempty"`
-	Deployment   string   `json:"deployment,omitempty"`
-	Capabilities []string `json:"capabilities,omitempty"`
-	Segments     []string `json:"segments,omitempty"` // what a key's segments add to its name
-	BackOffMS    int64    `json:"backoff_ms,omitempty"`
-	Expect       []Expect `json:"expect,omitempty"`
-	Error        string   `json:"error,omitempty"` // it cannot work: why
+	Version      int           `json:"lockbench_worker"`
+	Name         string        `json:"name"`
+	Doc          string        `json:"doc,omitempty"`
+	Deployment   string        `json:"deployment,omitempty"`
+	Capabilities []string      `json:"capabilities,omitempty"`
+	Segments     []string      `json:"segments,omitempty"` // what a key's segments add to its name
+	BackOffMS    int64         `json:"backoff_ms,omitempty"`
+	Expectations []Expectation `json:"expect,omitempty"`
+	Error        string        `json:"error,omitempty"` // it cannot work: why
 }
 
-// Expect is what a worker claims of itself, or admits.
-type Expect struct {
+// Expectation is what a worker states about itself.
+type Expectation struct {
 	Property string `json:"property"`
-	Fault    string `json:"fault,omitempty"`    // none where it is left out
-	Workload string `json:"workload,omitempty"` // every one that is not special where it is left out
-	Verdict  string `json:"verdict"`            // holds, breaks or open
+	Fault    string `json:"fault,omitempty"`    // "": none
+	Workload string `json:"workload,omitempty"` // "": every workload that is not special
+	Expected string `json:"verdict"`            // holds, violated or unspecified
 	Because  string `json:"because,omitempty"`
 }
 
-// Expectation returns what a worker claims as a lock states it.
-func (e Expect) Expectation() (impls.Expectation, error) {
-	var verdict histories.Expectation
-	err := verdict.UnmarshalText([]byte(e.Verdict))
-	return impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: cmp.Or(e.Fault, "none"), Verdict: verdict, Because: e.Because}, err
+// OfLock returns the expectation as the table of locks has it.
+func (e Expectation) OfLock() (impls.Expectation, error) {
+	var expected histories.Expected
+	err := expected.UnmarshalText([]byte(e.Expected))
+	return impls.Expectation{Property: e.Property, Workload: e.Workload, Fault: cmp.Or(e.Fault, "none"), Expected: expected, Because: e.Because}, err
 }
 
 // The capabilities of a worker, beyond acquire, release, ping, read, write and append.
@@ -171,9 +171,9 @@ func ReadReady(text []byte) (Ready, error) {
 			return r, fmt.Errorf("its first line names the capability %q, which is unknown: there are %s", c, strings.Join(capabilities(), ", "))
 		}
 	}
-	for _, e := range r.Expect {
-		if _, err := e.Expectation(); err != nil || e.Property == "" {
-			return r, fmt.Errorf("its first line expects %q of %q: want a property, and holds, breaks or open", e.Verdict, e.Property)
+	for _, e := range r.Expectations {
+		if _, err := e.OfLock(); err != nil || e.Property == "" {
+			return r, fmt.Errorf("its first line expects %q of %q: want a property, and holds, violated or unspecified", e.Expected, e.Property)
 		}
 	}
 	return r, nil

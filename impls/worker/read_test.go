@@ -80,7 +80,7 @@ func FuzzLine(f *testing.F) {
 		}
 		if r, err := ReadReady(text); err == nil {
 			again, err := ReadReady(written(t, r))
-			if err != nil || r.Version != Version || !nameable.MatchString(r.Name) || !reflect.DeepEqual(again.Expect, r.Expect) && len(r.Expect) > 0 {
+			if err != nil || r.Version != Version || !nameable.MatchString(r.Name) || !reflect.DeepEqual(again.Expectations, r.Expectations) && len(r.Expectations) > 0 {
 				t.Fatalf("%+v came back as %+v: %v", r, again, err)
 			}
 		}

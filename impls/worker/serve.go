@@ -16,13 +16,13 @@ import (
 
 // About is what a lock says of itself.
 type About struct {
-	Name, Doc  string
-	Deployment string // single where it is left out
-	Reentrant  bool
-	Renews     bool // by itself
-	Fences     bool // each grant bears a token
-	BackOff    time.Duration
-	Expect     []Expect
+	Name, Doc    string
+	Deployment   string // single where it is left out
+	Reentrant    bool
+	Renews       bool // by itself
+	Fences       bool // each grant bears a token
+	BackOff      time.Duration
+	Expectations []Expectation
 }
 
 // Main is a worker's main function: it serves until lockbench is done, and exits with 1 after an error. What the program
@@ -94,7 +94,7 @@ func (s *server) open(text []byte, about func(Open) (About, error), open func(Op
 
 // ready says what a lock can do, which its type tells.
 func (a About) ready(lock impls.Lock) Ready {
-	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(), Expect: a.Expect}
+	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(), Expectations: a.Expectations}
 	_, renews := lock.(impls.Renewer)
 	_, probes := lock.(impls.Prober)
 	for _, can := range []struct {

@@ -67,10 +67,10 @@ type checked struct {
 }
 
 type scored struct {
-	Property string                `json:"property"`
-	Expected histories.Expectation `json:"expected"`
-	Observed checker.Observed      `json:"observed"`
-	Score    checker.Score         `json:"score"`
+	Property string             `json:"property"`
+	Expected histories.Expected `json:"expected"`
+	Observed checker.Observed   `json:"observed"`
+	Result   checker.Result     `json:"result"`
 }
 
 func (f checkFlags) check(w io.Writer, files []string) error {
@@ -83,7 +83,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 		}
 		c := checked{file, header, score(v, header, f.all), v}
 		for _, s := range c.Results {
-			found[console.CodeOf(s.Score)] = true
+			found[console.CodeOf(s.Result)] = true
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
 		if !f.asJSON {
@@ -127,11 +127,11 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 func score(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {
-		expected := h.Claim(f.Property).Expected
+		expected := h.Expectation(f.Property).Expected
 		if all || h.Lock == "" {
-			expected = histories.Holds
+			expected = histories.ToHold
 		}
-		out = append(out, scored{f.Property, expected, f.Observed, checker.ScoreOf(expected, f.Observed)})
+		out = append(out, scored{f.Property, expected, f.Observed, checker.ResultOf(expected, f.Observed)})
 	}
 	return out
 }
@@ -156,7 +156,7 @@ func (c checked) print(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range c.Results {
 		f := c.Verdict.Findings[i]
-		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Score, cmp.Or(f.Why, f.Evidence))
+		fmt.Fprintf(tw, "  %s\texpected %s\tobserved %s\t%s\t%s\n", s.Property, s.Expected, s.Observed, s.Result, cmp.Or(f.Why, f.Evidence))
 	}
 	tw.Flush()
 	for _, f := range c.Verdict.Findings {

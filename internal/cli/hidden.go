@@ -97,7 +97,7 @@ func aboutLock(o worker.Open) (worker.About, error) {
 	about := worker.About{Name: l.Name, Doc: l.Doc, Deployment: l.Deployment, Reentrant: l.Reentrant, Renews: l.Renews, Fences: l.Fences, BackOff: l.BackOff}
 	for _, e := range l.Expect {
 		if e.Deployment == "" {
-			about.Expect = append(about.Expect, worker.Expect{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Verdict: e.Verdict.String(), Because: e.Because})
+			about.Expectations = append(about.Expectations, worker.Expectation{Property: e.Property, Fault: e.Fault, Workload: e.Workload, Expected: e.Expected.String(), Because: e.Because})
 		}
 	}
 	return about, err

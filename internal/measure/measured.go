@@ -74,10 +74,10 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	j := &bench.Judged{History: sum.Path, SHA256: sum.SHA256,
 		Operations: out.Verdict.Counts.Operations, Disagree: len(out.Verdict.Oracle.Disagreements) > 0}
 	for _, f := range out.Verdict.Findings {
-		switch claim := out.Header.Claim(f.Property); {
+		switch claim := out.Header.Expectation(f.Property); {
 		case f.Observed == checker.Violated:
-			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: told(f), Expected: claim.Expected == histories.Breaks})
-		case f.Observed == checker.Undecided && claim.Expected == histories.Holds:
+			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: told(f), Expected: claim.Expected == histories.ToBeViolated})
+		case f.Observed == checker.Undecided && claim.Expected == histories.ToHold:
 			j.Undecided = append(j.Undecided, f.Property)
 		}
 	}

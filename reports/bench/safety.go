@@ -27,21 +27,21 @@ func (r safetyRow) Badge() html.Badge {
 	exclusion := slices.ContainsFunc(r.Violated, func(x violatedIn) bool { return x.Exclusion() })
 	switch {
 	case r.Judged == 0:
-		return html.Badge{Class: "score-measured", Symbol: "·", Word: "not judged"}
+		return html.Badge{Class: "result-observed", Symbol: "·", Word: "not judged"}
 	case exclusion && r.Subject.Role == Control:
-		return html.Badge{Class: "score-caught", Symbol: "◉", Word: "caught"}
+		return html.Badge{Class: "result-xfail", Symbol: "◉", Word: "caught"}
 	case exclusion && r.Subject.Role == Floor:
-		return html.Badge{Class: "score-measured", Symbol: "·", Word: "no lock"}
+		return html.Badge{Class: "result-observed", Symbol: "·", Word: "no lock"}
 	case exclusion:
-		return html.Badge{Class: "score-broken", Symbol: "✗", Word: "violated"}
+		return html.Badge{Class: "result-fail", Symbol: "✗", Word: "violated"}
 	case r.Subject.Role == Control:
-		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "not caught"}
+		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "not caught"}
 	case len(r.Violated) > 0:
-		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "other property violated"}
+		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "other property violated"}
 	case len(r.Undecided) > 0:
-		return html.Badge{Class: "score-undecided", Symbol: "?", Word: "undecided"}
+		return html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "undecided"}
 	}
-	return html.Badge{Class: "score-kept", Symbol: "✓", Word: "no violation"}
+	return html.Badge{Class: "result-pass", Symbol: "✓", Word: "no violation"}
 }
 
 func (r safetyRow) UndecidedText() string { return strings.Join(r.Undecided, ", ") }

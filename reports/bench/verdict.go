@@ -247,7 +247,7 @@ func (v *view) brokenLocks() (all []string) {
 func (v *view) tiles() []html.Tile {
 	judged, operations := v.judged()
 	passed, unsafe := len(filter(v.Checks, func(c Check) bool { return c.OK })), len(v.brokenLocks())
-	class := map[bool]string{true: "score-kept", false: "score-broken"}
+	class := map[bool]string{true: "result-pass", false: "result-fail"}
 	_, locks, _ := strings.Cut(format.Plural(unsafe, "lock"), " ")
 	return []html.Tile{
 		{Big: format.Count(judged), Small: "histories judged"},

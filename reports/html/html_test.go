@@ -16,15 +16,15 @@ func TestPage(t *testing.T) {
 	text, err := Page(own, template.FuncMap{"shout": strings.ToUpper}, map[string]any{
 		"Name": "a<b\u202e\x1b", "None": []int{}, "More": []string{"ttl"}, "Rows": [][]string{{"redlock", "1"}},
 		"Verdict": Verdict{Tone: Bad, Headline: "It breaks."},
-		"Tiles":   []Tile{{"score-kept", "✓", "12", "kept"}},
-		"Badge":   Badge{"score-kept", "✓", "kept"},
+		"Tiles":   []Tile{{"result-pass", "✓", "12", "kept"}},
+		"Badge":   Badge{"result-pass", "✓", "kept"},
 	}, "*.tmpl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"<title>a&lt;b\uFFFD\uFFFD</title>", `<h1 class="tone-bad">It breaks.</h1>`, `<li class="score-kept"><b>12</b> <span><i aria-hidden="true">✓</i> kept</span></li>`,
-		`<nav aria-label="Sections"><a href="#a">A</a> </nav>`, `<span class="score score-kept"><i aria-hidden="true">✓</i> kept</span>`,
+		"<title>a&lt;b\uFFFD\uFFFD</title>", `<h1 class="tone-bad">It breaks.</h1>`, `<li class="result-pass"><b>12</b> <span><i aria-hidden="true">✓</i> kept</span></li>`,
+		`<nav aria-label="Sections"><a href="#a">A</a> </nav>`, `<span class="result result-pass"><i aria-hidden="true">✓</i> kept</span>`,
 		`aria-label="Table: locks"><table class="data">`, `<th scope="col">lock</th><th scope="col">ttl</th><th scope="col"><abbr title="per second">goodput</abbr> /s</th><th scope="col" class="number">n</th>`,
 		`<tr><th scope="row">redlock</th><td>1</td></tr>`, "<p>A&lt;B\uFFFD\uFFFD</p>", "--ground: #fdfcfa",
 	} {

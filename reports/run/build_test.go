@@ -205,7 +205,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	witness.Story, witness.Ops[0].Error, witness.Ops[0].Key = evil, evil, evil
 	finding := checker.Finding{Property: evil, Observed: checker.Violated, Why: evil, Evidence: evil, Witness: witness}
 	writeTrial(t, filepath.Join(dir, "x", "w+none", "001"), trialFiles{
-		header: histories.Header{Lock: evil, Clients: 4, Claims: []histories.Claim{{Property: evil, Expected: histories.Holds, Because: evil}}},
+		header: histories.Header{Lock: evil, Clients: 4, Expectations: []histories.Expectation{{Property: evil, Expected: histories.ToHold, Because: evil}}},
 		ops:    drive(driven{clients: 4, sections: 400, trip: ms, hold: ms, exclusive: true}),
 		verdict: &checker.Verdict{
 			Warnings: []string{evil + "\x1b[31m"}, Findings: []checker.Finding{finding},

@@ -131,8 +131,8 @@ func (r *Results) readCell(dir string, c Cell) error {
 		return nil
 	}
 	for _, t := range judged[1:] {
-		if !slices.Equal(t.header.Claims, judged[0].header.Claims) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s claims something else than %s: it is held to the claims of the latter",
+		if !slices.Equal(t.header.Expectations, judged[0].header.Expectations) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the expectations of %s differ from those of %s: the latter are used",
 				t.Dir, judged[0].Dir))
 		}
 	}

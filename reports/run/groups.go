@@ -21,14 +21,14 @@ type group struct {
 	Warning    string // of a scenario
 	Doc        string
 	Scenario   bool    // it is one
-	Main       []claim // claims, controls and what was violated
-	Rest       []claim // measured without a claim, not violated, but applicable
+	Main       []check // with an expectation, or violated
+	Rest       []check // without an expectation, not violated, but applicable
 	applicable []Observation
 }
 
-// claim is one expectation of one lock under one fault, held against what every workload showed of it. The gravest
+// check is one property of one lock under one fault, over the workloads that have the same expectation. The gravest
 // observation decides.
-type claim struct {
+type check struct {
 	Gravest Observation
 	Label   string        // of the lock, with its deployment if it ran on several
 	Seen    []Observation // in which it applied
@@ -37,7 +37,7 @@ type claim struct {
 }
 
 // Outcome says in how many of several trials the property came out as it did, or how often it was violated in one.
-func (c claim) Outcome() string {
+func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
 		return text
@@ -71,18 +71,18 @@ func unique[T comparable](all []T) []T {
 	return once
 }
 
-// claims gathers observations, which come cell by cell. One that does not apply in a workload is left out;
-// one that applies in none stays, as such.
-func claims(all []Observation) []claim {
+// checks groups observations, which come cell by cell. One that does not apply in a workload is left out; one that applies
+// in none stays.
+func checks(all []Observation) []check {
 	type key struct {
 		lock, deployment, scenario, property, fault, because string
-		expected                                             histories.Expectation
+		expected                                             histories.Expected
 	}
-	var out []claim
+	var out []check
 	for _, seen := range grouped(all, func(o *Observation) key {
 		return key{o.Lock, o.Deployment, o.Scenario, o.Property, o.Fault, o.Because, o.Expected}
 	}) {
-		c := claim{Gravest: seen[0]}
+		c := check{Gravest: seen[0]}
 		for _, o := range seen {
 			if o.Observed == checker.NotApplicable {
 				continue
@@ -99,10 +99,9 @@ func claims(all []Observation) []claim {
 	return out
 }
 
-// Where names the cells that a claim was seen in, each with its mark if they differ. If it was seen in none, it names one
-// that was searched.
-func (c claim) Where() string {
-	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Score != c.Gravest.Score })
+// Where names the cells of a check, each with its mark if they differ; if it applied in none, one of them.
+func (c check) Where() string {
+	mixed := slices.ContainsFunc(c.Seen, func(o Observation) bool { return o.Result != c.Gravest.Result })
 	var names []string
 	for _, o := range c.Seen {
 		name := o.Workload
@@ -155,7 +154,7 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 			rest = append(rest, o)
 		}
 	}
-	g.Main, g.Rest = claims(main), claims(rest)
+	g.Main, g.Rest = checks(main), checks(rest)
 	several := slices.ContainsFunc(main, func(o Observation) bool { return o.Fault != main[0].Fault })
 	for i, c := range g.Main {
 		g.Main[i].Label = label(c.Gravest.Lock, c.Gravest.Deployment)
@@ -167,11 +166,12 @@ func (g *group) fill(seen []Observation, label func(lock, deployment string) str
 
 // glance is how a property came out for a group over all workloads and faults, gravest first.
 type glance struct {
-	Scores []html.Badge // their words are numbers
-	Title  string
+	Results []html.Badge // their words are numbers
+	Title   string
 }
 
-// Glances counts the scores of each property. What was measured and not violated shows only if there is nothing else.
+// Glances counts the results of each property. What had no expectation and was not violated shows only if there is nothing
+// else.
 func (g group) Glances(properties []string) (row []glance) {
 	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {
@@ -180,13 +180,13 @@ func (g group) Glances(properties []string) (row []glance) {
 		var words []string
 		for _, same := range grouped(seen, func(o *Observation) html.Badge { return o.Badge() }) {
 			b, n := same[0].Badge(), strconv.Itoa(len(same))
-			word := n + " " + strings.TrimPrefix(b.Class, "score-")
+			word := n + " " + strings.TrimPrefix(b.Class, "result-")
 			if same[0].gravity() == 0 {
-				word += " without a claim"
+				word += " without an expectation"
 			}
 			if words = append(words, word); same[0].gravity() > 0 || len(words) == 1 {
 				b.Word = n
-				shown.Scores = append(shown.Scores, b)
+				shown.Results = append(shown.Results, b)
 			}
 		}
 		shown.Title = format.Joined(words)

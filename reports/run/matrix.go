@@ -58,7 +58,7 @@ func fewestKeys(r *Results, m *Measurement) int {
 // expected.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
-	control := o.Expected == histories.Breaks && o.Fault == "none" // no lease survives every fault
+	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // no lease survives every fault
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3

@@ -27,7 +27,7 @@ func observe(c Cell, trials []*trialRead) []Observation {
 		for _, f := range t.verdict.Findings {
 			judged = append(judged, f.Property)
 		}
-		for _, claim := range t.header.Claims {
+		for _, claim := range t.header.Expectations {
 			claimed = append(claimed, claim.Property)
 		}
 	}
@@ -40,7 +40,7 @@ func observe(c Cell, trials []*trialRead) []Observation {
 
 // merge takes the worst of the trials: violated if any is, else undecided if any is, else held if any did.
 func merge(c Cell, property string, trials []*trialRead) Observation {
-	claim := trials[0].header.Claim(property)
+	claim := trials[0].header.Expectation(property)
 	o := Observation{
 		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: cmp.Or(c.Fault, "none"),
 		Scenario: c.Scenario, Property: property, Expected: claim.Expected, Because: claim.Because,
@@ -65,7 +65,7 @@ func merge(c Cell, property string, trials []*trialRead) Observation {
 		}
 	}
 	o.explain(trials)
-	o.Score = checker.ScoreOf(o.Expected, o.Observed)
+	o.Result = checker.ResultOf(o.Expected, o.Observed)
 	return o
 }
 
@@ -116,12 +116,12 @@ func sum(a, b checker.Counts) checker.Counts {
 	}
 }
 
-// tallyOf counts the scores. Operations are counted once per cell, not once per property.
+// tallyOf counts the results. Operations are counted once per cell, not once per property.
 func tallyOf(r *Results) Tally {
 	t := Tally{Disagreements: r.disagreements}
 	seen := map[string]bool{}
 	for _, o := range r.Cells {
-		*t.Of(o.Score)++
+		*t.Of(o.Result)++
 		if dir := o.Evidence[0].Dir; !seen[dir] {
 			seen[dir] = true
 			t.Operations += o.Counts.Operations
@@ -138,15 +138,18 @@ func tallyOf(r *Results) Tally {
 	return t
 }
 
-// Of returns the count of a score.
-func (t *Tally) Of(s checker.Score) *int {
-	return []*int{checker.Measured: &t.Measured, checker.Kept: &t.Kept, checker.Caught: &t.Caught, checker.Broken: &t.Broken,
-		checker.Missed: &t.Missed, checker.LeftUndecided: &t.Undecided}[s]
+// Of returns the count of a result.
+func (t *Tally) Of(r checker.Result) *int {
+	return []*int{checker.NoExpectation: &t.Observed, checker.Pass: &t.Pass, checker.XFail: &t.XFail, checker.Fail: &t.Fail,
+		checker.XPass: &t.XPass, checker.Inconclusive: &t.Inconclusive}[r]
 }
 
-// inTable reports whether an observation is in the main table: a claim or a control always, else a violation.
+// Expected returns how many observations have an expectation.
+func (t *Tally) Expected() int { return t.Pass + t.XFail + t.Fail + t.XPass + t.Inconclusive }
+
+// inTable reports whether an observation is in the main table: it has an expectation, or it is a violation.
 func (o *Observation) inTable() bool {
-	return o.Expected != histories.MeasuredOnly || o.Observed == checker.Violated
+	return o.Expected != histories.Unspecified || o.Observed == checker.Violated
 }
 
 // Where returns the cell in words.
@@ -182,19 +185,19 @@ type Results struct {
 
 // Observation is one property of one cell: what was expected of it and what was observed, over all trials.
 type Observation struct {
-	Lock       string                `json:"lock"`
-	Deployment string                `json:"deployment"`
-	Workload   string                `json:"workload"`
-	Fault      string                `json:"fault"`
-	Scenario   string                `json:"scenario,omitempty"`
-	Property   string                `json:"property"`
-	Expected   histories.Expectation `json:"expected"`
-	Because    string                `json:"because"`
-	Observed   checker.Observed      `json:"observed"`
-	Why        string                `json:"why"` // it is undecided or does not apply
-	Score      checker.Score         `json:"score"`
-	Weight     string                `json:"weight"`     // the counts that give the finding its weight, in words
-	Violations int                   `json:"violations"` // over all trials
+	Lock       string             `json:"lock"`
+	Deployment string             `json:"deployment"`
+	Workload   string             `json:"workload"`
+	Fault      string             `json:"fault"`
+	Scenario   string             `json:"scenario,omitempty"`
+	Property   string             `json:"property"`
+	Expected   histories.Expected `json:"expected"`
+	Because    string             `json:"because"`
+	Observed   checker.Observed   `json:"observed"`
+	Why        string             `json:"why"` // it is undecided or does not apply
+	Result     checker.Result     `json:"result"`
+	Weight     string             `json:"weight"`     // the counts that give the finding its weight, in words
+	Violations int                `json:"violations"` // over all trials
 
 	Trials      int `json:"trials"`       // judged, in which it applied
 	ViolatedIn  int `json:"violated_in"`  // of those
@@ -216,16 +219,16 @@ type Evidence struct {
 	SHA256 string `json:"sha256"` // of its history
 }
 
-// Tally counts observations by score, and what they rest on.
+// Tally counts observations by result, and what they rest on.
 type Tally struct {
-	Kept          int `json:"kept"`
-	Caught        int `json:"caught"`
-	Broken        int `json:"broken"`
-	Missed        int `json:"missed"`
-	Undecided     int `json:"undecided"` // of those that were expected to hold
-	Measured      int `json:"measured"`
-	Trials        int `json:"trials"` // judged
-	Void          int `json:"void"`
+	Pass          int `json:"pass"`
+	XFail         int `json:"xfail"`
+	Fail          int `json:"fail"`
+	XPass         int `json:"xpass"`
+	Inconclusive  int `json:"inconclusive"`
+	Observed      int `json:"observed"` // without an expectation
+	Trials        int `json:"trials"`   // judged
+	Void          int `json:"discarded"`
 	Operations    int `json:"operations"`
 	Disagreements int `json:"disagreements"` // between monitor and oracle: faults of lockbench
 }

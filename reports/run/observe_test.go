@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 	"lockbench/reports/html"
 )
 
-func judged(claim histories.Expectation, observed ...checker.Observed) []*trialRead {
+func judged(claim histories.Expected, observed ...checker.Observed) []*trialRead {
 	var trials []*trialRead
 	for i, o := range observed {
 		f := checker.Finding{Property: "p", Observed: o, Why: "why " + o.String(), Evidence: "weight"}
@@ -20,7 +21,7 @@ func judged(claim histories.Expectation, observed ...checker.Observed) []*trialR
 		}
 		trials = append(trials, &trialRead{
 			Trial:   Trial{Dir: fmt.Sprintf("d/%03d", i+1), State: Judged, SHA256: "s"},
-			header:  histories.Header{Claims: []histories.Claim{{Property: "p", Expected: claim, Because: "because"}}},
+			header:  histories.Header{Expectations: []histories.Expectation{{Property: "p", Expected: claim, Because: "because"}}},
 			verdict: checker.Verdict{Findings: []checker.Finding{f}, Counts: checker.Counts{Operations: 10, Takeovers: 1}},
 		})
 	}
@@ -30,20 +31,20 @@ func judged(claim histories.Expectation, observed ...checker.Observed) []*trialR
 func TestWorstTrialCounts(t *testing.T) {
 	const na, held, und, vio = checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated
 	for _, c := range []struct {
-		claim    histories.Expectation
+		claim    histories.Expected
 		trials   []checker.Observed
 		observed checker.Observed
-		score    checker.Score
+		score    checker.Result
 	}{
-		{histories.Holds, []checker.Observed{held}, held, checker.Kept},
-		{histories.Holds, []checker.Observed{held, na, held}, held, checker.Kept},
-		{histories.Holds, []checker.Observed{held, und}, und, checker.LeftUndecided},
-		{histories.Holds, []checker.Observed{und, vio, held}, vio, checker.Broken},
-		{histories.Holds, []checker.Observed{na, na}, na, checker.Measured},
-		{histories.Breaks, []checker.Observed{held, vio}, vio, checker.Caught},
-		{histories.Breaks, []checker.Observed{held, held}, held, checker.Missed},
-		{histories.Breaks, []checker.Observed{und}, und, checker.Missed},
-		{histories.MeasuredOnly, []checker.Observed{vio}, vio, checker.Measured},
+		{histories.ToHold, []checker.Observed{held}, held, checker.Pass},
+		{histories.ToHold, []checker.Observed{held, na, held}, held, checker.Pass},
+		{histories.ToHold, []checker.Observed{held, und}, und, checker.Inconclusive},
+		{histories.ToHold, []checker.Observed{und, vio, held}, vio, checker.Fail},
+		{histories.ToHold, []checker.Observed{na, na}, na, checker.NoExpectation},
+		{histories.ToBeViolated, []checker.Observed{held, vio}, vio, checker.XFail},
+		{histories.ToBeViolated, []checker.Observed{held, held}, held, checker.XPass},
+		{histories.ToBeViolated, []checker.Observed{und}, und, checker.XPass},
+		{histories.Unspecified, []checker.Observed{vio}, vio, checker.NoExpectation},
 	} {
 		t.Run(fmt.Sprint(c.claim, c.trials), func(t *testing.T) {
 			got := observe(Cell{Lock: "l", Workload: "w"}, judged(c.claim, c.trials...))
@@ -51,8 +52,8 @@ func TestWorstTrialCounts(t *testing.T) {
 				t.Fatalf("%d observations of one property", len(got))
 			}
 			o := got[0]
-			if o.Observed != c.observed || o.Score != c.score {
-				t.Errorf("%v, %v; want %v, %v", o.Observed, o.Score, c.observed, c.score)
+			if o.Observed != c.observed || o.Result != c.score {
+				t.Errorf("%v, %v; want %v, %v", o.Observed, o.Result, c.observed, c.score)
 			}
 			if len(o.Evidence) != len(c.trials) || o.Counts.Operations != 10*len(c.trials) || o.Counts.Takeovers != len(c.trials) {
 				t.Errorf("evidence %v, counts %+v: not of all trials", o.Evidence, o.Counts)
@@ -65,8 +66,8 @@ func TestWorstTrialCounts(t *testing.T) {
 }
 
 func TestClaimWithoutFindingIsListed(t *testing.T) {
-	trials := judged(histories.Holds, checker.Held)
-	trials[0].header.Claims = append(trials[0].header.Claims, histories.Claim{Property: "q", Expected: histories.Holds})
+	trials := judged(histories.ToHold, checker.Held)
+	trials[0].header.Expectations = append(trials[0].header.Expectations, histories.Expectation{Property: "q", Expected: histories.ToHold})
 	got := observe(Cell{}, trials)
 	if len(got) != 2 || got[1].Property != "q" || got[1].Observed != checker.NotApplicable || got[1].Why != "it was not judged" {
 		t.Errorf("got %+v", got)
@@ -77,17 +78,17 @@ func TestClaimWithoutFindingIsListed(t *testing.T) {
 }
 
 func TestStandings(t *testing.T) {
-	observation := func(lock, workload, fault, property string, e histories.Expectation, o checker.Observed) Observation {
+	observation := func(lock, workload, fault, property string, e histories.Expected, o checker.Observed) Observation {
 		return Observation{Lock: lock, Workload: workload, Fault: fault, Property: property, Expected: e, Observed: o}
 	}
 	const vio, held = checker.Violated, checker.Held
 	r := &Results{Cells: []Observation{
-		observation("none", "counter", "none", "mutual-exclusion", histories.Breaks, vio),
-		observation("leased", "counter", "none", "mutual-exclusion", histories.Holds, held),
-		observation("leased", "counter", "stall", "mutual-exclusion", histories.Breaks, vio),
-		observation("broken", "counter", "none", "mutual-exclusion", histories.Holds, vio),
-		observation("blind", "misuse", "none", "lease-exclusion", histories.Breaks, vio),
-		observation("outlived", "long-hold", "none", "mutual-exclusion", histories.Breaks, vio),
+		observation("none", "counter", "none", "mutual-exclusion", histories.ToBeViolated, vio),
+		observation("leased", "counter", "none", "mutual-exclusion", histories.ToHold, held),
+		observation("leased", "counter", "stall", "mutual-exclusion", histories.ToBeViolated, vio),
+		observation("broken", "counter", "none", "mutual-exclusion", histories.ToHold, vio),
+		observation("blind", "misuse", "none", "lease-exclusion", histories.ToBeViolated, vio),
+		observation("outlived", "long-hold", "none", "mutual-exclusion", histories.ToBeViolated, vio),
 	}}
 	want := map[string]string{
 		"none counter none": notALock, "none counter stall": notALock,
@@ -111,30 +112,56 @@ func TestStandings(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	of := func(scores ...checker.Score) *Results {
+	of := func(scores ...checker.Result) *Results {
 		r := &Results{Trials: []Trial{{State: Judged}}}
 		for _, s := range scores {
-			r.Cells = append(r.Cells, Observation{Lock: "l", Workload: "w", Fault: "none", Property: "p", Score: s, Evidence: []Evidence{{Dir: "d"}}})
+			r.Cells = append(r.Cells, Observation{Lock: "l", Workload: "w", Fault: "none", Property: "p", Result: s, Evidence: []Evidence{{Dir: "d"}}})
 		}
 		r.Tally = tallyOf(r)
 		return r
 	}
+	const fine = "1 of 1 lock excluded in every trial. "
 	for want, r := range map[string]*Results{
-		"Nothing was judged.":                                                                       {},
-		"Both claims were kept; the one control was caught.":                                        of(checker.Kept, checker.Kept, checker.Caught),
-		"Both claims were kept; no control was run that could have failed.":                         of(checker.Kept, checker.Kept),
-		"No claim was tested; the one control was caught.":                                          of(checker.Caught),
-		"Nothing was claimed and no control was run.":                                               of(checker.Measured),
-		"1 claim was broken: l breaks p in w. 1 of 2 claims were kept; the one control was caught.": of(checker.Kept, checker.Broken, checker.Caught),
-		"1 control was not caught: l on p in w. What the suite cannot catch it cannot rule out. The one claim was kept; the one control was not caught.": of(checker.Kept, checker.Missed),
-		"1 claim was left undecided. 1 of 2 claims were kept; the one control was caught.":                                                               of(checker.Kept, checker.LeftUndecided, checker.Caught),
+		"Nothing was judged.":                              {},
+		fine + "3 of 3 expectations met: 2 pass, 1 xfail.": of(checker.Pass, checker.Pass, checker.XFail),
+		fine + "2 of 2 expectations met; no known-broken lock was run that could have failed.":                                                             of(checker.Pass, checker.Pass),
+		fine + "1 of 1 expectation met: 0 pass, 1 xfail.":                                                                                                  of(checker.XFail),
+		fine + "Nothing was expected of any of them.":                                                                                                      of(checker.NoExpectation),
+		"1 property violated although expected to hold: l violates p in w. " + fine + "2 of 3 expectations met: 1 pass, 1 xfail.":                          of(checker.Pass, checker.Fail, checker.XFail),
+		"1 known defect not detected: l on p in w. What the suite cannot detect it cannot rule out. " + fine + "1 of 2 expectations met: 1 pass, 0 xfail.": of(checker.Pass, checker.XPass),
+		fine + "1 result is inconclusive. 2 of 3 expectations met: 1 pass, 1 xfail.":                                                                       of(checker.Pass, checker.Inconclusive, checker.XFail),
 	} {
 		v := r.verdict()
 		if got := strings.TrimSpace(v.Headline + " " + v.Rest); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
-		if v.Tone == html.Good && (r.Tally.Broken+r.Tally.Missed+r.Tally.Undecided > 0 || r.Tally.Caught == 0) {
+		if v.Tone == html.Good && (r.Tally.Fail+r.Tally.XPass+r.Tally.Inconclusive > 0 || r.Tally.XFail == 0) {
 			t.Errorf("%q sounds good", want)
 		}
+	}
+}
+
+// TestSaidOfLocks: what a lock did decides, whatever was expected; the tone is bad if nothing was expected.
+func TestSaidOfLocks(t *testing.T) {
+	seen := func(lock, fault string, lease, mutual checker.Observed, e histories.Expected) []Observation {
+		return []Observation{{Lock: lock, Workload: "counter", Fault: fault, Property: "lease-exclusion", Observed: lease, Expected: e},
+			{Lock: lock, Workload: "counter", Fault: fault, Property: "mutual-exclusion", Observed: mutual, Expected: e}}
+	}
+	const held, vio, none = checker.Held, checker.Violated, checker.NotApplicable
+	r := &Results{Cells: slices.Concat(
+		seen("sound", "none", held, held, histories.ToHold), seen("leased", "none", held, held, histories.ToHold),
+		seen("leased", "holder-stall", held, vio, histories.ToBeViolated), seen("broken", "none", vio, vio, histories.ToBeViolated),
+		seen("nothing", "none", none, vio, histories.ToBeViolated))}
+	tone, text := r.saidOfLocks()
+	if want := "1 of 4 locks excluded in every trial; 1 only while the lease lasted: leased; 2 let two clients hold at once: broken, nothing."; tone != html.Good || text != want {
+		t.Errorf("%s, %s", tone, text)
+	}
+	r.Cells = append(r.Cells, seen("mine", "none", held, held, histories.Unspecified)...)
+	if tone, _ := r.saidOfLocks(); tone != html.Good {
+		t.Errorf("a lock that excluded: %s", tone)
+	}
+	r.Cells = append(r.Cells, seen("mine", "process-pause", vio, vio, histories.Unspecified)...)
+	if tone, _ := r.saidOfLocks(); tone != html.Bad {
+		t.Errorf("a lock of which nothing was expected let two hold at once: %s", tone)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -26,7 +27,7 @@ var templates embed.FS
 type page struct {
 	*Results
 	Verdict    html.Verdict
-	Weight     string
+	Evidence   string
 	Tiles      []html.Tile
 	Groups     []group
 	Witnesses  []witness
@@ -66,7 +67,7 @@ type workload struct {
 // newPage prepares the page and the Markdown; results is the file results.json.
 func newPage(r *Results, results File) (*page, error) {
 	p := &page{
-		Results: r, Verdict: r.verdict(), Weight: r.weight(), Tiles: r.tiles(), Groups: r.groups(), Workloads: r.workloads(),
+		Results: r, Verdict: r.verdict(), Evidence: r.evidence(), Tiles: r.tiles(), Groups: r.groups(), Workloads: r.workloads(),
 		Recoveries: r.recoveries(), Shops: r.saleRows(), Emulated: r.Run.Servers == Embedded,
 		Simulated: slices.ContainsFunc(r.Measurements, func(m Measurement) bool { return m.Simulated }),
 		AllFiles:  append(slices.Clone(r.Files), results), ResultsSum: results.SHA256,
@@ -112,13 +113,13 @@ func (p *page) Properties() []string {
 func (r *Results) tiles() []html.Tile {
 	var tiles []html.Tile
 	for _, counted := range []struct {
-		score checker.Score
-		text  string
+		result checker.Result
+		text   string
 	}{
-		{checker.Kept, "claims kept"}, {checker.Broken, "claims broken"}, {checker.LeftUndecided, "claims undecided"},
-		{checker.Caught, "controls caught"}, {checker.Missed, "controls missed"},
+		{checker.Pass, "pass"}, {checker.XFail, "expected failures"}, {checker.Fail, "FAIL"}, {checker.XPass, "unexpected passes"},
+		{checker.Inconclusive, "inconclusive"},
 	} {
-		n, b := *r.Tally.Of(counted.score), BadgeOf(counted.score, checker.NotApplicable)
+		n, b := *r.Tally.Of(counted.result), BadgeOf(counted.result, checker.NotApplicable)
 		if n == 0 {
 			b.Class = ""
 		}
@@ -127,18 +128,18 @@ func (r *Results) tiles() []html.Tile {
 	return tiles
 }
 
-// witnesses draws every violation that has one: broken claims first, as they matter most.
+// witnesses draws every violation that has one: those that were expected to hold first.
 func (r *Results) witnesses() ([]witness, error) {
 	label := r.Run.labels()
-	urgency := []checker.Score{checker.Broken, checker.Measured, checker.Caught}
+	urgency := []checker.Result{checker.Fail, checker.NoExpectation, checker.XFail}
 	violated := slices.DeleteFunc(slices.Clone(r.Cells), func(o Observation) bool { return o.shown == nil })
 	slices.SortStableFunc(violated, func(a, b Observation) int {
-		return slices.Index(urgency, a.Score) - slices.Index(urgency, b.Score)
+		return slices.Index(urgency, a.Result) - slices.Index(urgency, b.Result)
 	})
 	var all []witness
 	for i, o := range violated { // what was expected is folded away; but one drawing is always in sight
 		w := witness{ID: o.WitnessID(), Label: label(o.Lock, o.Deployment), Observed: o, Ops: o.shown.Ops, Dir: o.shownIn,
-			Drawing: drawWitness(o.WitnessID(), o.Property, o.shown, o.faults), Open: i == 0 || o.Score != checker.Caught}
+			Drawing: drawWitness(o.WitnessID(), o.Property, o.shown, o.faults), Open: i == 0 || o.Result != checker.XFail}
 		w.From, _ = timeOf(o.shown)
 		page, ok, err := oracle.Viewer(o.Property, o.shown, o.slack)
 		if err != nil {
@@ -213,6 +214,6 @@ func (r *Results) funcs() template.FuncMap {
 		"observed":    observed,
 		"offset":      func(t, from time.Duration) string { return format.Milliseconds(t - from) },
 		"salesetup":   saleSetup,
-		"upper":       upper,
+		"upper":       func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	}
 }

@@ -186,7 +186,7 @@ func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 	}
 	h := histories.Header{
 		Lock: c.Lock, Deployment: c.Deployment, Workload: c.Workload, Fault: c.Fault, Clients: d.clients, Processes: 2, Simulated: true,
-		Seed: seed, TTL: histories.Nanos(d.ttl), Started: time.Date(2026, 11, 20, 16, 4, 6, 0, time.UTC), Claims: sampleClaims(l, c),
+		Seed: seed, TTL: histories.Nanos(d.ttl), Started: time.Date(2026, 11, 20, 16, 4, 6, 0, time.UTC), Expectations: sampleClaims(l, c),
 	}
 	f := trialFiles{header: h, ops: drive(d), verdict: sampleVerdict(l, c, d.sections)}
 	switch {
@@ -202,36 +202,36 @@ func sampleTrial(l sampleLock, c Cell, seed uint64) trialFiles {
 	return f
 }
 
-func sampleClaims(l sampleLock, c Cell) []histories.Claim {
-	claim := func(property string, e histories.Expectation, because string) histories.Claim {
-		return histories.Claim{Property: property, Expected: e, Because: because}
+func sampleClaims(l sampleLock, c Cell) []histories.Expectation {
+	claim := func(property string, e histories.Expected, because string) histories.Expectation {
+		return histories.Expectation{Property: property, Expected: e, Because: because}
 	}
 	switch {
 	case l.name == "none":
-		return []histories.Claim{
-			claim("lease-exclusion", histories.Breaks, "nothing is locked"),
-			claim("mutual-exclusion", histories.Breaks, "nothing is locked"),
-			claim("resource-integrity", histories.Breaks, "two clients read the same count"),
+		return []histories.Expectation{
+			claim("lease-exclusion", histories.ToBeViolated, "nothing is locked"),
+			claim("mutual-exclusion", histories.ToBeViolated, "nothing is locked"),
+			claim("resource-integrity", histories.ToBeViolated, "two clients read the same count"),
 		}
 	case c.Fault != "none" && l.name == "set-px":
-		return []histories.Claim{
-			claim("lease-exclusion", histories.Holds, "the server alone grants it"),
-			claim("owner-release", histories.Holds, "it is claimed that nobody outlives the lease"),
-			claim("fencing", histories.Holds, "it gives no tokens"),
+		return []histories.Expectation{
+			claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
+			claim("owner-release", histories.ToHold, "it is claimed that nobody outlives the lease"),
+			claim("fencing", histories.ToHold, "it gives no tokens"),
 		}
 	case c.Fault != "none":
-		return []histories.Claim{
-			claim("lease-exclusion", histories.Holds, "the server alone grants it"),
-			claim("mutual-exclusion", histories.Breaks, "no lease survives a pause longer than itself"),
-			claim("owner-release", histories.Holds, "the script compares the owner"),
-			claim("recovery", histories.Holds, "the lease runs out"),
+		return []histories.Expectation{
+			claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
+			claim("mutual-exclusion", histories.ToBeViolated, "no lease survives a pause longer than itself"),
+			claim("owner-release", histories.ToHold, "the script compares the owner"),
+			claim("recovery", histories.ToHold, "the lease runs out"),
 		}
 	}
-	return []histories.Claim{
-		claim("lease-exclusion", histories.Holds, "the server alone grants it"),
-		claim("mutual-exclusion", histories.Holds, "no hold outlives its lease"),
-		claim("resource-integrity", histories.Holds, "every write is within a hold"),
-		claim("owner-release", histories.Holds, "the owner is compared"),
+	return []histories.Expectation{
+		claim("lease-exclusion", histories.ToHold, "the server alone grants it"),
+		claim("mutual-exclusion", histories.ToHold, "no hold outlives its lease"),
+		claim("resource-integrity", histories.ToHold, "every write is within a hold"),
+		claim("owner-release", histories.ToHold, "the owner is compared"),
 	}
 }
 

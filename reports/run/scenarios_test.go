@@ -32,7 +32,7 @@ func writeScenarios(t *testing.T, dir string) {
 					f.verdict.Findings[1] = checker.Finding{Property: "mutual-exclusion", Observed: checker.Held, Evidence: "all pairs of holds on 1 key"}
 				}
 				if s.Name == "crash-after-release" {
-					f.header.Claims = []histories.Claim{{Property: "lease-exclusion", Expected: histories.Holds, Because: "the server alone grants it"}}
+					f.header.Expectations = []histories.Expectation{{Property: "lease-exclusion", Expected: histories.ToHold, Because: "the server alone grants it"}}
 				}
 				writeTrial(t, filepath.Join(dir, c.Dir, fmt.Sprintf("%03d", n+1)), f)
 			}

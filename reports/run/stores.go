@@ -70,14 +70,14 @@ func (r *Results) stores() (rows []storeRow, workload string) {
 			row.Locks = append(row.Locks, line)
 			for _, o := range r.Cells {
 				if o.Scenario == "" && o.Lock == of[0].Lock && o.Deployment == of[0].Deployment {
-					*tally.Of(o.Score)++
+					*tally.Of(o.Result)++
 				}
 			}
 		}
 		if len(row.Locks) == 0 {
 			continue
 		}
-		for s := checker.Kept; s <= checker.LeftUndecided; s++ {
+		for s := checker.Pass; s <= checker.Inconclusive; s++ {
 			if b, n := BadgeOf(s, checker.NotApplicable), *tally.Of(s); n > 0 {
 				b.Word = format.Count(n) + " " + b.Word
 				row.Verdicts = append(row.Verdicts, b)

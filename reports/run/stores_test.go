@@ -25,8 +25,8 @@ func twoStores() *Results {
 	r.Measurements = append(r.Measurements, measured("redis", "known-bad", 300, ""))
 	r.Run.Locks = []LockDoc{{Name: "known-bad", Control: true}}
 	r.Cells = []Observation{
-		{Lock: "quick", Score: checker.Kept}, {Lock: "wrong", Score: checker.Caught}, {Lock: "slow", Score: checker.Kept},
-		{Lock: "wrong-too", Score: checker.Broken},
+		{Lock: "quick", Result: checker.Pass}, {Lock: "wrong", Result: checker.XFail}, {Lock: "slow", Result: checker.Pass},
+		{Lock: "wrong-too", Result: checker.Fail},
 	}
 	return r
 }

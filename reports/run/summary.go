@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockbench/checker"
+	"lockbench/histories"
 	"lockbench/reports/format"
 	"lockbench/reports/html"
 )
@@ -25,74 +26,52 @@ func (r *Results) verdict() html.Verdict {
 	if t.Disagreements > 0 {
 		say(html.Bad, "Monitor and oracle disagree %s: a fault of lockbench, and nothing below can be relied on.", format.Often(t.Disagreements))
 	}
+	if n := len(r.Run.Plan) - len(r.Measurements); r.Run.Interrupted || n > 0 {
+		say(html.Unsure, "Incomplete: %s of %s judged.", format.Count(len(r.Measurements)), format.Plural(len(r.Run.Plan), "planned cell"))
+	}
 	if t.Trials == 0 {
 		say(html.Unsure, "Nothing was judged.")
 	} else {
-		r.sayScores(say)
+		r.sayResults(say)
 	}
 	v.Headline, v.Rest = parts[0], strings.Join(parts[1:], " ")
 	return v
 }
 
-func (r *Results) sayScores(say func(tone html.Tone, format string, args ...any)) {
+// sayResults says what the locks did, then whether that was expected.
+func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any)) {
 	t := r.Tally
-	if t.Broken > 0 {
-		say(html.Bad, "%s broken: %s.", were(t.Broken, "claim"), r.listed(checker.Broken, "breaks"))
+	if t.Fail > 0 {
+		say(html.Bad, "%s violated although expected to hold: %s.", format.Plural(t.Fail, "property"), r.listed(checker.Fail, "violates"))
 	}
-	if t.Missed > 0 {
-		say(html.Bad, "%s not caught: %s. What the suite cannot catch it cannot rule out.", were(t.Missed, "control"), r.listed(checker.Missed, "on"))
+	if t.XPass > 0 {
+		say(html.Bad, "%s not detected: %s. What the suite cannot detect it cannot rule out.", format.Plural(t.XPass, "known defect"), r.listed(checker.XPass, "on"))
 	}
-	if t.Undecided > 0 {
-		say(html.Unsure, "%s left undecided.", were(t.Undecided, "claim"))
+	tone, text := r.saidOfLocks()
+	say(tone, "%s", text)
+	if t.Inconclusive > 0 {
+		say(html.Unsure, "%s inconclusive.", format.Plural(t.Inconclusive, "result is", "results are"))
 	}
-	claims, controls := t.Kept+t.Broken+t.Undecided, t.Caught+t.Missed
-	kept, caught := allOf(t.Kept, claims, "claim", "kept"), allOf(t.Caught, controls, "control", "caught")
-	switch {
-	case claims == 0 && controls == 0:
-		say(html.Unsure, "Nothing was claimed and no control was run.")
-	case claims == 0:
-		say(html.Good, "No claim was tested; %s.", caught)
-	case controls == 0:
-		say(html.Unsure, "%s; no control was run that could have failed.", upper(kept))
+	switch met := t.Pass + t.XFail; {
+	case t.Expected() == 0:
+		say(html.Unsure, "Nothing was expected of any of them.")
+	case t.XFail+t.XPass == 0:
+		say(html.Unsure, "%s of %s met; no known-broken lock was run that could have failed.", format.Count(met), format.Plural(t.Expected(), "expectation"))
 	default:
-		say(html.Good, "%s; %s.", upper(kept), caught)
-	}
-	if n := len(r.Run.Plan) - len(r.Measurements); r.Run.Interrupted || n > 0 {
-		say(html.Unsure, "The run is not whole: %s of %s lack a verdict.", format.Count(n), format.Plural(len(r.Run.Plan), "planned cell"))
+		say(html.Good, "%s of %s met: %d pass, %d xfail.", format.Count(met), format.Plural(t.Expected(), "expectation"), t.Pass, t.XFail)
 	}
 }
 
-func allOf(n, of int, noun, done string) string {
-	switch {
-	case of == 1 && n == 0:
-		return "the one " + noun + " was not " + done
-	case of == 1:
-		return "the one " + noun + " was " + done
-	case n == of && of == 2:
-		return "both " + noun + "s were " + done
-	case n == of:
-		return "all " + format.Plural(of, noun) + " were " + done
-	}
-	return format.Count(n) + " of " + format.Plural(of, noun) + " were " + done
-}
-
-func were(n int, noun string) string { return format.Plural(n, noun+" was", noun+"s were") }
-
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// listed names up to three observations of a score.
-func (r *Results) listed(s checker.Score, verb string) string {
+// listed names up to three observations of a result.
+func (r *Results) listed(s checker.Result, verb string) string {
 	label := r.Run.labels()
 	var names []string
 	for _, o := range r.Cells {
-		if o.Score == s {
+		if o.Result == s {
 			names = append(names, fmt.Sprintf("%s %s %s in %s", label(o.Lock, o.Deployment), verb, o.Property, o.Where()))
 		}
 	}
-	if len(names) > 3 {
-		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
-	}
-	return strings.Join(names, "; ")
+	return few(names, "; ")
 }
 
 func (r *Results) conditions() string {
@@ -112,12 +91,71 @@ func (r *Results) conditions() string {
 		fmt.Sprintf("seed %d", r.Run.Seed),
 	}
 	if r.Tally.Void > 0 {
-		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Void, "void trial"))
+		parts[2] += fmt.Sprintf(" (%s not counted)", format.Plural(r.Tally.Void, "discarded trial"))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// weight says what a pass means.
-func (r *Results) weight() string {
-	return fmt.Sprintf("Where a claim is kept, no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
+// evidence says what a pass means.
+func (r *Results) evidence() string {
+	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
+}
+
+// exclusion is what a lock did about two clients at once, over all trials.
+type exclusion int
+
+const (
+	excluded    exclusion = iota // no two holds overlapped
+	withinLease                  // holds overlapped after a lease had ended, and only then
+	overlapped                   // promised holds overlapped, or holds of a lock that promises nothing
+)
+
+func exclusionOf(seen []Observation) (worst exclusion) {
+	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
+		promised := checker.NotApplicable // by the lock: its leases did not overlap
+		for _, o := range cell {
+			if o.Property == "lease-exclusion" {
+				promised = o.Observed
+			}
+		}
+		for _, o := range cell {
+			switch {
+			case o.Observed != checker.Violated || o.Property != "lease-exclusion" && o.Property != "mutual-exclusion":
+			case promised == checker.Held:
+				worst = max(worst, withinLease)
+			default:
+				worst = overlapped
+			}
+		}
+	}
+	return worst
+}
+
+// saidOfLocks says which locks excluded. The tone is bad if one did not of which nothing was expected.
+func (r *Results) saidOfLocks() (html.Tone, string) {
+	label, tone := r.Run.labels(), html.Good
+	var names [overlapped + 1][]string
+	for _, seen := range grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} }) {
+		e := exclusionOf(seen)
+		names[e] = append(names[e], label(seen[0].Lock, seen[0].Deployment))
+		if e == overlapped && !slices.ContainsFunc(seen, func(o Observation) bool { return o.Expected != histories.Unspecified }) {
+			tone = html.Bad
+		}
+	}
+	text := fmt.Sprintf("%d of %s excluded in every trial", len(names[excluded]), format.Plural(len(slices.Concat(names[:]...)), "lock"))
+	if n := names[withinLease]; len(n) > 0 {
+		text += fmt.Sprintf("; %d only while the lease lasted: %s", len(n), few(n, ", "))
+	}
+	if n := names[overlapped]; len(n) > 0 {
+		text += fmt.Sprintf("; %d let two clients hold at once: %s", len(n), few(n, ", "))
+	}
+	return tone, text + "."
+}
+
+// few lists at most three names.
+func few(names []string, between string) string {
+	if len(names) > 3 {
+		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))
+	}
+	return strings.Join(names, between)
 }

@@ -24,7 +24,7 @@ func (r *Results) Text(w io.Writer, color bool) error {
 		textGroup(t, g)
 	}
 	if rows, workload := r.stores(); len(rows) > 0 {
-		text := fmt.Sprintf("  the best lock of each in the workload %s; the floor is a lock that nobody contends for", workload)
+		text := fmt.Sprintf("  the best lock of each in the workload %s; the baseline is an uncontended lock", workload)
 		textTable(t, "stores", text, storeTable(rows))
 	}
 	if rows := r.saleRows(); len(rows) > 0 {
@@ -35,7 +35,7 @@ func (r *Results) Text(w io.Writer, color bool) error {
 	}
 	for _, trial := range r.Trials {
 		if trial.State == Void {
-			t.AddPainted("33", "void   ", "  "+trial.Dir+": "+trial.Reason)
+			t.AddPainted("33", "discarded", "  "+trial.Dir+": "+trial.Reason)
 		}
 	}
 	for _, warning := range slices.Concat(r.Run.Warnings, r.Warnings) {
@@ -57,7 +57,7 @@ func textTable(t *format.Lines, name, text string, cells [][]string) {
 	t.Add("")
 }
 
-// textGroup writes the claims of a lock or of a scenario and what was violated, then a line for the rest.
+// textGroup writes the expectations of a lock or of a scenario and what was violated, then a line for the rest.
 func textGroup(t *format.Lines, g group) {
 	table := lockTable
 	if g.Scenario {
@@ -71,62 +71,62 @@ func textGroup(t *format.Lines, g group) {
 		t.AddPainted("1", g.Label, "  "+g.Doc)
 	}
 	if len(g.Main) == 0 {
-		t.Add("  nothing was claimed and nothing was violated")
+		t.Add("  nothing was expected and nothing was violated")
 	} else {
 		cells := table(g.Main)
-		score, codes := slices.Index(cells[0], "score"), map[string]string{}
-		for s, look := range looks {
-			codes[checker.Score(s).String()] = look.codes
+		result, codes := slices.Index(cells[0], "result"), map[string]string{}
+		for r, look := range looks {
+			codes[checker.Result(r).String()] = look.codes
 		}
 		t.PaintedColumns(cells, func(row, column int) string {
-			if column != 0 && column != score {
+			if column != 0 && column != result {
 				return ""
 			}
-			return codes[cells[row][score]]
+			return codes[cells[row][result]]
 		})
 		if n := len(g.Rest); n > 0 {
-			t.Add("     and " + format.Plural(n, "property") + " measured without a claim, none violated")
+			t.Add("     and " + format.Plural(n, "property") + " observed without an expectation, none violated")
 		}
 	}
 	t.Add("")
 }
 
-// lockTable has a line for each claim of a lock.
-func lockTable(all []claim) [][]string {
-	cells := [][]string{{"", "property", "expected", "observed", "score", "in", "weight"}}
+// lockTable has a line for each check of a lock.
+func lockTable(all []check) [][]string {
+	cells := [][]string{{"", "property", "expected", "observed", "result", "in", "evidence"}}
 	for _, c := range all {
 		o := c.Gravest
-		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), c.Outcome(), o.Score.String(), c.Where(), counts(c.Counts)})
+		cells = append(cells, []string{o.Badge().Symbol, o.Property, expectation(o.Expected), c.Outcome(), o.Result.String(), c.Where(), counts(c.Counts)})
 	}
 	return cells
 }
 
-// scenarioTable has a line for the claims of a scenario that came out alike for one lock.
-func scenarioTable(all []claim) [][]string {
-	cells := [][]string{{"", "lock", "expected", "score", "property", "weight"}}
+// scenarioTable has a line for the checks of a scenario that came out alike for one lock.
+func scenarioTable(all []check) [][]string {
+	cells := [][]string{{"", "lock", "expected", "result", "property", "evidence"}}
 	for _, c := range all {
 		o := c.Gravest
 		weight := counts(c.Counts)
 		if text := inTrials(o); text != "" {
 			weight = text + "; " + weight
 		}
-		cells = mergeAlike(cells, []string{o.Badge().Symbol, c.Label, expectation(o.Expected), o.Score.String(), o.Property, weight}, 4)
+		cells = mergeAlike(cells, []string{o.Badge().Symbol, c.Label, expectation(o.Expected), o.Result.String(), o.Property, weight}, 4)
 	}
 	return cells
 }
 
-// docRows returns the claims of a scenario: a row for what is expected for one reason and came out alike.
-func docRows(all []claim) [][]string {
+// docRows returns the checks of a scenario: a row for what is expected for one reason and came out alike.
+func docRows(all []check) [][]string {
 	var rows [][]string
 	for _, c := range all {
 		o, seen := c.Gravest, c.Outcome()
 		lock, _, _ := strings.Cut(c.Label, " under ")
-		if o.Score != checker.Measured && o.Score != checker.Kept && o.Score != checker.Caught {
-			seen = "**" + o.Score.String() + "** " + seen
+		if o.Result != checker.NoExpectation && o.Result != checker.Pass && o.Result != checker.XFail {
+			seen = "**" + o.Result.String() + "** " + seen
 		}
 		because := o.Because
-		if o.Expected == histories.MeasuredOnly {
-			because = cmp.Or(because, "measured without a claim")
+		if o.Expected == histories.Unspecified {
+			because = cmp.Or(because, "observed without an expectation")
 		}
 		rows = mergeAlike(rows, []string{"`" + lock + "`", o.Fault, o.Property, expectation(o.Expected), cellText(seen), cellText(because)}, 2)
 	}
@@ -150,7 +150,7 @@ func mergeAlike(rows [][]string, row []string, merged int) [][]string {
 }
 
 func storeTable(rows []storeRow) [][]string {
-	cells := [][]string{{"store", "verdicts", "floor ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
+	cells := [][]string{{"store", "results", "baseline ms", "best lock", "goodput /s", "hand-off ms", "operations", "recovery x TTL"}}
 	for _, row := range rows {
 		line := []string{row.Server, row.Counted(), row.Floor.Text, row.Best.Label}
 		for _, c := range []cell{row.Best.Goodput, row.Best.HandOff, row.Best.Commands, row.Best.Recovery} {
@@ -182,41 +182,41 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// looks say how scores are shown: colour is never the only difference.
+// looks say how results are shown: colour is never the only difference.
 var looks = [...]struct {
 	symbol, codes string // codes of the colour in a terminal
 	gravity       int
 }{
-	checker.Measured: {"·", "", 0}, checker.Kept: {"✓", "32", 1}, checker.Caught: {"◉", "32", 2},
-	checker.LeftUndecided: {"?", "33", 4}, checker.Missed: {"!", "31", 5}, checker.Broken: {"✗", "31", 6},
+	checker.NoExpectation: {"·", "", 0}, checker.Pass: {"✓", "32", 1}, checker.XFail: {"◉", "32", 2},
+	checker.Inconclusive: {"?", "33", 4}, checker.XPass: {"!", "31", 5}, checker.Fail: {"✗", "31", 6},
 }
 
-const violatedOnly = 3 // the gravity of a violation that no claim forbids
+const violatedOnly = 3 // the gravity of a violation without an expectation
 
-// Gravity orders scores by how much they matter. A violation that no claim forbids has a gravity of its own.
-func Gravity(s checker.Score, o checker.Observed) int {
-	if s == checker.Measured && o == checker.Violated {
+// Gravity orders results by how much they matter. A violation without an expectation has a gravity of its own.
+func Gravity(s checker.Result, o checker.Observed) int {
+	if s == checker.NoExpectation && o == checker.Violated {
 		return violatedOnly
 	}
 	return looks[s].gravity
 }
 
-// BadgeOf returns how a score is shown. A violation that no claim forbids has a symbol and a colour of its own.
-func BadgeOf(s checker.Score, o checker.Observed) html.Badge {
-	b := html.Badge{Class: "score-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
+// BadgeOf returns how a result is shown. A violation without an expectation has a symbol and a colour of its own.
+func BadgeOf(s checker.Result, o checker.Observed) html.Badge {
+	b := html.Badge{Class: "result-" + strings.ToLower(s.String()), Symbol: looks[s].symbol, Word: s.String()}
 	if Gravity(s, o) == violatedOnly {
-		b.Class, b.Symbol = "score-violated", "×"
+		b.Class, b.Symbol = "result-violated", "×"
 	}
 	return b
 }
 
-// Badge returns how the score of an observation is shown.
-func (o Observation) Badge() html.Badge { return BadgeOf(o.Score, o.Observed) }
+// Badge returns how the result of an observation is shown.
+func (o Observation) Badge() html.Badge { return BadgeOf(o.Result, o.Observed) }
 
-func (o Observation) gravity() int { return Gravity(o.Score, o.Observed) }
+func (o Observation) gravity() int { return Gravity(o.Result, o.Observed) }
 
-func expectation(e histories.Expectation) string {
-	if e == histories.MeasuredOnly {
+func expectation(e histories.Expected) string {
+	if e == histories.Unspecified {
 		return format.None
 	}
 	return e.String()

@@ -99,7 +99,7 @@ func (k kept) option(i impls.Impl, on string) selection.Option {
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff),
 		Claims: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Claim, bool) {
 			return selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because},
-				e.Verdict == histories.Breaks
+				e.Expected == histories.ToBeViolated
 		})}
 }
 

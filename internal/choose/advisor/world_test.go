@@ -58,7 +58,7 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 			}
 			for _, want := range impl.Expected(situation) {
 				f.Property = want.Property
-				f.Observed = map[histories.Expectation]checker.Observed{histories.Holds: checker.Held, histories.Breaks: checker.Violated}[want.Verdict]
+				f.Observed = map[histories.Expected]checker.Observed{histories.ToHold: checker.Held, histories.ToBeViolated: checker.Violated}[want.Expected]
 				list = append(list, f)
 			}
 			if c.Fault.Name == decision.LongestPause {

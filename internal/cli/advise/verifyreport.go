@@ -97,7 +97,7 @@ func (v *verifying) all(dataOnly bool) error {
 		v.histories()
 	}
 	switch {
-	case v.found[console.ExitBroken]:
+	case v.found[console.ExitFail]:
 		fmt.Fprintln(v.w, "\nDIFFERENT: the report does not say what its evidence says.")
 	case v.found[console.ExitUndecided]:
 		fmt.Fprintln(v.w, "\nThe report follows from the data in it. Not all of what that was read from is here, so that it was not looked at again.")
@@ -115,7 +115,7 @@ func (v *verifying) say(what string, differs []string) {
 		fmt.Fprintf(v.w, "  ✓ %s: the same\n", what)
 		return
 	}
-	v.found[console.ExitBroken] = true
+	v.found[console.ExitFail] = true
 	fmt.Fprintf(v.w, "  ✗ %s: %s\n", what, format.Plural(len(differs), "difference"))
 	for _, d := range differs[:min(most, len(differs))] {
 		fmt.Fprintf(v.w, "      %s\n", d)

@@ -112,7 +112,7 @@ func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	b.stdout = io.Discard // the thresholds are what was asked for
 	err = b.run(cmd.Context())
 	var e *console.Exit
-	if errors.As(err, &e) && (e.Code == console.ExitBroken || e.Code == console.ExitUndecided) {
+	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitUndecided) {
 		err = nil
 	}
 	return b.bench.Dir, err

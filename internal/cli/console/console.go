@@ -26,18 +26,18 @@ import (
 
 // The exit codes. Users and their scripts rely on them.
 const (
-	ExitBroken      = 1
+	ExitFail        = 1
 	ExitUsage       = 2
 	ExitUndecided   = 3
 	ExitEnvironment = 4
 	ExitBreach      = 5
-	ExitMissed      = 6
+	ExitXPass       = 6
 	ExitInternal    = 70
 	ExitInterrupted = 130
 )
 
 // precedence is which code to exit with if several apply.
-var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitBroken, ExitMissed, ExitBreach, ExitUndecided}
+var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitUndecided}
 
 // Exit is an error with an exit code. Without Err the output has said all there is to say.
 type Exit struct {
@@ -87,8 +87,8 @@ func Unknown(what, name string, known []string) error {
 }
 
 // CodeOf returns the exit code that a score asks for; 0 for none.
-func CodeOf(s checker.Score) int {
-	return map[checker.Score]int{checker.Broken: ExitBroken, checker.Missed: ExitMissed, checker.LeftUndecided: ExitUndecided}[s]
+func CodeOf(s checker.Result) int {
+	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitUndecided}[s]
 }
 
 // Codes holds the exit codes that apply.

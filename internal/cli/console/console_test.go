@@ -32,8 +32,8 @@ func TestGravestCodeWins(t *testing.T) {
 		found Codes
 		want  int
 	}{
-		{Codes{ExitBroken: true, ExitMissed: true}, ExitBroken}, {Codes{ExitUndecided: true, ExitMissed: true}, ExitMissed},
-		{Codes{ExitInterrupted: true, ExitInternal: true}, ExitInterrupted}, {Codes{ExitInternal: true, ExitBroken: true}, ExitInternal},
+		{Codes{ExitFail: true, ExitXPass: true}, ExitFail}, {Codes{ExitUndecided: true, ExitXPass: true}, ExitXPass},
+		{Codes{ExitInterrupted: true, ExitInternal: true}, ExitInterrupted}, {Codes{ExitInternal: true, ExitFail: true}, ExitInternal},
 	} {
 		var e *Exit
 		if err := c.found.Err(); !errors.As(err, &e) || e.Code != c.want {

@@ -204,7 +204,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
 	for _, l := range result.Locks {
 		for _, p := range l.Properties {
-			found[console.ExitBroken] = found[console.ExitBroken] || p.Broken > 0
+			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
 		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not shown

@@ -112,11 +112,11 @@ func printExplored(out io.Writer, result *explore.Result, dir string) {
 }
 
 func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
-	claim := ""
-	if s.Broken {
-		claim = "  BROKEN: the lock claims that it does not"
+	failed := ""
+	if s.Fails {
+		failed = "  FAIL: it was expected to hold"
 	}
-	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, claim)
+	fmt.Fprintf(w, "%s@%s violates %s%s\n", s.Case.Lock, s.Case.Deployment, s.Property, failed)
 	size := func(s explore.Size) string {
 		return format.Plural(s.Faults, "fault") + " and " + format.Plural(s.Operations, "operation")
 	}
@@ -141,25 +141,25 @@ func table(w io.Writer, align uint, rows [][]string) {
 	fmt.Fprintln(w)
 }
 
-// printRates prints a line for each lock and property that was violated, or claimed.
+// printRates prints a line for each lock and property that was violated, or expected to hold.
 func printRates(w io.Writer, result *explore.Result) {
-	rows := [][]string{{"lock", "property", "violated, of seeds judged", "first seed", "under what the lock claims to survive"}}
+	rows := [][]string{{"lock", "property", "violated, of seeds judged", "first seed", "where it was expected to hold"}}
 	for _, l := range result.Locks {
 		for _, p := range l.Properties {
-			if p.Violated == 0 && p.Claimed == 0 {
+			if p.Violated == 0 && p.Expected == 0 {
 				continue
 			}
-			first, claimed := format.None, format.None
+			first, expected := format.None, format.None
 			if p.Violated > 0 {
 				first = fmt.Sprint(p.First)
 			}
-			if p.Claimed > 0 {
-				claimed = run.Rate(p.Broken, p.Claimed)
+			if p.Expected > 0 {
+				expected = run.Rate(p.Fails, p.Expected)
 			}
-			if p.Broken > 0 {
-				claimed += fmt.Sprintf("  BROKEN, first in seed %d", p.FirstBroken)
+			if p.Fails > 0 {
+				expected += fmt.Sprintf("  FAIL, first in seed %d", p.FirstFail)
 			}
-			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, claimed})
+			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, expected})
 		}
 	}
 	table(w, 0, rows)
@@ -218,12 +218,12 @@ func printMet(w io.Writer, result *explore.Result) {
 
 // printTotals prints what has no verdict, and how much was tried.
 func printTotals(w io.Writer, result *explore.Result) {
-	seeds, found, broken := 0, 0, 0
+	seeds, found, failed := 0, 0, 0
 	var virtual, clients time.Duration
 	for _, l := range result.Locks {
 		seeds, found, virtual, clients = seeds+l.Seeds, found+len(l.Counterexamples), virtual+l.Virtual, clients+l.ClientTime
 		for _, p := range l.Properties {
-			broken += p.Broken
+			failed += p.Fails
 		}
 		for _, f := range l.Failed {
 			fmt.Fprintf(w, "NO VERDICT: %s, seed %d: %s\n", subjectName(l), f.Seed, f.Failed)
@@ -236,8 +236,8 @@ func printTotals(w io.Writer, result *explore.Result) {
 		}
 	}
 	end := "."
-	if broken == 0 {
-		end = "; no claim was broken."
+	if failed == 0 {
+		end = "; nothing failed that was expected to hold."
 	}
 	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s shown, all of them seen in simulation%s\n", format.Plural(seeds, "seed"),
 		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end)

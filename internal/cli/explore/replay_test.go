@@ -16,8 +16,8 @@ func TestReplayCodes(t *testing.T) {
 		servers    *onServers
 		want       int
 	}{
-		{shows, nil, 0}, {silent, nil, console.ExitBroken}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, console.ExitUndecided},
-		{silent, &onServers{}, console.ExitBroken}, {silent, &onServers{Shows: true}, console.ExitBroken}, {shows, &onServers{Shows: true, disagree: true}, console.ExitInternal},
+		{shows, nil, 0}, {silent, nil, console.ExitFail}, {shows, &onServers{Shows: true}, 0}, {shows, &onServers{}, console.ExitUndecided},
+		{silent, &onServers{}, console.ExitFail}, {silent, &onServers{Shows: true}, console.ExitFail}, {shows, &onServers{Shows: true, disagree: true}, console.ExitInternal},
 		{simulated{Shows: true, disagree: true}, nil, console.ExitInternal},
 	} {
 		got := 0

@@ -176,13 +176,13 @@ func summary(out trial.Outcome) string {
 	var n run.Tally
 	var parts, bad []string
 	for _, f := range out.Verdict.Findings {
-		s := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed)
+		s := checker.ResultOf(out.Header.Expectation(f.Property).Expected, f.Observed)
 		*n.Of(s)++
-		if s == checker.Broken || s == checker.Missed || s == checker.LeftUndecided {
+		if s == checker.Fail || s == checker.XPass || s == checker.Inconclusive {
 			bad = append(bad, fmt.Sprintf("%s %s", f.Property, s))
 		}
 	}
-	for _, s := range []checker.Score{checker.Kept, checker.Caught} {
+	for _, s := range []checker.Result{checker.Pass, checker.XFail} {
 		if *n.Of(s) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", *n.Of(s), s))
 		}

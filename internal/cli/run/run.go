@@ -183,7 +183,7 @@ func (r *Runner) run(ctx context.Context) error {
 	}
 	found := console.Codes{console.ExitInternal: r.results.Tally.Disagreements > 0, console.ExitInterrupted: ctx.Err() != nil}
 	for _, o := range r.results.Cells {
-		found[console.CodeOf(o.Score)] = true
+		found[console.CodeOf(o.Result)] = true
 	}
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)

@@ -23,14 +23,14 @@ func VerifyCommand() *cobra.Command {
 	f := flags{params: workloads.Defaults()}
 	var file string
 	cmd := &cobra.Command{
-		Use:   "verify --worker COMMAND --claims FILE",
-		Short: "Hold a lock of your own to what it claims: for a library's own CI",
+		Use:   "verify --worker COMMAND --expectations FILE",
+		Short: "Check a lock of your own against its expectations: for a library's CI",
 		Long: `verify runs a lock of your own, a program in any language (docs/reference/worker-protocol.md), in the workloads and under the
-faults that its file of claims names, and in no others, and holds what is observed to the claims. It exits as run
-does: 0 every claim kept, and what was to break seen to; 1 a claim broken; 3 one that could not be settled, or to
-which nothing observed applies; 4 the worker or its servers do not work; 6 what was to break was not seen to.
+faults that its file of expectations names, and in no others, and compares the results with the expectations. Exit codes:
+0 every expectation met; 1 a property that was expected to hold is violated; 3 a result is inconclusive or not applicable;
+4 the worker or its servers do not work; 6 a violation was expected and not detected.
 
-docs/claims.schema.json has the shape of the file. examples/ci has one, and a job for a CI that uses it.`,
+docs/expectations.schema.json is the schema of the file. examples/ci has an example, and a CI job that uses it.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.verify(cmd, file)
@@ -42,17 +42,17 @@ docs/claims.schema.json has the shape of the file. examples/ci has one, and a jo
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&file, "claims", "", "file of what the lock claims")
+	fl.StringVar(&file, "expectations", "", "file of what is expected of the lock")
 	f.defineShared(fl, "command of the lock")
 	return cmd
 }
 
-// verify plans what is claimed, and finds out what is wrong with it before anything is measured.
+// verify plans the expected cells, and reports mistakes before anything is measured.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if f.worker == "" || file == "" {
-		return nil, console.Usage(errors.New("verify needs --worker and --claims"), "lockbench verify --worker 'python3 worker.py' --claims claims.json")
+		return nil, console.Usage(errors.New("verify needs --worker and --expectations"), "lockbench verify --worker 'python3 worker.py' --expectations expectations.json")
 	}
-	said, err := readClaims(file)
+	said, err := readExpectations(file)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	if own.Name != said.Lock {
 		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
 	}
-	if own.Expect, err = expectations(said.Claims); err != nil {
+	if own.Expect, err = expectations(said.Expectations); err != nil {
 		return nil, err
 	}
 	plan, err := said.cells(own)
@@ -78,16 +78,16 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 	r := &Runner{flags: f}
 	var left []string
 	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 {
-		return nil, console.Environment(fmt.Errorf("not everything that is claimed can be tried here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
+		return nil, console.Environment(fmt.Errorf("some expectations cannot be checked here: %s", strings.Join(left, "; ")), "lockbench verify --help says where the lock can run")
 	}
 	return r, r.begin(cmd)
 }
 
-// cells are the workloads and faults that are claimed, each pair once.
-func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
+// cells returns the workloads and faults of the expectations, each pair once.
+func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	var cells []trial.Cell
-	for i, one := range c.Claims {
-		if slices.ContainsFunc(c.Claims[:i], func(o worker.Expect) bool { return o.Workload == one.Workload && o.Fault == one.Fault }) {
+	for i, one := range c.Expectations {
+		if slices.ContainsFunc(c.Expectations[:i], func(o worker.Expectation) bool { return o.Workload == one.Workload && o.Fault == one.Fault }) {
 			continue
 		}
 		loads, err1 := choice.Workloads.Choose(one.Workload)
@@ -97,7 +97,7 @@ func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
 		}
 		plan := trial.Plan([]impls.Impl{of}, loads, breaks)
 		if len(plan) == 0 {
-			return nil, console.Usage(fmt.Errorf("%s is claimed in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault),
+			return nil, console.Usage(fmt.Errorf("%s is expected in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault),
 				"its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults")
 		}
 		cells = append(cells, plan...)
@@ -105,14 +105,14 @@ func (c claims) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// unsettled finds claims to which nothing that was observed applies: they were not shown to be kept.
+// unsettled reports expectations to which nothing observed applies: an unknown is no pass.
 func (r *Runner) unsettled() error {
 	found := console.Codes{}
 	if r.results == nil { // run has said why
 		return nil
 	}
 	for _, o := range r.results.Cells {
-		if o.Expected != histories.MeasuredOnly && o.Observed == checker.NotApplicable {
+		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
 			found[console.ExitUndecided] = true
 			fmt.Fprintf(r.stderr, "unsettled: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
 		}

@@ -14,83 +14,83 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-func claimsText(claims string) string {
-	return `{"lockbench_claims":1,"lock":"x","claims":[` + claims + `]}`
+func fileOf(expectations string) string {
+	return `{"lockbench_expectations":1,"lock":"x","expectations":[` + expectations + `]}`
 }
 
-const goodClaim = `{"property":"fencing","fault":"process-pause","verdict":"holds","because":"why"}`
+const good = `{"property":"fencing","fault":"process-pause","expected":"holds","because":"why"}`
 
-// TestClaimsThatAreWrong: each error says where, and what was probably meant.
-func TestClaimsThatAreWrong(t *testing.T) {
+// TestExpectationsThatAreWrong: each error says where, and what was probably meant.
+func TestExpectationsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                  "claims.json:1:1: unexpected end",
-		`{"lock":"x"`:                       "claims.json:1:11: unexpected end",
-		"{\n  \"lock\": x}":                 "claims.json:2:11: invalid character 'x'",
-		`{} {}`:                             "claims.json:1:4: invalid character '{' after top-level value",
-		`[]`:                                "claims.json:1:1: a list is no mapping",
-		`{"lock":"x"}`:                      "claims.json:1:1: lockbench_claims is missing: the version of the format, 1",
-		`{"lockbench_claims":1}`:            "claims.json:1:1: lock is missing: as its worker calls itself",
-		`{"lockbench_claims":"1"}`:          `claims.json:1:21: lockbench_claims: "1" is no whole number`,
-		`{"lockbench_claims":2,"lock":"x"}`: "claims.json:1:21: lockbench_claims: 2 is more than 1",
-		`{"lockbench_claims":1,"lock":""}`:  "claims.json:1:30: lock: there is none",
-		claimsText(``):                      "claims.json:1:43: claims: the list is empty",
-		claimsText(`7`):                     "claims.json:1:44: 7 is no mapping",
-		`{"lockbench_claims":1,"lok":"x"}`:  `claims.json:1:23: unknown key "lok" (did you mean lock?)`,
-		claimsText(goodClaim + ",\n\n " + goodClaim):                                                                "claims.json:3:2: fencing in counter under process-pause was claimed before",
-		claimsText("\n" + `{"property":"fencin","verdict":"holds","because":"why"}`):                                `claims.json:2:13: property: "fencin" is unknown (did you mean fencing?)`,
-		claimsText(`{"property":"fencing","fault":"proces-pause","verdict":"holds","because":"why"}`):               `claims.json:1:74: fault: "proces-pause" is unknown (did you mean process-pause?)`,
-		claimsText(`{"property":"fencing","workload":"count","verdict":"holds","because":"why"}`):                   `claims.json:1:77: workload: "count" is unknown (did you mean counter?)`,
-		claimsText(`{"property":"fencing","verdict":"hold","because":"why"}`):                                       `claims.json:1:76: verdict: "hold" is none of holds, breaks, open (did you mean holds?)`,
-		claimsText(`{"property":"fencing","because":"why"}`):                                                        "claims.json:1:44: verdict is missing",
-		claimsText(`{"verdict":"holds","because":"why"}`):                                                           "claims.json:1:44: property is missing",
-		claimsText(`{"property":"fencing","verdict":"holds"}`):                                                      "claims.json:1:44: because is missing",
-		claimsText(`{"property":"fencing","verdict":"holds","because":"why","because":"so"}`):                       "claims.json:1:100: because: the key comes twice",
-		claimsText(`{"property":"fencing","faults":"none","verdict":"holds","because":"why"}`):                      `claims.json:1:66: unknown key "faults" (did you mean fault?)`,
-		`{"lockbench_claims":1,"lock":"x","params":{"a":1},"claims":[` + goodClaim + `]}`:                           "claims.json:1:48: a: 1 has no quotes (want text)",
-		`{"lockbench_claims":1,"lock":"x","params":{"anything":"goes"},"claims":[` + goodClaim + `,` + "{\"a\":}]}": "",
+		``:                               "expectations.json:1:1: unexpected end",
+		`{"lock":"x"`:                    "expectations.json:1:11: unexpected end",
+		"{\n  \"lock\": x}":              "expectations.json:2:11: invalid character 'x'",
+		`{} {}`:                          "expectations.json:1:4: invalid character '{' after top-level value",
+		`[]`:                             "expectations.json:1:1: a list is no mapping",
+		`{"lock":"x"}`:                   "expectations.json:1:1: lockbench_expectations is missing: the version of the format, 1",
+		`{"lockbench_expectations":1}`:   "expectations.json:1:1: lock is missing: as its worker calls itself",
+		`{"lockbench_expectations":"1"}`: `expectations.json:1:21: lockbench_expectations: "1" is no whole number`,
+		`{"lockbench_expectations":2,"lock":"x"}`: "expectations.json:1:21: lockbench_expectations: 2 is more than 1",
+		`{"lockbench_expectations":1,"lock":""}`:  "expectations.json:1:30: lock: there is none",
+		fileOf(``):                                "expectations.json:1:43: expectations: the list is empty",
+		fileOf(`7`):                               "expectations.json:1:44: 7 is no mapping",
+		`{"lockbench_expectations":1,"lok":"x"}`:  `expectations.json:1:23: unknown key "lok" (did you mean lock?)`,
+		fileOf(good + ",\n\n " + good):            "expectations.json:3:2: fencing in counter under process-pause is stated before",
+		fileOf("\n" + `{"property":"fencin","expected":"holds","because":"why"}`):                                          `expectations.json:2:13: property: "fencin" is unknown (did you mean fencing?)`,
+		fileOf(`{"property":"fencing","fault":"proces-pause","expected":"holds","because":"why"}`):                         `expectations.json:1:74: fault: "proces-pause" is unknown (did you mean process-pause?)`,
+		fileOf(`{"property":"fencing","workload":"count","expected":"holds","because":"why"}`):                             `expectations.json:1:77: workload: "count" is unknown (did you mean counter?)`,
+		fileOf(`{"property":"fencing","expected":"hold","because":"why"}`):                                                 `expectations.json:1:76: expected: "hold" is none of holds, violated, unspecified (did you mean holds?)`,
+		fileOf(`{"property":"fencing","because":"why"}`):                                                                   "expectations.json:1:44: expected is missing",
+		fileOf(`{"expected":"holds","because":"why"}`):                                                                     "expectations.json:1:44: property is missing",
+		fileOf(`{"property":"fencing","expected":"holds"}`):                                                                "expectations.json:1:44: because is missing",
+		fileOf(`{"property":"fencing","expected":"holds","because":"why","because":"so"}`):                                 "expectations.json:1:100: because: the key comes twice",
+		fileOf(`{"property":"fencing","faults":"none","expected":"holds","because":"why"}`):                                `expectations.json:1:66: unknown key "faults" (did you mean fault?)`,
+		`{"lockbench_expectations":1,"lock":"x","params":{"a":1},"expectations":[` + good + `]}`:                           "expectations.json:1:48: a: 1 has no quotes (want text)",
+		`{"lockbench_expectations":1,"lock":"x","params":{"anything":"goes"},"expectations":[` + good + `,` + "{\"a\":}]}": "",
 	} {
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("claims.json", []byte(text), 0o600); err != nil {
+		if err := os.WriteFile("expectations.json", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var said strings.Builder
-		_, err := readClaims("claims.json")
+		_, err := readExpectations("expectations.json")
 		if code := console.Report(&said, err); code != console.ExitUsage {
 			t.Errorf("%s: exit code %d", text, code)
 		}
 		got := strings.ReplaceAll(said.String(), "\nhint:", "")
-		if !strings.Contains(got, want) || !strings.Contains(got, "claims.json:") {
+		if !strings.Contains(got, want) || !strings.Contains(got, "expectations.json:") {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
 	}
 }
 
-func TestClaims(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "claims.json")
-	text := `{"lockbench_claims":1,"lock":"x","params":{"a":"b"},"claims":[` + goodClaim + `,
-		{"property":"owner-release","verdict":"breaks","because":"why"}, {"property":"reentrancy","workload":"counter","verdict":"open","because":"why"}]}`
+func TestExpectations(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "expectations.json")
+	text := `{"lockbench_expectations":1,"lock":"x","params":{"a":"b"},"expectations":[` + good + `,
+		{"property":"owner-release","expected":"violated","because":"why"}, {"property":"reentrancy","workload":"counter","expected":"unspecified","because":"why"}]}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := readClaims(file)
+	c, err := readExpectations(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []worker.Expect{
-		{Property: "fencing", Fault: "process-pause", Workload: "counter", Verdict: "holds", Because: "why"},
-		{Property: "owner-release", Fault: "none", Workload: "misuse", Verdict: "breaks", Because: "why"},
-		{Property: "reentrancy", Fault: "none", Workload: "counter", Verdict: "open", Because: "why"},
+	want := []worker.Expectation{
+		{Property: "fencing", Fault: "process-pause", Workload: "counter", Expected: "holds", Because: "why"},
+		{Property: "owner-release", Fault: "none", Workload: "misuse", Expected: "violated", Because: "why"},
+		{Property: "reentrancy", Fault: "none", Workload: "counter", Expected: "unspecified", Because: "why"},
 	}
 	for i := range want {
-		if c.Claims[i] != want[i] {
-			t.Errorf("%+v, want %+v", c.Claims[i], want[i])
+		if c.Expectations[i] != want[i] {
+			t.Errorf("%+v, want %+v", c.Expectations[i], want[i])
 		}
 	}
 	cells, err := c.cells(impls.Impl{Name: "x", Store: "redis", Deployment: "single"})
 	if err != nil || len(cells) != 3 || cells[0].Fault.Name != "process-pause" || c.Params["a"] != "b" {
 		t.Errorf("%v, %v", cells, err)
 	}
-	c.Claims[0].Workload = "reentrant"
+	c.Expectations[0].Workload = "reentrant"
 	if _, err := c.cells(impls.Impl{Name: "x", Store: "redis"}); err == nil || !strings.Contains(err.Error(), "does not apply") {
 		t.Errorf("a workload that does not apply: %v", err)
 	}
@@ -100,40 +100,40 @@ func TestClaims(t *testing.T) {
 func TestWorkerThatCannotBeMeant(t *testing.T) {
 	for want, r := range map[string]worker.Ready{
 		"has that name already":       {Name: "none"},
-		"did you mean fencing?":       {Name: "x", Expect: []worker.Expect{{Property: "fencin"}}},
-		"did you mean process-pause?": {Name: "x", Expect: []worker.Expect{{Property: "fencing", Fault: "proces-pause"}}},
-		"did you mean counter?":       {Name: "x", Expect: []worker.Expect{{Property: "fencing", Workload: "count"}}},
+		"did you mean fencing?":       {Name: "x", Expectations: []worker.Expectation{{Property: "fencin"}}},
+		"did you mean process-pause?": {Name: "x", Expectations: []worker.Expectation{{Property: "fencing", Fault: "proces-pause"}}},
+		"did you mean counter?":       {Name: "x", Expectations: []worker.Expectation{{Property: "fencing", Workload: "count"}}},
 	} {
 		if err := checkReady(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", r, err, want)
 		}
 	}
-	if err := checkReady(worker.Ready{Name: "x", Expect: []worker.Expect{{Property: "fencing"}}}); err != nil {
+	if err := checkReady(worker.Ready{Name: "x", Expectations: []worker.Expectation{{Property: "fencing"}}}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestClaimsSchema: the published shape takes the example, and the names in it are those that there are.
-func TestClaimsSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../../docs/claims.schema.json")
+// TestExpectationsSchema: the published shape takes the example, and the names in it are those that there are.
+func TestExpectationsSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/expectations.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const example = "../../../examples/ci/claims.json"
-	if _, err := readClaims(example); err != nil {
+	const example = "../../../examples/ci/expectations.json"
+	if _, err := readExpectations(example); err != nil {
 		t.Error(err)
 	}
-	good, err := os.ReadFile(example)
+	published, err := os.ReadFile(example)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{
-		string(good):          true,
-		claimsText(goodClaim): true,
-		claimsText(``):        false,
-		claimsText(`{"property":"fencing","verdict":"maybe","because":"why"}`): false,
-		claimsText(`{"property":"fencing","verdict":"holds"}`):                 false,
-		`{"lockbench_claims":2,"lock":"x","claims":[` + goodClaim + `]}`:       false,
+		string(published): true,
+		fileOf(good):      true,
+		fileOf(``):        false,
+		fileOf(`{"property":"fencing","expected":"maybe","because":"why"}`):     false,
+		fileOf(`{"property":"fencing","expected":"holds"}`):                     false,
+		`{"lockbench_expectations":2,"lock":"x","expectations":[` + good + `]}`: false,
 	} {
 		var v any
 		if err := json.Unmarshal([]byte(text), &v); err != nil {

@@ -40,17 +40,17 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	own.Name, own.Doc = ready.Name, ready.Doc
 	own.Reentrant, own.Renews, own.Fences = can(worker.CanReenter), can(worker.CanRenewSelf), can(worker.CanFence)
 	own.BackOff = time.Duration(ready.BackOffMS) * time.Millisecond
-	own.Expect, err = expectations(ready.Expect)
+	own.Expect, err = expectations(ready.Expectations)
 	return own, err
 }
 
-func expectations(all []worker.Expect) (into []impls.Expectation, err error) {
+func expectations(all []worker.Expectation) (into []impls.Expectation, err error) {
 	for _, e := range all {
-		claimed, err := e.Expectation()
+		one, err := e.OfLock()
 		if err != nil {
 			return nil, err
 		}
-		into = append(into, claimed)
+		into = append(into, one)
 	}
 	return into, nil
 }
@@ -60,7 +60,7 @@ func checkReady(r worker.Ready) error {
 	if slices.Contains(choice.Locks.Names(), r.Name) {
 		return errors.New("a lock of lockbench has that name already")
 	}
-	for _, e := range r.Expect {
+	for _, e := range r.Expectations {
 		e.Fault, e.Workload = cmp.Or(e.Fault, faults.None().Name), cmp.Or(e.Workload, "counter")
 		for _, n := range []struct {
 			field, text string

@@ -98,7 +98,7 @@ func TestEveryFaultIsActedOut(t *testing.T) {
 	missing := map[string]bool{}
 	for _, l := range catalog.Own() {
 		for _, e := range l.Expect {
-			if (e.Verdict == histories.Breaks || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
+			if (e.Expected == histories.ToBeViolated || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
 				missing[said(l, e)] = true
 			}
 		}
@@ -109,5 +109,5 @@ func TestEveryFaultIsActedOut(t *testing.T) {
 }
 
 func said(l impls.Impl, e impls.Expectation) string {
-	return fmt.Sprintf("of %s %s %s under %s %s %s", l.Name, e.Property, e.Verdict, e.Fault, e.Workload, e.Deployment)
+	return fmt.Sprintf("of %s %s %s under %s %s %s", l.Name, e.Property, e.Expected, e.Fault, e.Workload, e.Deployment)
 }

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("test.parallel", "4"); err != nil { // trials wait more than they compute
+	if err := flag.Set("test.parallel", "3"); err != nil { // trials wait more than they compute
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -46,7 +46,7 @@ type soakCell struct {
 // tally is how one property came out, over all trials of a cell.
 type tally struct {
 	property  string
-	expected  histories.Expectation
+	expected  histories.Expected
 	met       int // claims kept, controls caught
 	not       int // claims broken, controls missed
 	undecided int
@@ -152,7 +152,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	c.longest, c.server = max(c.longest, took), out.Server
 	odd := len(out.Verdict.Oracle.Disagreements) > 0
 	for _, f := range out.Verdict.Findings {
-		if y := c.tallyOf(f.Property, out.Header.Claim(f.Property).Expected); y != nil {
+		if y := c.tallyOf(f.Property, out.Header.Expectation(f.Property).Expected); y != nil {
 			odd = y.add(f) || odd
 		}
 	}
@@ -179,8 +179,8 @@ func voidReason(file string) string {
 }
 
 // tallyOf finds the tally of a property, nil where nothing is expected of it.
-func (c *soakCell) tallyOf(property string, expected histories.Expectation) *tally {
-	if expected == histories.MeasuredOnly {
+func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally {
+	if expected == histories.Unspecified {
 		return nil
 	}
 	for _, y := range c.tallies {
@@ -195,14 +195,14 @@ func (c *soakCell) tallyOf(property string, expected histories.Expectation) *tal
 
 // add counts a finding, and says whether it is not as expected.
 func (y *tally) add(f checker.Finding) (odd bool) {
-	switch checker.ScoreOf(y.expected, f.Observed) {
-	case checker.Kept, checker.Caught:
+	switch checker.ResultOf(y.expected, f.Observed) {
+	case checker.Pass, checker.XFail:
 		y.met++
 		return false
-	case checker.Measured:
+	case checker.NoExpectation:
 		y.absent++
 		return false
-	case checker.LeftUndecided:
+	case checker.Inconclusive:
 		y.undecided++
 	default:
 		y.not++
@@ -213,11 +213,11 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 // complaint is what is wrong with a tally, in a sentence; "" if nothing is.
 func (y *tally) complaint() string {
 	switch {
-	case y.expected == histories.Holds && y.not > 0:
+	case y.expected == histories.ToHold && y.not > 0:
 		return fmt.Sprintf("the claim %s was broken in %d of %d trials", y.property, y.not, y.of())
-	case y.expected == histories.Holds && y.undecided > max(1, y.of()/20):
+	case y.expected == histories.ToHold && y.undecided > max(1, y.of()/20):
 		return fmt.Sprintf("the claim %s was left undecided in %d of %d trials", y.property, y.undecided, y.of())
-	case y.expected == histories.Breaks && y.not > max(1, y.of()/20):
+	case y.expected == histories.ToBeViolated && y.not > max(1, y.of()/20):
 		return fmt.Sprintf("the control %s was missed in %d of %d trials", y.property, y.not, y.of())
 	}
 	return ""
@@ -228,7 +228,7 @@ func tooManyMissed(cells []*soakCell) string {
 	missed, all := 0, 0
 	for _, c := range cells {
 		for _, y := range c.tallies {
-			if y.expected == histories.Breaks {
+			if y.expected == histories.ToBeViolated {
 				missed, all = missed+y.not, all+y.of()
 			}
 		}
@@ -251,7 +251,7 @@ func soakCells(n int) []*soakCell {
 		var claiming []*soakCell
 		cells := faultyCells(l)
 		for _, c := range cells {
-			if slices.Contains(best, l.Name) && c.expects(histories.Holds) {
+			if slices.Contains(best, l.Name) && c.expects(histories.ToHold) {
 				claiming = append(claiming, c)
 			}
 		}
@@ -262,7 +262,7 @@ func soakCells(n int) []*soakCell {
 			}
 		}
 		for _, c := range cells {
-			if c.expects(histories.Breaks) {
+			if c.expects(histories.ToBeViolated) {
 				c.trials = max(c.trials, n/5, 1)
 			}
 			if c.trials > 0 {
@@ -298,9 +298,9 @@ func faultyCells(l impls.Impl) []*soakCell {
 	return cells
 }
 
-func (c *soakCell) expects(v histories.Expectation) bool {
+func (c *soakCell) expects(v histories.Expected) bool {
 	return slices.ContainsFunc(c.Lock.Expected(impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name,
-		Deployment: c.On(), Processes: 3}), func(e impls.Expectation) bool { return e.Verdict == v })
+		Deployment: c.On(), Processes: 3}), func(e impls.Expectation) bool { return e.Expected == v })
 }
 
 func namedWorkload(name string) workloads.Workload {

@@ -25,7 +25,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 		}
 		for _, y := range c.tallies {
 			sum := &kept
-			if y.expected == histories.Breaks {
+			if y.expected == histories.ToBeViolated {
 				sum = &caught
 			}
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
@@ -51,7 +51,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	fmt.Fprintf(&b, "\n## Controls\n\n| cell | trials | repeated | longest | must break | caught | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
 	for _, c := range cells {
 		for _, y := range c.tallies {
-			if y.expected == histories.Breaks {
+			if y.expected == histories.ToBeViolated {
 				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.void, c.longest.Seconds(), y.property, y.met, y.of(), wilson(y.met, y.of()))
 			}
 		}
@@ -72,7 +72,7 @@ func (c *soakCell) claims(b *strings.Builder) {
 	var names []string
 	of, broken := 0, 0
 	for _, y := range c.tallies {
-		if y.expected != histories.Holds {
+		if y.expected != histories.ToHold {
 			continue
 		}
 		name := y.property
@@ -104,7 +104,7 @@ func wilson(k, n int) string {
 
 // TestComplaint: the soak can fail.
 func TestComplaint(t *testing.T) {
-	const claim, control = histories.Holds, histories.Breaks
+	const claim, control = histories.ToHold, histories.ToBeViolated
 	for _, c := range []struct {
 		tally
 		complains bool

@@ -71,15 +71,15 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string, out Outcome) {
 		t.Errorf("%d grants, %d shown", out.Verdict.Counts.Grants, granted.Load())
 	}
 	for _, f := range out.Verdict.Findings {
-		switch score := checker.ScoreOf(out.Header.Claim(f.Property).Expected, f.Observed); score {
-		case checker.Missed, checker.LeftUndecided:
+		switch score := checker.ResultOf(out.Header.Expectation(f.Property).Expected, f.Observed); score {
+		case checker.XPass, checker.Inconclusive:
 			if stall := out.Verdict.MaxStall; c.faulty() && stall > out.Header.TTL.D()/20 {
 				t.Skipf("this machine is too busy to tell: it stood still for %v, and %s is %s", stall, f.Property, score)
 			}
 			t.Errorf("%s %s: %s", f.Property, score, f.Why)
-		case checker.Broken:
+		case checker.Fail:
 			t.Errorf("%s %s: %+v", f.Property, score, f.Witness)
-		case checker.Caught:
+		case checker.XFail:
 			caught = append(caught, f.Property)
 		}
 	}

@@ -57,13 +57,13 @@ type LockResult struct {
 
 // PropertyResult counts how often a property was violated.
 type PropertyResult struct {
-	Property    string `json:"property"`
-	Judged      int    `json:"judged"` // seeds with a verdict
-	Violated    int    `json:"violated"`
-	First       uint64 `json:"first_seed"` // in which it was violated, where it was
-	Claimed     int    `json:"claimed"`    // of those judged: it is expected to hold under such a plan
-	Broken      int    `json:"broken"`     // of those claimed
-	FirstBroken uint64 `json:"first_broken_seed"`
+	Property  string `json:"property"`
+	Judged    int    `json:"judged"` // seeds with a verdict
+	Violated  int    `json:"violated"`
+	First     uint64 `json:"first_seed"` // in which it was violated, where it was
+	Expected  int    `json:"expected"`   // to hold under such a plan, of those judged
+	Fails     int    `json:"failed"`     // of those expected to hold
+	FirstFail uint64 `json:"first_failed_seed"`
 }
 
 // StrategyResult counts what a strategy found.
@@ -174,7 +174,7 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 		if len(violating) == 0 {
 			continue
 		}
-		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Broken()) - len(a.Broken()) })
+		slices.SortStableFunc(violating, func(a, b Seed) int { return len(b.Fails()) - len(a.Fails()) })
 		work.Go(func() error {
 			r.update(func(p *Progress) { p.Minimising = s.Lock })
 			within := r.within(start, len(r.Subjects)-i)
@@ -251,7 +251,7 @@ func (r *StrategyResult) add(x Seed) {
 }
 
 func (r *PropertyResult) add(x Seed) {
-	claimed, violated := slices.Contains(x.Claimed, r.Property), slices.Contains(x.Violated, r.Property)
+	claimed, violated := slices.Contains(x.Expected, r.Property), slices.Contains(x.Violated, r.Property)
 	count := func(n *int, first *uint64) {
 		if *n++; *n == 1 {
 			*first = x.Seed
@@ -262,10 +262,10 @@ func (r *PropertyResult) add(x Seed) {
 		count(&r.Violated, &r.First)
 	}
 	if claimed {
-		r.Claimed++
+		r.Expected++
 	}
 	if claimed && violated {
-		count(&r.Broken, &r.FirstBroken)
+		count(&r.Fails, &r.FirstFail)
 	}
 }
 

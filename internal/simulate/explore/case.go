@@ -56,7 +56,7 @@ func (c Case) Trial() (sim.Trial, error) {
 	}
 	t := sim.Trial{Lock: lock, Deployment: c.Deployment, Workload: load, Params: c.Params, LockParams: c.LockParams,
 		Fault: Fault, Plan: c.Plan}
-	t.Claims = claims(t)
+	t.Expectations = expectations(t)
 	return t, t.Refused()
 }
 

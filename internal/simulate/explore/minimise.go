@@ -18,7 +18,7 @@ type Counterexample struct {
 	Seed     uint64 `json:"seed"`     // in which it was found
 	Strategy string `json:"strategy"` // that found it
 	Property string `json:"property"`
-	Broken   bool   `json:"broken"` // the lock is expected to hold the property
+	Fails    bool   `json:"failed"` // the lock is expected to hold the property
 	From     Size   `json:"from"`   // as it was found
 	To       Size   `json:"to"`
 	Trials   int    `json:"trials"` // that it took to minimise it
@@ -123,7 +123,7 @@ func (m *minimiser) take(seed Seed) error {
 	if err != nil {
 		return err
 	}
-	have, broken := names(c.Plan), seed.Broken()
+	have, broken := names(c.Plan), seed.Fails()
 	left := slices.DeleteFunc(slices.Clone(seed.Violated), func(p string) bool {
 		return slices.ContainsFunc(m.Counterexamples, func(s Counterexample) bool { return s.explains(p, have, slices.Contains(broken, p)) })
 	})
@@ -156,7 +156,7 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	m.add(Counterexample{Case: again.Case, Seed: seed.Seed, Strategy: seed.Strategy, Property: property,
-		Broken: again.Header.Claim(property).Expected == histories.Holds, From: found.size(), To: again.size(), Trials: small.trials,
+		Fails: again.Header.Expectation(property).Expected == histories.ToHold, From: found.size(), To: again.size(), Trials: small.trials,
 		CutOff: small.cutOff, Shown: shown, Witness: *again.Verdict.Finding(property).Witness, Faults: again.Verdict.Faults})
 	return nil
 }
@@ -164,13 +164,13 @@ func (m *minimiser) take(seed Seed) error {
 // explains reports whether the counterexample violates a property too, with no more kinds of faults. Only a broken
 // expectation explains another.
 func (c Counterexample) explains(property string, faults []string, broken bool) bool {
-	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Broken || !broken)
+	return slices.Contains(c.Violated, property) && subset(names(c.Case.Plan), faults) && (c.Fails || !broken)
 }
 
 // add adds a counterexample unless a smaller one covers it, and removes those that it covers.
 func (m *minimiser) add(s Counterexample) {
 	covers := func(a, b Counterexample) bool {
-		return a.explains(b.Property, names(b.Case.Plan), b.Broken) && a.To.compare(b.To) <= 0
+		return a.explains(b.Property, names(b.Case.Plan), b.Fails) && a.To.compare(b.To) <= 0
 	}
 	if slices.ContainsFunc(m.Counterexamples, func(have Counterexample) bool { return covers(have, s) }) {
 		return
@@ -184,7 +184,7 @@ func (m *minimiser) add(s Counterexample) {
 func compare(a, b Counterexample) int {
 	rank := func(s Counterexample) int {
 		switch {
-		case s.Broken:
+		case s.Fails:
 			return 0
 		case s.Case.Plan.Kind() == faults.Servers:
 			return 2

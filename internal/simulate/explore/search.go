@@ -17,13 +17,13 @@ type Seed struct {
 	Operations int           `json:"operations"`
 	Judged     []string      `json:"judged"`             // properties with a verdict
 	Violated   []string      `json:"violated,omitempty"` // of those
-	Claimed    []string      `json:"claimed,omitempty"`  // properties that are expected to hold under this plan
+	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under this plan
 	Met        []Meeting     `json:"met,omitempty"`      // what the faults met that took effect
 	Failed     string        `json:"failed,omitempty"`   // why there is no verdict, such as a panic
 }
 
 // Broken returns the properties that were violated although the lock is expected to hold them.
-func (s Seed) Broken() []string { return both(s.Violated, s.Claimed) }
+func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
 
 // Try runs the case of a seed. The error says that the subject cannot be explored.
 func (s Subject) Try(seed uint64) (Seed, error) {
@@ -46,8 +46,8 @@ func (s Subject) Try(seed uint64) (Seed, error) {
 		if decides(c.Plan, f.Property) && (f.Observed == checker.Held || f.Observed == checker.Violated) {
 			out.Judged = append(out.Judged, f.Property)
 		}
-		if r.Header.Claim(f.Property).Expected == histories.Holds {
-			out.Claimed = append(out.Claimed, f.Property)
+		if r.Header.Expectation(f.Property).Expected == histories.ToHold {
+			out.Expected = append(out.Expected, f.Property)
 		}
 	}
 	out.Violated = r.Violated()

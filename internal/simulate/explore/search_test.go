@@ -155,8 +155,8 @@ func TestCampaign(t *testing.T) {
 			t.Errorf("%+v", r.Locks[0])
 		}
 		for _, p := range r.Locks[1].Properties {
-			if p.Broken > 0 {
-				t.Errorf("set-px-lua breaks %s, which it claims, in seed %d", p.Property, p.FirstBroken)
+			if p.Fails > 0 {
+				t.Errorf("set-px-lua breaks %s, which it claims, in seed %d", p.Property, p.FirstFail)
 			}
 		}
 		return json.NewEncoder(&found[i]).Encode(r)
@@ -247,8 +247,8 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
-// TestClaimsOfPlans: under several faults that is claimed which is claimed under each.
-func TestClaimsOfPlans(t *testing.T) {
+// TestExpectationsOfPlans: under several faults that is claimed which is claimed under each.
+func TestExpectationsOfPlans(t *testing.T) {
 	steps := map[string]faults.Step{
 		"partition": {Do: faults.Action{Verb: faults.Cut}, For: ttl * 2},
 		"stall":     {Do: faults.Action{Verb: faults.Stall, By: ttl * 2}},
@@ -279,7 +279,7 @@ func TestClaimsOfPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		var holds []string
-		for _, claim := range trial.Claims {
+		for _, claim := range trial.Expectations {
 			if claim.Expected == 1 {
 				holds = append(holds, claim.Property)
 			}

@@ -22,15 +22,15 @@ import (
 
 // Trial is a lock, what is done with it and what goes wrong meanwhile: all that a history in virtual time depends on.
 type Trial struct {
-	Lock       impls.Impl
-	Deployment string // single, five, five-delayed, replica or two-replicas; "": the lock's usual one
-	Workload   workloads.Workload
-	Params     workloads.Params // Seed decides delays and tokens too
-	LockParams map[string]string
-	Fault      string // what the history calls it; expectations are of this name
-	Plan       faults.Plan
-	Claims     []histories.Claim // what is expected; nil: what is said of the fault
-	slow       bool              // the emulator runs scripts itself, which costs more
+	Lock         impls.Impl
+	Deployment   string // single, five, five-delayed, replica or two-replicas; "": the lock's usual one
+	Workload     workloads.Workload
+	Params       workloads.Params // Seed decides delays and tokens too
+	LockParams   map[string]string
+	Fault        string // what the history calls it; expectations are of this name
+	Plan         faults.Plan
+	Expectations []histories.Expectation // what is expected; nil: what is said of the fault
+	slow         bool                    // the emulator runs scripts itself, which costs more
 }
 
 // oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
@@ -258,15 +258,15 @@ func (t Trial) connect(w *world) error {
 // header returns the header of the history.
 func (t Trial) header() histories.Header {
 	p := t.Params
-	claims := t.Claims
-	if claims == nil {
-		claims = workloads.Claims(t.Lock, t.Workload, t.Fault, t.On(), p)
+	expected := t.Expectations
+	if expected == nil {
+		expected = workloads.Expectations(t.Lock, t.Workload, t.Fault, t.On(), p)
 	}
 	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.On(), Workload: t.Workload.Name, Fault: t.Fault,
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
 		Params: map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
 		TTL:    histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
-		Claims: claims}
+		Expectations: expected}
 }
 
 // markEvery is as in a trial in real time, in whole rounds of the instants.

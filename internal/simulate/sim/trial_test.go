@@ -42,9 +42,9 @@ func TestFaultsInVirtualTime(t *testing.T) {
 			first := trial.act(t)
 			virtual += first.verdict.Until
 			for _, f := range first.verdict.Findings {
-				score := checker.ScoreOf(first.header.Claim(f.Property).Expected, f.Observed)
+				score := checker.ResultOf(first.header.Expectation(f.Property).Expected, f.Observed)
 				name := trial.Lock.Name + " " + trial.Fault + " " + f.Property
-				odd := score == checker.Broken || score == checker.Missed || score == checker.LeftUndecided
+				odd := score == checker.Fail || score == checker.XPass || score == checker.Inconclusive
 				switch why := differs[name]; {
 				case odd && why == "":
 					t.Errorf("%s: %s %s %+v", name, score, f.Why, f.Witness)
@@ -105,7 +105,7 @@ func faulty(t *testing.T) []Trial {
 			for _, w := range workloads.All() {
 				for _, on := range deployments(l, f) {
 					trial := faultTrial(l, f, w, on)
-					if f.Plan == nil || w.Name != "counter" && w.Name != "write-fenced" || len(trial.header().Claims) == 0 {
+					if f.Plan == nil || w.Name != "counter" && w.Name != "write-fenced" || len(trial.header().Expectations) == 0 {
 						continue
 					}
 					if why := trial.Refused(); why != nil {

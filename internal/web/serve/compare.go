@@ -154,7 +154,7 @@ func (s *Server) compareRuns(p *comparePage) error {
 		case a == nil:
 			only[1].Rows = append(only[1].Rows, row)
 		default:
-			row.Differs = a.Score != b.Score || a.Observed != b.Observed || a.Expected != b.Expected
+			row.Differs = a.Result != b.Result || a.Observed != b.Observed || a.Expected != b.Expected
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -168,7 +168,7 @@ func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}
 	}
-	c := comparedCell{State: scored(o.Score, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
+	c := comparedCell{State: scored(o.Result, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
 	if o.Violations > 0 {
 		c.Text += ", " + format.Plural(o.Violations, "violation")
 	}
@@ -177,7 +177,7 @@ func seen(o *run.Observation) comparedCell {
 
 // silent reports whether a finding was neither claimed nor violated.
 func silent(o *run.Observation) bool {
-	return o == nil || o.Score == checker.Measured && o.Violations == 0
+	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }
 
 // compareBenches compares two benches as lockbench compare does, by the default metrics.

@@ -172,40 +172,40 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 type state = html.Badge
 
 var (
-	kept        = scored(checker.Kept, checker.Held)
-	caught      = scored(checker.Caught, checker.Violated)
-	broken      = scored(checker.Broken, checker.Violated)
-	undecided   = scored(checker.LeftUndecided, checker.Undecided)
-	measured    = scored(checker.Measured, checker.Held)
-	overlapped  = state{Class: "score-violated", Symbol: "◫", Word: "both inside"}
-	faulted     = state{Class: "score-fault", Symbol: "⚡", Word: "fault"}
-	running     = state{Class: "score-running", Symbol: "▶", Word: "running"}
-	waiting     = state{Class: "score-measured", Symbol: "·", Word: "waiting"}
-	begun       = state{Class: "score-measured", Symbol: "◐", Word: "begun"}
-	done        = state{Class: "score-measured", Symbol: "✓", Word: "done"}
-	interrupted = state{Class: "score-interrupted", Symbol: "■", Word: "interrupted"}
-	stopped     = state{Class: "score-interrupted", Symbol: "■", Word: "stopped"}
-	void        = state{Class: "score-undecided", Symbol: "–", Word: "void"}
-	notJudged   = state{Class: "score-undecided", Symbol: "?", Word: "not judged"}
-	withheld    = state{Class: "score-undecided", Symbol: "?", Word: "withheld"}
-	unreported  = state{Class: "score-undecided", Symbol: "?", Word: "no results"}
-	unreadable  = state{Class: "score-undecided", Symbol: "?", Word: "unreadable"}
+	kept        = scored(checker.Pass, checker.Held)
+	caught      = scored(checker.XFail, checker.Violated)
+	broken      = scored(checker.Fail, checker.Violated)
+	undecided   = scored(checker.Inconclusive, checker.Undecided)
+	measured    = scored(checker.NoExpectation, checker.Held)
+	overlapped  = state{Class: "result-violated", Symbol: "◫", Word: "both inside"}
+	faulted     = state{Class: "result-fault", Symbol: "⚡", Word: "fault"}
+	running     = state{Class: "result-running", Symbol: "▶", Word: "running"}
+	waiting     = state{Class: "result-observed", Symbol: "·", Word: "waiting"}
+	begun       = state{Class: "result-observed", Symbol: "◐", Word: "begun"}
+	done        = state{Class: "result-observed", Symbol: "✓", Word: "done"}
+	interrupted = state{Class: "result-interrupted", Symbol: "■", Word: "interrupted"}
+	stopped     = state{Class: "result-interrupted", Symbol: "■", Word: "stopped"}
+	void        = state{Class: "result-inconclusive", Symbol: "–", Word: "void"}
+	notJudged   = state{Class: "result-inconclusive", Symbol: "?", Word: "not judged"}
+	withheld    = state{Class: "result-inconclusive", Symbol: "?", Word: "withheld"}
+	unreported  = state{Class: "result-inconclusive", Symbol: "?", Word: "no results"}
+	unreadable  = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
 // scored returns the state of a score. A violation that no claim forbids has one of its own.
-func scored(score checker.Score, observed checker.Observed) state {
+func scored(score checker.Result, observed checker.Observed) state {
 	b := run.BadgeOf(score, observed)
-	b.Word = strings.TrimPrefix(b.Class, "score-")
+	b.Word = strings.TrimPrefix(b.Class, "result-")
 	return b
 }
 
 // gravest returns the states of a cell's verdicts, each once, the gravest first.
 func gravest(rows []run.Observation) (states []state) {
 	slices.SortStableFunc(rows, func(a, b run.Observation) int {
-		return run.Gravity(b.Score, b.Observed) - run.Gravity(a.Score, a.Observed)
+		return run.Gravity(b.Result, b.Observed) - run.Gravity(a.Result, a.Observed)
 	})
 	for _, o := range rows {
-		if s := scored(o.Score, checker.NotApplicable); len(states) == 0 || s != measured && s != states[len(states)-1] {
+		if s := scored(o.Result, checker.NotApplicable); len(states) == 0 || s != measured && s != states[len(states)-1] {
 			states = append(states, s)
 		}
 	}
@@ -215,7 +215,7 @@ func gravest(rows []run.Observation) (states []state) {
 // tallied returns the gravest state of what a run found, and how often each was found.
 func tallied(t run.Tally) (worst state, counts string) {
 	worst = measured
-	for _, score := range []checker.Score{checker.Caught, checker.Kept, checker.LeftUndecided, checker.Missed, checker.Broken} {
+	for _, score := range []checker.Result{checker.XFail, checker.Pass, checker.Inconclusive, checker.XPass, checker.Fail} {
 		if n := *t.Of(score); n > 0 {
 			worst = scored(score, checker.NotApplicable)
 			counts += fmt.Sprintf(", %s %s", format.Count(n), worst.Word)
@@ -238,10 +238,10 @@ func rowState(row bench.Row) state {
 }
 
 var outcomes = map[selection.Outcome]state{
-	selection.OneLock:      {Class: "score-kept", Symbol: "✓", Word: "advised"},
-	selection.NoLockNeeded: {Class: "score-kept", Symbol: "✓", Word: "no lock needed"},
-	selection.ATie:         {Class: "score-undecided", Symbol: "=", Word: "a tie"},
-	selection.NothingFits:  {Class: "score-broken", Symbol: "✗", Word: "nothing fits"},
+	selection.OneLock:      {Class: "result-pass", Symbol: "✓", Word: "advised"},
+	selection.NoLockNeeded: {Class: "result-pass", Symbol: "✓", Word: "no lock needed"},
+	selection.ATie:         {Class: "result-inconclusive", Symbol: "=", Word: "a tie"},
+	selection.NothingFits:  {Class: "result-fail", Symbol: "✗", Word: "nothing fits"},
 }
 
 // marks returns the verdicts on a trial, the gravest first.
@@ -267,7 +267,7 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 	var found []mark
 	gravity := map[state]int{}
 	for _, f := range v.Findings {
-		score := checker.ScoreOf(h.Claim(f.Property).Expected, f.Observed)
+		score := checker.ResultOf(h.Expectation(f.Property).Expected, f.Observed)
 		m := mark{State: scored(score, f.Observed), Text: f.Property}
 		if m.State == measured {
 			continue
@@ -282,7 +282,7 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 		found = append(found, m)
 	}
 	if len(v.Oracle.Disagreements) > 0 {
-		gravity[unreadable] = run.Gravity(checker.LeftUndecided, checker.Undecided)
+		gravity[unreadable] = run.Gravity(checker.Inconclusive, checker.Undecided)
 		found = append(found, mark{unreadable, "monitor and oracle disagree: a fault of lockbench"})
 	}
 	slices.SortStableFunc(found, func(a, b mark) int { return gravity[b.State] - gravity[a.State] })

@@ -110,34 +110,34 @@ func decides(p faults.Plan, property string) bool {
 // time is not one of these: two faults that each leave a majority may together leave none.
 var safety = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy", "renewal"}
 
-// claims returns what is expected of a trial under a plan of several faults: what the lock claims without any and under
-// each. What it claims to hold without a fault, and of which nothing is said under one, is open.
-func claims(t sim.Trial) []histories.Claim {
-	var all []histories.Claim
+// expectations returns what is expected of a trial under a plan of several faults: what is expected without any and under
+// each of them. It is unspecified if it is under one of them.
+func expectations(t sim.Trial) []histories.Expectation {
+	var all []histories.Expectation
 	for _, property := range safety {
-		claim := histories.Claim{Property: property, Expected: histories.Holds}
+		one := histories.Expectation{Property: property, Expected: histories.ToHold}
 		worst := expected(t, "none", property)
-		claim.Because = worst.Because
+		one.Because = worst.Because
 		for _, s := range t.Plan.Steps {
 			names := kinds(s, t)
 			if len(names) == 0 {
-				worst.Verdict = histories.MeasuredOnly
+				worst.Expected = histories.Unspecified
 			}
 			for _, name := range names {
 				e := expected(t, name, property)
-				if applies(name, t) && (e.Verdict == histories.Breaks || e.Verdict != histories.Holds && worst.Verdict == histories.Holds) {
+				if applies(name, t) && (e.Expected == histories.ToBeViolated || e.Expected != histories.ToHold && worst.Expected == histories.ToHold) {
 					worst = e
 				}
 			}
 		}
 		if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
-			worst.Verdict = histories.MeasuredOnly
+			worst.Expected = histories.Unspecified
 		}
-		switch worst.Verdict {
-		case histories.Holds:
-			all = append(all, claim)
-		case histories.Breaks: // it may, which is no control: whether it comes about depends on the plan
-			all = append(all, histories.Claim{Property: property, Because: worst.Because})
+		switch worst.Expected {
+		case histories.ToHold:
+			all = append(all, one)
+		case histories.ToBeViolated: // it may be: that depends on the plan
+			all = append(all, histories.Expectation{Property: property, Because: worst.Because})
 		}
 	}
 	return all
@@ -157,7 +157,7 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	all := t.Lock.Expected(impls.Situation{Workload: t.Workload.Name, Special: t.Workload.Special, Fault: fault, Deployment: t.On(), Processes: t.Params.Processes})
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
 	if i < 0 {
-		return impls.Expectation{Property: property, Verdict: histories.MeasuredOnly}
+		return impls.Expectation{Property: property, Expected: histories.Unspecified}
 	}
 	return all[i]
 }
