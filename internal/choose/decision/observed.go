@@ -181,13 +181,20 @@ func (d *deciding) observed(o selection.Option, a asked) selection.Cell {
 	return d.expected(o, a, *missing)
 }
 
-func (d *deciding) findings(o selection.Option, fault string, a asked) []selection.Finding {
-	return lo.Filter(d.Findings, func(f selection.Finding, _ int) bool {
+func (d *deciding) findings(o selection.Option, fault string, a asked) (all []selection.Finding) {
+	lock := o.Lock()
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		if f.Lock != lock || f.Fault != fault || f.Observed == checker.NotApplicable || f.Property != a.property && !slices.Contains(a.with, f.Property) {
+			continue
+		}
 		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
-		property := f.Property == a.property || slices.Contains(a.with, f.Property)
-		accepted := a.accept == nil && usual(f) || a.accept != nil && a.accept(f)
-		return f.Lock == o.Lock() && f.Fault == fault && load && property && at(f, o) && accepted && f.Observed != checker.NotApplicable
-	})
+		accepted := a.accept == nil && usual(*f) || a.accept != nil && a.accept(*f)
+		if load && accepted && at(*f, o) {
+			all = append(all, *f)
+		}
+	}
+	return all
 }
 
 // at reports whether a finding is of the option's deployment. Some faults need a deployment of their own.
