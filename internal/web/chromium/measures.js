@@ -19,20 +19,25 @@ function sideways() {
 
 // Colours are asked of a canvas, which knows every notation.
 const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+const known = new Map();
 function rgba(color) {
-  canvas.clearRect(0, 0, 1, 1);
-  canvas.fillStyle = color;
-  canvas.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-  return [r, g, b, a / 255];
+  if (!known.has(color)) {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    known.set(color, [r, g, b, a / 255]);
+  }
+  return [...known.get(color)];
 }
 
 const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
 
+const grounds = new Map();
 function ground(e) {
-  const layers = [];
-  for (; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
-  return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]);
+  if (!e) return [255, 255, 255, 1];
+  if (!grounds.has(e)) grounds.set(e, over(rgba(getComputedStyle(e).backgroundColor), ground(e.parentElement)));
+  return grounds.get(e);
 }
 
 function luminance(c) {
