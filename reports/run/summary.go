@@ -131,13 +131,17 @@ func exclusionOf(seen []Observation) (worst exclusion) {
 	return worst
 }
 
-// saidOfLocks says which locks excluded. The tone is bad if one did not of which nothing was expected.
+// saidOfLocks says which locks excluded. The tone is what the locks did: unsure if not all of them excluded, and bad if one
+// did not of which nothing was expected.
 func (r *Results) saidOfLocks() (html.Tone, string) {
 	label, tone := r.Run.labels(), html.Good
 	var names [overlapped + 1][]string
 	for _, seen := range grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} }) {
 		e := exclusionOf(seen)
 		names[e] = append(names[e], label(seen[0].Lock, seen[0].Deployment))
+		if e != excluded && tone == html.Good {
+			tone = html.Unsure
+		}
 		if e == overlapped && !slices.ContainsFunc(seen, func(o Observation) bool { return o.Expected != histories.Unspecified }) {
 			tone = html.Bad
 		}

@@ -187,7 +187,7 @@ var looks = [...]struct {
 	symbol, codes string // codes of the colour in a terminal
 	gravity       int
 }{
-	checker.NoExpectation: {"·", "", 0}, checker.Pass: {"✓", "32", 1}, checker.XFail: {"◉", "32", 2},
+	checker.NoExpectation: {"·", "", 0}, checker.Pass: {"✓", "32", 1}, checker.XFail: {"◉", "31", 2},
 	checker.Inconclusive: {"?", "33", 4}, checker.XPass: {"!", "31", 5}, checker.Fail: {"✗", "31", 6},
 }
 
