@@ -22,5 +22,4 @@ func (c *Client) hold(ctx context.Context, key string, wait time.Duration, do fu
 	}
 }
 
-// work is the usual work under the lock.
 func (c *Client) work(ctx context.Context, h *Held) { c.Work(ctx, h, c.Params.Hold) }

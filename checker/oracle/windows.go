@@ -149,7 +149,6 @@ func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 	}
 }
 
-// granted takes in a grant.
 func (s *stream) granted(p pair) known {
 	k := known{s.n, p}
 	s.n++

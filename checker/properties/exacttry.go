@@ -60,7 +60,6 @@ func (x *tries) Event(k *projection.Key, ev histories.Event) {
 	x.settle(t)
 }
 
-// unknown takes in an acquire that may have been granted.
 func (x *tries) unknown(t *tried, call, until time.Duration) {
 	t.taken = max(t.taken, x.unknownUntil(until))
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool { return call <= d.op.Return })

@@ -213,7 +213,6 @@ func (x *recoveries) Finding() checker.Finding {
 		reason{len(x.Recovered)+x.passed == 0, checker.NotApplicable, "nobody was gone who held a key or was asking for one"})
 }
 
-// leases is a time in multiples of the TTL.
 func (x *recoveries) leases(d time.Duration) string {
 	if x.Header.TTL == 0 {
 		return checker.Milliseconds(d)

@@ -198,7 +198,6 @@ func (e *entry) setNumber(name string, v *form) (known bool, err error) {
 	return true, nil
 }
 
-// has reports whether a number was stated.
 func (e *entry) has(name string) bool {
 	_, ok := e.numbers[name]
 	return ok

@@ -67,7 +67,6 @@ type etcdLock struct{ *lease.Sessions[*etcdSession] }
 
 var _ impls.Prober = (*etcdLock)(nil)
 
-// queue returns the prefix of the keys that hold a key or wait for it, and of no other keys.
 func (l *etcdLock) queue(key string) string { return url.PathEscape(l.Env.Prefix+key) + "/" }
 
 func (l *etcdLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

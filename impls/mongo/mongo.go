@@ -74,7 +74,6 @@ func (n network) DialContext(ctx context.Context, network, addr string) (net.Con
 	return n(ctx, network, addr)
 }
 
-// named is a filter that finds the document of a key.
 func (d documents) named(key string) bson.D { return bson.D{{Key: "_id", Value: d.env.Prefix + key}} }
 
 // owned is what a document says of its owner.
@@ -94,7 +93,6 @@ func (d documents) attempt(ctx context.Context, token string, validity time.Dura
 	return impls.Grant{Token: token, Validity: validity}, err
 }
 
-// deleteOne deletes the document that a filter finds.
 func (d documents) deleteOne(ctx context.Context, filter bson.D) error {
 	r, err := d.DeleteOne(ctx, filter)
 	if err != nil {
@@ -152,7 +150,6 @@ func (l *leaseLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	})
 }
 
-// mine is a filter that finds the document of a grant whose lease is not over.
 func (l *leaseLock) mine(g impls.Grant) bson.D {
 	return append(l.named(g.Key), bson.E{Key: "owner", Value: g.Token}, l.current())
 }

@@ -83,7 +83,6 @@ func (n Node) compareAndDelete(ctx context.Context, g impls.Grant) error {
 	return impls.Affected(compareAndDelete.Run(ctx, n.UniversalClient, []string{n.Key(g.Key)}, g.Token).Int64())
 }
 
-// value returns the value of a string key; "" if there is no such key.
 func (n Node) value(ctx context.Context, key string) (string, error) {
 	value, err := n.Get(ctx, n.Key(key)).Result()
 	if errors.Is(err, redis.Nil) {

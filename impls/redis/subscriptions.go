@@ -68,7 +68,6 @@ func (s *subscriptions) join(ctx context.Context, channel string) *subscription 
 	return c
 }
 
-// leave is what a waiter does at its end.
 func (s *subscriptions) leave(c *subscription) {
 	s.mu.Lock()
 	c.waiters--
@@ -139,7 +138,6 @@ func (s *subscriptions) confirm(channel string) {
 	}
 }
 
-// close has waiters and reader end.
 func (s *subscriptions) close() {
 	s.end()
 	s.pubsub.Close() // the reader's connection
@@ -167,7 +165,6 @@ func (c *subscription) await(ctx context.Context, news <-chan struct{}, atMost t
 	return ctx.Err() == nil
 }
 
-// wake lets one waiter go, or the next that comes.
 func (c *subscription) wake() {
 	select {
 	case c.woken <- struct{}{}:

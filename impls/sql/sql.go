@@ -106,7 +106,6 @@ func (r rows) exec(ctx context.Context, statement string, args ...any) (affected
 	}
 }
 
-// isMySQL reports whether the server answered with one of these errors.
 func isMySQL(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)

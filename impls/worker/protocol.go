@@ -244,7 +244,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// quoted quotes a text for an error.
 func quoted(text []byte) string {
 	const most = 120
 	if len(text) > most {

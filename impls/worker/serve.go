@@ -177,7 +177,6 @@ func newHeld() held {
 	return held{over: map[int64]chan struct{}{}, named: map[string]int64{}, early: map[string][]Line{}}
 }
 
-// name tells the holds of a process apart.
 func name(key, token string) string { return key + "\x00" + token }
 
 // mostEarly bounds the renewals that are kept for holds that may never be answered.

@@ -62,7 +62,6 @@ func openZooKeeper(env impls.Env, herd bool) (impls.Lock, error) {
 	}), herd}, nil
 }
 
-// queue returns the node of a key, whose children hold it or wait for it.
 func (l *zooKeeperLock) queue(key string) string { return "/" + url.PathEscape(l.Env.Prefix+key) }
 
 func (l *zooKeeperLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

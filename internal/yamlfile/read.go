@@ -139,7 +139,6 @@ func Texts(err error) []string {
 	return lo.Map(f.all, func(m mistake, _ int) string { return m.text })
 }
 
-// fail adds a mistake and returns the file.
 func (f *File) fail(line, column int, format string, args ...any) error {
 	f.all = append(f.all, mistake{line, column, fmt.Sprintf(format, args...)})
 	return f

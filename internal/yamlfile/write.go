@@ -41,7 +41,6 @@ func (k Key) Text() string {
 	return text
 }
 
-// stated returns the keys of a mapping whose values are not zero, with their values.
 func stated(keys []Key) []string {
 	set := lo.Reject(keys, func(k Key, _ int) bool {
 		v := reflect.ValueOf(k.Into).Elem()
@@ -73,7 +72,6 @@ func show(of any) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// quoted quotes a text if a file needs that, also within a list.
 func quoted(text string) string {
 	if token.IsNeedQuoted(text) || strings.ContainsAny(text, ",[]{}") {
 		return strconv.Quote(text)

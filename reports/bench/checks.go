@@ -63,7 +63,6 @@ func (r *Results) withheld() (why []string) {
 	return why
 }
 
-// withRole returns the subjects that are measured somewhere in this role.
 func (r *Results) withRole(role Role) []Subject {
 	return filter(r.Plan.Subjects, func(s Subject) bool {
 		return s.Role == role && slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Subject == s.Name })

@@ -73,7 +73,6 @@ func (t Threshold) Name() string {
 	return name
 }
 
-// fourDigits writes four significant digits, and an exponent only if it is needed.
 func fourDigits(v float64) string {
 	if v >= 1e4 && v < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -73,7 +73,6 @@ func (r *Row) unsafeText() string {
 	return fmt.Sprintf("%s in %d of %d trials", r.Unsafe.Property, r.UnsafeIn, r.Trials)
 }
 
-// paired compares two rows of one point block by block.
 func (r *Results) paired(a, b *Row) *stats.Comparison {
 	c := r.blockwise(a.Estimates[rankedBy], b.Estimates[rankedBy])
 	c.A, c.B, c.Point, c.Metric = a.Subject, b.Subject, a.Point, rankedBy

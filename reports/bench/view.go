@@ -78,7 +78,6 @@ func (v *view) compared() []Point {
 	return filter(v.Plan.Points, func(p Point) bool { return p.Section != ControlSection })
 }
 
-// sections returns their sections, in the plan's order.
 func (v *view) sections() (all []string) {
 	for _, p := range v.compared() {
 		all = with(all, p.Section)
@@ -86,7 +85,6 @@ func (v *view) sections() (all []string) {
 	return all
 }
 
-// with adds a value unless it is there.
 func with[T comparable](all []T, value T) []T {
 	if slices.Contains(all, value) {
 		return all
@@ -158,5 +156,4 @@ func (v *view) named(section, text string) string {
 	return section + ", " + text
 }
 
-// name returns the name of a point in headings.
 func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }

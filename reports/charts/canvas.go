@@ -65,7 +65,6 @@ func (c *canvas) Size() (width, height vg.Length)   { return c.width, c.height }
 func (c *canvas) y(y vg.Length) string              { return px(c.height - y) }
 func (c *canvas) at(p vg.Point) string              { return px(p.X) + " " + c.y(p.Y) }
 
-// px writes a length to a tenth of a pixel.
 func px(v vg.Length) string {
 	return strconv.FormatFloat(math.Round(float64(v)*10)/10+0, 'f', -1, 64) // + 0: no -0
 }
@@ -107,7 +106,6 @@ func (c *canvas) element(name, attributes string) {
 	fmt.Fprintf(&c.b, "><title>%s</title></%s>", clean(k.title), name)
 }
 
-// clean makes a text from outside safe for SVG.
 func clean(s string) string { return html.EscapeString(format.Clean(s)) }
 
 func (c *canvas) class() string {
@@ -135,7 +133,6 @@ func (c *canvas) path(p vg.Path) string {
 	return b.String()
 }
 
-// rectangle returns the upright rectangle that a path draws.
 func rectangle(p vg.Path) (r vg.Rectangle, ok bool) {
 	if len(p) != 5 || p[4].Type != vg.CloseComp {
 		return r, false

@@ -94,7 +94,6 @@ func (s Style) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Class("mark " + s.Class()), Radius: 5, Shape: shape(s.Marker % Markers)}
 }
 
-// mark draws the marker, also outside of the axes.
 func (s Style) mark(c draw.Canvas, at vg.Point) {
 	g := s.glyph()
 	g.Shape.DrawGlyph(&c, g, at)
@@ -153,7 +152,6 @@ func edges(c draw.Canvas, class Class, from, to, y0, y1 vg.Length) {
 	}
 }
 
-// write writes a text at the middle of its height.
 func write(c draw.Canvas, class Class, anchor text.XAlignment, x, y vg.Length, s string) {
 	c.FillText(words(class, anchor, text.YCenter), vg.Point{X: x, Y: y}, s)
 }

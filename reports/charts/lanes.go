@@ -136,7 +136,6 @@ func (d *laneMarks) x(t time.Duration) vg.Length {
 	return d.c.Min.X + (d.c.Max.X-d.c.Min.X)*vg.Length(t-d.From)/vg.Length(d.To-d.From)
 }
 
-// y returns a height some pixels below the upper edge of a lane.
 func (d *laneMarks) y(lane int, below vg.Length) vg.Length {
 	return d.c.Max.Y - vg.Length(max(lane, 0)*laneHeight) - below
 }
@@ -200,7 +199,6 @@ func (d *laneMarks) call(s LaneSpan) {
 	}
 }
 
-// level draws a level line for a span's time.
 func (d *laneMarks) level(class Class, s LaneSpan, below vg.Length) {
 	y := d.y(s.Lane, below)
 	d.c.StrokeLine2(s.line(class), d.x(s.From), y, d.x(s.To), y)

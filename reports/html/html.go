@@ -143,7 +143,6 @@ func pageFuncs() template.FuncMap {
 	}
 }
 
-// onlyIf returns the text if the condition holds.
 func onlyIf(condition any, text string) string {
 	if truth, ok := template.IsTrue(condition); ok && truth {
 		return text

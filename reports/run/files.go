@@ -164,7 +164,6 @@ func (r *Results) writeHistograms(dir string, c Cell, judged []*trialRead) error
 	return errors.Join(r.keep(dir, path.Join(c.Dir, "latency.hlog"), log), r.keep(dir, path.Join(c.Dir, "latency.hgrm"), text))
 }
 
-// keep writes a file of the run folder and lists it.
 func (r *Results) keep(dir, name string, text []byte) error {
 	if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
 		return err

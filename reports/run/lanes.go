@@ -58,7 +58,6 @@ func drawWitness(id, property string, w *checker.Witness, faults []checker.Band)
 	return l.draw(h)
 }
 
-// draw draws the lanes; the faults are described.
 func (l *swimLanes) draw(h charts.Head) template.HTML {
 	for _, f := range l.Faults {
 		h.Desc += " A fault: " + f.Title + "."

@@ -227,7 +227,6 @@ func others(m Measurement) string {
 	return format.Joined(parts)
 }
 
-// networked returns the rows of measurements in which a proxy counted.
 func networked(all []figureRow) []figureRow {
 	return slices.DeleteFunc(slices.Clone(all), func(m figureRow) bool { return m.Network == nil })
 }

@@ -86,7 +86,6 @@ func (o *Observation) explain(trials []*trialRead) {
 	o.Why, o.Weight = firstOf(whys), firstOf(weights)
 }
 
-// firstOf returns the first text and the number of others.
 func firstOf(texts []string) string {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	if different := unique(texts); len(different) < 2 {

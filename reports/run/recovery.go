@@ -40,7 +40,6 @@ func recoveryOf(trials []*trialRead) *Recovery {
 
 func (r *Recovery) median() float64 { return stats.Median(r.Multiples) }
 
-// bound is in multiples of the TTL.
 func (r *Recovery) bound() float64 { return float64(r.BoundNS) / float64(r.TTLNS) }
 
 // recoveryRow is a cell's recoveries as they are shown, in multiples of the TTL.

@@ -12,7 +12,6 @@ import (
 // Compared returns the surviving locks: by rank, then the dominated, then the others.
 func (v *view) Compared() []judged { return v.named(v.inOrder()) }
 
-// inOrder returns the names of the surviving locks, in the order of Compared.
 func (v *view) inOrder() []string {
 	names := slices.Concat(lo.Map(v.Decision.Scores, func(s Score, _ int) string { return s.Option }),
 		lo.Map(v.Decision.Dominated, func(d Dominated, _ int) string { return d.Option }), v.Decision.Survivors)

@@ -154,7 +154,6 @@ func newest(r *Report) string {
 	}))
 }
 
-// mdText escapes headings, lists and links.
 func mdText(s string) string {
 	return strings.NewReplacer("_", `\_`, "#", `\#`, "://", `:\/\/`).Replace(format.Escaped(s))
 }

@@ -79,7 +79,6 @@ func helpOfTag(t Tag) string {
 	return doc.Doc
 }
 
-// tagOf returns a tag; an unknown word is Unknown.
 func tagOf(t Tag) Tag {
 	return lo.Ternary(slices.Contains([]Tag{Measured, Documented, Assumed}, t), t, Unknown)
 }
@@ -186,7 +185,6 @@ func (l line) Small() string {
 	return string(l.Tag)
 }
 
-// answer returns the answer of an option to a requirement; unknown if there is none.
 func (v *view) answer(option, requirement string) line {
 	l := v.line(v.cells[[2]string{option, requirement}])
 	l.Title = v.title(requirement)

@@ -175,7 +175,6 @@ func drawnMedian(values, at []float64) float64 {
 	return (drawn[(n-1)/2] + drawn[n/2]) / 2
 }
 
-// interval returns the bounds of 95 % of the values.
 func interval(values []float64) (low, high *float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	return four(sorted[len(sorted)*25/1000]), four(sorted[len(sorted)*975/1000])

@@ -48,7 +48,6 @@ func (d Distribution) scaled(by float64) Distribution {
 	return Distribution{lo.Map(d.knots, func(k knot, _ int) knot { return knot{k.at * by, k.over} })}
 }
 
-// nanos is at least 1, which has a logarithm.
 func nanos(d time.Duration) float64 { return float64(max(d, 1)) }
 
 // Longest returns the longest time that was ever seen.

@@ -63,7 +63,6 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 	}
 }
 
-// rate returns the pauses per nanosecond.
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
 // double returns the probability that a hold is doubled.

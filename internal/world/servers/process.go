@@ -119,7 +119,6 @@ func logged(dir string) []byte {
 	return log
 }
 
-// tail returns the last of a log: what goes into an error.
 func tail(log []byte) []byte { return bytes.TrimSpace(log[max(0, len(log)-logTail):]) }
 
 // Version returns what it has told of its version.

@@ -77,7 +77,6 @@ func find(program string) (string, error) {
 	return slices.MaxFunc(found, func(a, b string) int { return debianVersion(a) - debianVersion(b) }), nil
 }
 
-// debianVersion is the N of /usr/lib/postgresql/N/bin/program.
 func debianVersion(path string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	return n
