@@ -195,7 +195,6 @@ func (b *Bench) watchIdle(ctx context.Context) error {
 
 func (b *Bench) isPing(p bench.Pair) bool { return b.Points[p.Point].ID == pingPoint }
 
-// left returns what is left of the budget.
 func (b *Bench) left() time.Duration { return time.Duration(b.BudgetNS) - time.Since(b.begun) }
 
 // folder returns the path of a trial in the bench folder, with slashes.

@@ -84,7 +84,6 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	return j, nil
 }
 
-// told returns the evidence in a sentence.
 func told(f checker.Finding) string {
 	if f.Witness != nil {
 		return f.Witness.Story

@@ -33,7 +33,6 @@ type network struct {
 	bytes      atomic.Int64
 }
 
-// dial connects to a server.
 func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, kind, addr)
 	if err != nil {

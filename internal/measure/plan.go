@@ -126,7 +126,6 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 	return all, nil
 }
 
-// with adds a value unless it is there.
 func with[T comparable](all []T, v T) []T {
 	if slices.Contains(all, v) {
 		return all
@@ -170,7 +169,6 @@ func (p *Plan) subject(s bench.Subject) int {
 	return i
 }
 
-// pair adds a subject at a point.
 func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }

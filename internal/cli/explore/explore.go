@@ -177,7 +177,6 @@ func (x *exploration) run(ctx context.Context) error {
 
 const hintExplorer = "exploring processes are this program again"
 
-// explorer returns the command of an exploring process.
 func explorer() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -73,7 +73,6 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// missingStores returns the stores of a plan that are not available here.
 func missingStores(plan []trial.Cell, on choice.Servers) []string {
 	return slices.DeleteFunc(storesOf(plan), func(store string) bool {
 		return !errors.As(stores.Supported(servers.Spec{How: on.How, Store: store, Remote: on.Remote}), new(servers.Absent))

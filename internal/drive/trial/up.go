@@ -58,7 +58,6 @@ func (t *trial) start(ctx context.Context) error {
 
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }
 
-// storeKey returns the name of the lock's first key in the store.
 func (t *trial) storeKey() string { return servers.KeyPrefix(t.Run) + t.Params.KeyNames()[0] }
 
 func (t *trial) openHere(context.Context) error {
@@ -196,7 +195,6 @@ func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error)
 	return sum, nil
 }
 
-// write writes a file of the trial.
 func (t *trial) write(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

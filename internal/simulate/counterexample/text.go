@@ -12,7 +12,6 @@ import (
 // long is how long an operation takes whose call and return are told apart.
 const long = 10 * time.Millisecond
 
-// at formats a time since the trial began.
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
 
 // lasting formats a duration to about three digits.
@@ -29,7 +28,6 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// joined joins words with commas and an "and".
 func joined(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

@@ -122,12 +122,10 @@ func (t *timeline) line(name, cells string) string {
 	return strings.TrimRight(fmt.Sprintf("%-*s%s", t.names, name, cells), " ")
 }
 
-// column returns the column of a time.
 func (t *timeline) column(at time.Duration) int {
 	return int(int64(min(max(at, t.from), t.to)-t.from) * int64(t.width-1) / int64(t.to-t.from))
 }
 
-// fill puts a mark into columns, the last excluded.
 func fill(cells []rune, from, to int, mark rune) {
 	for i := max(from, 0); i < min(to, len(cells)); i++ {
 		cells[i] = mark

@@ -60,7 +60,6 @@ func (r *Run) Show(property string, width int) (Shown, error) {
 		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
 }
 
-// show runs the case and shows it.
 func (f File) show(width int) (Shown, error) {
 	r, err := f.Run()
 	if err != nil {
@@ -211,7 +210,6 @@ func names(p faults.Plan) []string {
 	return slices.Compact(all)
 }
 
-// both returns the elements of a that b has too.
 func both(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(x string) bool { return !slices.Contains(b, x) })
 }

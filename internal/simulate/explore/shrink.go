@@ -232,7 +232,6 @@ func (s *shrinker) plainTimes() {
 	s.try(func(c *Case) { c.Params.Think = time.Millisecond })
 }
 
-// timesOf returns the durations of a step.
 func timesOf(s *faults.Step) []*time.Duration {
 	return []*time.Duration{&s.For, &s.When.Later, &s.Do.By, &s.Do.Wait}
 }

@@ -147,7 +147,6 @@ func (s *scene) fits(m maker) bool {
 	return s.allows(m.name) && on[m.on]
 }
 
-// allows reports whether steps of that name may be chosen.
 func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }

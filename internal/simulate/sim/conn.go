@@ -122,7 +122,6 @@ type message struct {
 
 var errUnread = errors.New("something is there to read")
 
-// turn is that of the next message.
 func (p *pipe) turn() turn {
 	t := p.pair.link.timetable.next(p.direction)
 	if p.direction == proxy.ToServer {
@@ -347,7 +346,6 @@ func (p *pipe) peek() error {
 	return errUnread
 }
 
-// passed says whether a deadline has passed.
 func passed(deadline time.Time) bool {
 	return !deadline.IsZero() && !deadline.After(time.Now())
 }

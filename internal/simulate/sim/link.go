@@ -297,7 +297,6 @@ type turn struct {
 	residue time.Duration // its instants leave this when divided by the quantum
 }
 
-// next is the next message's turn.
 func (t *timetable) next(d proxy.Direction) turn {
 	way := d >> 1 // 0 to the server, 1 to the client
 	n := t.counts[way].Add(1)

@@ -62,7 +62,6 @@ func (n *node) tells(peer *server.Peer, command string) bool {
 	return true
 }
 
-// running returns the emulator, nil if it is dead.
 func (n *node) running() *miniredis.Miniredis {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -161,7 +160,6 @@ func (n *node) jump(by time.Duration) error {
 	return nil
 }
 
-// evict drops a key.
 func (n *node) evict(key string) error {
 	if server := n.running(); server == nil || !server.Del(key) {
 		return errors.New("there was no such key to drop")

@@ -70,7 +70,6 @@ func (t Trial) Run(w io.Writer) (void string, err error) {
 	return r.Void, err
 }
 
-// record runs the trial with the recorder that begin makes.
 func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
 	if err := t.Refused(); err != nil {
 		return r, err

@@ -259,7 +259,6 @@ func (n *network) connect(process, node int) (client, server *conn) {
 	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
 }
 
-// startProcess lets a paused process go on.
 func (n *network) startProcess(process int) {
 	if n.processes[process].start() {
 		for _, l := range n.links[process] {
@@ -268,7 +267,6 @@ func (n *network) startProcess(process int) {
 	}
 }
 
-// startNode lets a paused server go on.
 func (n *network) startNode(node int) {
 	if n.nodes[node].start() {
 		for _, links := range n.links {

@@ -91,7 +91,6 @@ func with(ctx context.Context, hosts []string, user, password string, do func(co
 	return do(ctx, c)
 }
 
-// query asks a server of ours.
 func query(ctx context.Context, addr string, do func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
 	defer cancel()
