@@ -14,7 +14,8 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	return &cobra.Command{
+	var verbose bool
+	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make the page of a run again",
 		Long: `report reads the folder of a run or of a bench and writes results.json, the HDR histograms and the page again. It judges
@@ -35,9 +36,11 @@ nothing anew: verdicts are those of the run; lockbench check judges a history ag
 			if err != nil {
 				return console.Usage(err, "a run folder is what lockbench run left in runs/, with a run.json in it")
 			}
-			results.Text(cmd.OutOrStdout(), false)
+			results.Text(cmd.OutOrStdout(), false, verbose)
 			fmt.Fprintf(cmd.OutOrStdout(), "\npage: %s\n", filepath.Join(args[0], "report", "index.html"))
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "print every check of a run, not only a row for each lock")
+	return cmd
 }

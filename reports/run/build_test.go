@@ -79,11 +79,12 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func checkGolden(t *testing.T, dir string, r *Results) {
-	var plain bytes.Buffer
-	if err := r.Text(&plain, false); err != nil {
+	var brief, verbose bytes.Buffer
+	if err := errors.Join(r.Text(&brief, false, false), r.Text(&verbose, false, true)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "table.txt", plain.Bytes())
+	golden(t, "overview.txt", brief.Bytes())
+	golden(t, "table.txt", verbose.Bytes())
 	golden(t, "report.md", read(t, dir, "report", "report.md"))
 }
 
@@ -238,7 +239,7 @@ func TestNamesAreEscaped(t *testing.T) {
 		t.Error("the command breaks out of its block")
 	}
 	var b bytes.Buffer
-	if err := r.Text(&b, false); err != nil {
+	if err := r.Text(&b, false, true); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"the page": string(read(t, dir, "report", "index.html")), "report.md": md, "the table": b.String()} {
@@ -250,7 +251,7 @@ func TestNamesAreEscaped(t *testing.T) {
 
 func checkTextColorOnlyAdds(t *testing.T, dir string, r *Results) {
 	var plain, colored bytes.Buffer
-	if err := errors.Join(r.Text(&plain, false), r.Text(&colored, true)); err != nil {
+	if err := errors.Join(r.Text(&plain, false, true), r.Text(&colored, true, true)); err != nil {
 		t.Fatal(err)
 	}
 	stripped := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(colored.String(), "")

@@ -62,7 +62,7 @@ func TestSales(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := r.Text(&text, false); err != nil {
+	if err := r.Text(&text, false, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -56,7 +56,7 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := r.Text(&text, false); err != nil {
+	if err := r.Text(&text, false, true); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "scenarios.txt", text.Bytes())

@@ -54,7 +54,7 @@ func TestStores(t *testing.T) {
 		t.Errorf("servers: %s", got)
 	}
 	var b strings.Builder
-	if err := r.Text(&b, false); err != nil || !strings.Contains(b.String(), "mariadb 10 (local)  ✗ 1 FAIL") {
+	if err := r.Text(&b, false, true); err != nil || !strings.Contains(b.String(), "mariadb 10 (local)  ✗ 1 FAIL") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }

@@ -16,12 +16,32 @@ import (
 	"lockbench/reports/stats"
 )
 
-// Text writes the table for the terminal: per lock what was expected and what was observed, then the verdict. Colour only
-// repeats what symbols and words say. An error is the writer's.
-func (r *Results) Text(w io.Writer, color bool) error {
+// Text writes the results for the terminal: checks that failed, a row for each lock, then the verdict; verbose adds every
+// check. Colour only repeats what symbols and words say. An error is the writer's.
+func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	t := &format.Lines{Color: color}
 	for _, g := range r.groups() {
-		textGroup(t, g)
+		if !verbose && !g.Scenario {
+			g.Main = slices.DeleteFunc(g.Main, func(c check) bool { return !c.Gravest.failed() })
+		}
+		if verbose || len(g.Main) > 0 {
+			textGroup(t, g)
+		}
+	}
+	if len(r.Run.Scenarios) == 0 {
+		cells, workload := r.overview()
+		codes := map[string]string{"✓": "32", "~": "33", "✗": "31"}
+		t.PaintedColumns(cells, func(row, column int) string {
+			if column != 0 && column != 2 {
+				return ""
+			}
+			return codes[cells[row][0]]
+		})
+		for _, line := range overviewLegend {
+			t.Add("  " + line)
+		}
+		t.Add("  figures: workload " + cmp.Or(workload, format.None) + ", no fault, one short trial: lockbench bench measures")
+		t.Add("")
 	}
 	if rows, workload := r.stores(); len(rows) > 0 {
 		text := fmt.Sprintf("  the best lock of each in the workload %s; the baseline is an uncontended lock", workload)

@@ -32,7 +32,7 @@ type flags struct {
 	noControls               bool
 	servers                  choice.Servers
 	out                      string
-	asJSON                   bool
+	asJSON, verbose          bool
 	lockParams               map[string]string
 	faultTTL                 time.Duration // the TTL that was asked for; 0: none was
 	shop                     trial.Asked   // buyers and work that were asked for
@@ -104,6 +104,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
+	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only a row for each lock")
 }
 
 // plan turns flags into cells, and finds out what is wrong with them before anything starts.
@@ -199,7 +200,7 @@ func (r *Runner) print() error {
 		return console.JSON(r.stdout, r.results)
 	}
 	fmt.Fprintln(r.stdout)
-	r.results.Text(r.stdout, console.IsTerminal(r.stdout))
+	r.results.Text(r.stdout, console.IsTerminal(r.stdout), r.verbose)
 	_, err := fmt.Fprintf(r.stdout, "\npage: %s\n", filepath.Join(r.dir, "report", "index.html"))
 	return err
 }
