@@ -172,7 +172,7 @@ func (a *advising) run(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return console.Environment(errors.Join(failed, err), "what was tried is kept in "+a.dir+": lockbench advise --evidence "+a.dir)
+		return console.Environment(errors.Join(failed, err), "what was tried is stored in "+a.dir+": lockbench advise --evidence "+a.dir)
 	}
 	if err := a.print(r); err != nil {
 		return err

@@ -49,9 +49,9 @@ func (s *shape) define(fl *pflag.FlagSet) {
 	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second, all clients together, whether or not one is free (closed: each begins when it is)")
 	fl.StringVar(&s.arrivals, "arrivals", "", "how they begin with --rate: constant, poisson or burst (poisson)")
 	fl.StringVar(&one.Workload, "workload", "contend", "what clients do")
-	fl.StringVar(&one.Fault, "fault", "none", "what goes wrong meanwhile")
+	fl.StringVar(&one.Fault, "fault", "none", "fault to inject")
 	fl.DurationVar(&one.Wait, "wait", 0, "how long a waiting client waits (0: until granted)")
-	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease to ask for")
+	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease")
 	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "the measured window of each trial")
 	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
 	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer where the intervals are narrow before")
@@ -205,6 +205,6 @@ func (p *progress) end(n measure.Progress, t *bench.Trial) {
 	if v := t.Unsafe(); v != nil && !v.Expected {
 		p.Print(fmt.Sprintf("%s at %s violates %s in block %d: %s", n.Subject, n.Point, v.Property, n.Block, v.Text))
 	} else if t.Void != "" {
-		p.Print(fmt.Sprintf("%s at %s does not count in block %d: %s", n.Subject, n.Point, n.Block, t.Void))
+		p.Print(fmt.Sprintf("%s at %s discarded in block %d: %s", n.Subject, n.Point, n.Block, t.Void))
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Runner is a run: cells, the folder that their trials are kept in, and what a report says of how they were tried.
+// Runner is a run: its cells, the folder of their trials, and what the report says of how they were run.
 type Runner struct {
 	*flags
 	stdout, stderr io.Writer
@@ -111,7 +111,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 		return failed, err
 	}
 	if r.results, err = run.Build(r.dir); err != nil {
-		return failed, console.Environment(err, "the histories are kept; when the cause is mended: lockbench report "+r.dir)
+		return failed, console.Environment(err, "the histories are stored; once the cause is fixed: lockbench report "+r.dir)
 	}
 	return failed, nil
 }
@@ -155,12 +155,12 @@ func parameters(p workloads.Params) []run.Parameter {
 		wait = p.Wait.String()
 	}
 	return []run.Parameter{
-		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, asks, works, releases"},
+		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, acquires, works, releases"},
 		{Name: "processes", Value: fmt.Sprint(p.Processes), Text: "locks that the clients are spread over"},
 		{Name: "duration", Value: p.Duration.String(), Text: "of each trial; what is under way then is finished"},
-		{Name: "ttl", Value: p.TTL.String(), Text: "the lease each client asks for, where the lock has leases"},
+		{Name: "ttl", Value: p.TTL.String(), Text: "the lease that each client requests, if the lock has leases"},
 		{Name: "wait", Value: wait, Text: "how long a client waits; in the workload try not at all"},
-		{Name: "hold", Value: p.Hold.String(), Text: "time asked for inside the critical section; what it came to was measured"},
+		{Name: "hold", Value: p.Hold.String(), Text: "intended time inside the critical section; the actual time is measured"},
 		{Name: "think", Value: p.Think.String(), Text: "mean time between two iterations, uniform from 0 to twice that"},
 		{Name: "keys", Value: fmt.Sprintf("%d, %s", p.Keys, p.Spread), Text: "different locks, and how clients choose among them"},
 		{Name: "seed", Value: fmt.Sprint(p.Seed), Text: "of all randomness but the machine's own timing"},

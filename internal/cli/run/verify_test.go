@@ -29,7 +29,7 @@ func TestExpectationsThatAreWrong(t *testing.T) {
 		`{} {}`:                          "expectations.json:1:4: invalid character '{' after top-level value",
 		`[]`:                             "expectations.json:1:1: a list is no mapping",
 		`{"lock":"x"}`:                   "expectations.json:1:1: lockbench_expectations is missing: the version of the format, 1",
-		`{"lockbench_expectations":1}`:   "expectations.json:1:1: lock is missing: as its worker calls itself",
+		`{"lockbench_expectations":1}`:   "expectations.json:1:1: lock is missing: the name that its worker states",
 		`{"lockbench_expectations":"1"}`: `expectations.json:1:27: lockbench_expectations: "1" is no whole number`,
 		`{"lockbench_expectations":2,"lock":"x"}`: "expectations.json:1:27: lockbench_expectations: 2 is more than 1",
 		`{"lockbench_expectations":1,"lock":""}`:  "expectations.json:1:36: lock: there is none",
