@@ -162,7 +162,7 @@ func ReadReady(text []byte) (Ready, error) {
 	case r.Name == "":
 		return r, fmt.Errorf(`its first line names no lock: want "name":"..."; it is %s`, quoted(text))
 	case !nameable.MatchString(r.Name):
-		return r, fmt.Errorf("it calls itself %s, and results are kept under that name: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
+		return r, fmt.Errorf("its name is %s, under which results are stored: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
 	case r.BackOffMS < 0 || r.BackOffMS > longest/int64(time.Millisecond):
 		return r, fmt.Errorf(`its first line states "backoff_ms":%d, which is no time to wait`, r.BackOffMS)
 	}
@@ -173,7 +173,7 @@ func ReadReady(text []byte) (Ready, error) {
 	}
 	for _, e := range r.Expectations {
 		if _, err := e.OfLock(); err != nil || e.Property == "" {
-			return r, fmt.Errorf("its first line expects %q of %q: want a property, and holds, violated or unspecified", e.Expected, e.Property)
+			return r, fmt.Errorf("an expectation in its first line has the verdict %q and the property %q: want holds, violated or unspecified, and a property", e.Expected, e.Property)
 		}
 	}
 	return r, nil

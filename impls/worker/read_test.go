@@ -37,7 +37,7 @@ func zeros(n int) string { return strings.Repeat("0", n) + "}" }
 
 func TestFirstLinesThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"lockbench_worker":1,"name":"../up"}`: "kept under that name",
+		`{"lockbench_worker":1,"name":"../up"}`: "under which results are stored",
 		`Traceback`:                             "Traceback",
 		`{}`:                                    "version 0",
 		`{"lockbench_worker":2,"name":"x"}`:     "version 2",

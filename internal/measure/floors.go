@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// Floors are measured beside locks. They record no history, as there is nothing to judge.
+// Baselines are measured beside locks. They record no history, as there is nothing to judge.
 
 // pingFor is how long a store is asked, after a tenth of that which does not count.
 const pingFor = 100 * time.Millisecond

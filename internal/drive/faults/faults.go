@@ -92,7 +92,7 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate keeps a client from asking for the first time until a moment has come. Nobody is kept for ever: after
+// Gate delays a client's first acquire until a moment has come, but not for ever: after
 // the patience it asks anyway.
 type Gate struct {
 	Client   int32            `json:"client"`

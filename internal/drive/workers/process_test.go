@@ -228,7 +228,7 @@ func TestPause(t *testing.T) {
 	go func() { answered <- p.Running(t.Context()) }()
 	select {
 	case err := <-answered:
-		t.Errorf("a process that stands still answered: %v", err)
+		t.Errorf("a paused process answered: %v", err)
 	case <-time.After(short):
 	}
 	if err := p.Resume(); err != nil {
@@ -341,7 +341,7 @@ func TestHoldsAreBounded(t *testing.T) {
 		}
 	}
 	if len(p.held) > 2*remembered || p.held[1] == nil {
-		t.Errorf("%d holds are kept; the one that is held: %v", len(p.held), p.held[1])
+		t.Errorf("%d holds are remembered; the one that is held: %v", len(p.held), p.held[1])
 	}
 }
 
@@ -353,7 +353,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds: the page that describes the protocol has the bounds that are kept.
+// TestPageOfBounds: the page that describes the protocol states the bounds in the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Guarded is what the lock guards, for worker processes: a register behind HTTP on loopback, which each of
-// them reaches by itself, so that a process that stands still writes nothing.
+// them reaches by itself, so that a paused process writes nothing.
 type Guarded struct {
 	URL    string // the base; a key follows
 	server *http.Server
