@@ -179,7 +179,7 @@ func All() []Fault {
 
 // None returns the fault that injects nothing.
 func None() Fault {
-	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
+	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected"}
 }
 
 // The victim of a fault is the first client, alone in the first process, as a rule in its first hold.
