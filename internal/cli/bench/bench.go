@@ -147,7 +147,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	var earlier *benchreport.Plan
 	if f.resume != "" {
 		if f.out != "" {
-			return nil, nil, console.Usage(errors.New("--resume goes on in the folder of the bench, so that --out has no meaning"), "leave out --out")
+			return nil, nil, console.Usage(errors.New("--resume continues in the folder of the bench, so that --out has no meaning"), "leave out --out")
 		}
 		var err error
 		if earlier, err = benchreport.ReadPlan(f.resume); err != nil {
@@ -170,7 +170,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 
 func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	if f.suite != "" && f.shape.given(cmd) {
-		return nil, console.Usage(errors.New("--suite says what is measured: the flags that make up a suite are for benches without one"),
+		return nil, console.Usage(errors.New("--suite says what is measured: the flags that describe a suite are for benches without one"),
 			"leave out either; --trials, --budget, --narrow and --seed go with both")
 	}
 	if f.suite == "" && f.shape.given(cmd) {
@@ -189,7 +189,7 @@ func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
 	if !same {
-		return console.Usage(errors.New("this is not the bench that was cut short: it measures something else"), "the line that goes on with it, and --resume: "+earlier.Command)
+		return console.Usage(errors.New("this is not the bench that was interrupted: it measures something else"), "continue with --resume and the line "+earlier.Command)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	b.show.Close()
 	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if err != nil && ctx.Err() == nil {
-		plan.Warnings = append(plan.Warnings, "it ended early: "+format.Scrub(err.Error()))
+		plan.Warnings = append(plan.Warnings, "the bench ended early: "+format.Scrub(err.Error()))
 	}
 	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")
@@ -241,7 +241,7 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 		return nil, console.Environment(errors.Join(err, e), "the trials are stored; once the cause is fixed: lockbench report "+b.bench.Dir)
 	}
 	if err != nil && ctx.Err() == nil {
-		return r, console.Environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
+		return r, console.Environment(err, "what was measured before is reported; lockbench bench --resume "+b.bench.Dir+" continues")
 	}
 	return r, nil
 }

@@ -29,8 +29,8 @@ func GateCommand() *cobra.Command {
 an earlier run's. Each passes if the whole 95 % interval is within the limit, is breached if all of it is beyond,
 and is too noisy to tell if the limit lies within; a lock that violated a property breaches all of its limits.
 
-With --run it judges a bench that is there, by the thresholds that it was planned with or by those of --suite. Without
-it the suite is measured first.
+With --run it judges an existing bench by its own thresholds, or by those of --suite. Without --run the suite is measured
+first.
 
 Exit codes: 0 all pass; 5 a breach; 3 none, but something was too noisy to tell or was not measured.
 

@@ -55,7 +55,7 @@ func (e *Exit) Error() string {
 
 func (e *Exit) Unwrap() error { return e.Err }
 
-// Usage returns the error of a command that cannot be meant.
+// Usage returns the error of a wrong command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
 // Refusal is a reason to refuse a command line.
@@ -79,7 +79,7 @@ func Environment(err error, hint string) error { return &Exit{ExitEnvironment, e
 
 // Unknown returns the error of a name that is not known, with the nearest one that is.
 func Unknown(what, name string, known []string) error {
-	hint := "there are: " + strings.Join(known, ", ")
+	hint := "known: " + strings.Join(known, ", ")
 	if near, ok := suggest.Nearest(name, known); ok {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}

@@ -74,30 +74,30 @@ inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect
 func (f *flags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all); lock@deployment is one elsewhere than usual, such as set-px-lua@cluster")
-	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
+	fl.StringSliceVar(&f.locks, "locks", nil, "locks to run (all); lock@deployment for another deployment, such as set-px-lua@cluster")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
-	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1, so that figures are undisturbed; under faults two for each core)")
 	fl.BoolVar(&f.noControls, "no-controls", false, "do not run the known-broken lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
-	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")
-	fl.DurationVar(&p.Duration, "duration", p.Duration, "how long each trial drives")
+	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
+	fl.DurationVar(&p.Duration, "duration", p.Duration, "duration of each trial")
 	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
-	fl.DurationVar(&p.Wait, "wait", p.Wait, "how long a waiting client waits (0: until granted)")
+	fl.DurationVar(&p.Wait, "wait", p.Wait, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
-	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
-	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c uses key c modulo the keys)")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale: of each key in the workload inventory, in total in flash-sale")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
-	f.defineShared(fl, "command of a lock of your own, in place of --locks")
+	f.defineShared(fl, "command of your own lock, in place of --locks")
 }
 
 // defineShared defines the flags that run and verify have in common.
 func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
 	fl.StringVar(&f.worker, "worker", "", worker)
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of the lock of --worker: "+strings.Join(stores.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
@@ -158,9 +158,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 func (f *flags) checkChoice(cmd *cobra.Command) error {
 	return console.Refuse(hintRun,
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
-		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 to have it chosen"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
-			What: "--jobs: on servers of your own trials run one after the other, since they have the same keys"},
+			What: "--jobs: on your own servers trials run one after the other, since they use the same keys"},
 		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios have their own locks, workloads and faults",
 			Hint: "leave out the others, or name locks and faults instead"},
 		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
