@@ -116,8 +116,8 @@ func TestStartThatFails(t *testing.T) {
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
-		"dies":        {"ended by itself (exit status 3)", "out of cheese"},
-		"never asked": {"request 999", "never asked"},
+		"dies":        {"it exited (exit status 3)", "out of cheese"},
+		"never asked": {"request 999", "never sent"},
 		"long":        {"more than 1048576 bytes"},
 		"hangs":       {"did not answer a request (acquire) within 200ms"},
 		"mute":        {"closed its standard output"},
@@ -160,7 +160,7 @@ func TestDeaf(t *testing.T) {
 	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
 		t.Errorf("%v, want %v", err, workloads.ErrGone)
 	}
-	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read what it was told within 200ms") {
+	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read a request within 200ms") {
 		t.Errorf("%v", err)
 	}
 	gone(t, p)

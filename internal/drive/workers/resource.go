@@ -27,7 +27,7 @@ type Guarded struct {
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("serve what the lock guards: %w", err)
+		return nil, fmt.Errorf("serve the guarded resource: %w", err)
 	}
 	base := "/" + rand.Text() + "/"
 	mux := http.NewServeMux()
