@@ -33,7 +33,7 @@ fuzz: ## every fuzz target for FUZZTIME
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; CI takes 100,000, a test run 20,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker/judge -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/evidence/differential.txt
 
-scenarios: ## act every warning of the articles out, and make docs/evidence/scenarios.md of what was observed
+scenarios: ## run every scenario, and write docs/evidence/scenarios.md from the results
 	rm -rf runs/scenarios-doc
 	go run ./cmd/lockbench run --scenarios all --out runs/scenarios-doc
 	cp runs/scenarios-doc/report/scenarios.md docs/evidence/scenarios.md
@@ -41,21 +41,21 @@ scenarios: ## act every warning of the articles out, and make docs/evidence/scen
 # Of each lock explored; 430,000 are 2,000 hours of clients.
 SEEDS ?= 430000
 
-# Trials of each of the best locks under the faults that it claims to survive; a fifth of them for each control.
+# Trials of each of the best locks under the faults that it is expected to survive; a fifth of them for each known defect.
 SOAK ?= 500
 
-soak: ## claims kept and controls caught, again and again, for an hour; runs that are killed, 50 times
+soak: ## expectations under faults, again and again, for an hour; runs that are killed, 50 times
 	LOCKBENCH_SOAK=$(SOAK) go test ./internal/drive/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/evidence/soak.md
 	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled$$' -v
 
-explore: ## what the best locks claim to survive, in virtual time, for hours: docs/evidence/explored.md has the latest
+explore: ## the faults that the best locks are expected to survive, in virtual time, for hours: docs/evidence/explored.md has the latest
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done
 
-bench: ## the figures that are claimed: recording, judging, recording's share of a real lock's throughput
+bench: ## the figures in the documentation: recording, judging, recording's share of a real lock's throughput
 	go test -run '^$$' -bench . -benchmem ./histories ./checker/judge ./internal/drive/trial ./internal/simulate/explore
 
 run: ## the quick comparison
 	go run ./cmd/lockbench run
 
-clean: ## what runs left; nothing else
+clean: ## remove what runs left, and nothing else
 	rm -rf runs bin

@@ -38,7 +38,7 @@ func onOne(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1") // put back at the end
 }
 
-// TestReplayWithoutServers: what was seen in simulation is said all the same.
+// TestReplayWithoutServers: the result of the simulation is printed all the same.
 func TestReplayWithoutServers(t *testing.T) {
 	onOne(t)
 	path, out := stalledCase(t), t.TempDir()
@@ -48,12 +48,12 @@ func TestReplayWithoutServers(t *testing.T) {
 	if code != console.ExitEnvironment || !strings.Contains(stderr.String(), "redis-server") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
-	if !strings.Contains(stdout.String(), "in simulation: shows: mutual-exclusion violated") {
+	if !strings.Contains(stdout.String(), "in simulation: reproduced: mutual-exclusion violated") {
 		t.Errorf("stdout %q", &stdout)
 	}
 }
 
-// TestReplayInterrupted: nothing is tried on servers once somebody has had enough.
+// TestReplayInterrupted: after an interrupt no trial begins on servers.
 func TestReplayInterrupted(t *testing.T) {
 	onOne(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -44,7 +44,7 @@ type Open struct {
 	Resource string            `json:"resource"` // base URL of what the lock guards
 }
 
-// Ready is the first line that a worker writes: who it is and what it can do.
+// Ready is the first line that a worker writes: its name, capabilities and expectations.
 type Ready struct {
 	Version      int           `json:"lockbench_worker"`
 	Name         string        `json:"name"`
@@ -142,17 +142,17 @@ func RequestOn(do string, g impls.Grant) Request {
 		Validity: int64(g.Validity), Hold: g.Ref}
 }
 
-// speakOnly is what to tell whoever wrote something else to the standard output.
-const speakOnly = "a worker writes nothing but JSON lines to its standard output, and everything else to its standard error"
+// speakOnly is the hint after a line that is not of the protocol.
+const speakOnly = "a worker writes only JSON lines to its standard output, and everything else to its standard error"
 
-// longest bounds every time that a worker states, so that sums of them stay numbers. Nobody waits for it.
+// longest bounds every time that a worker states, so that sums do not overflow.
 const longest = int64(10 * 365 * 24 * time.Hour)
 
 // ReadReady reads the first line of a worker. An unknown field is an error, since it may be a misspelt capability.
 func ReadReady(text []byte) (Ready, error) {
 	var r Ready
 	if err := strictly(text, &r); err != nil {
-		return r, fmt.Errorf("its first line is not the protocol's (%w): %s; %s", err, quoted(text), speakOnly)
+		return r, fmt.Errorf("parse its first line (%w): %s; %s", err, quoted(text), speakOnly)
 	}
 	switch {
 	case r.Error != "":
@@ -162,18 +162,18 @@ func ReadReady(text []byte) (Ready, error) {
 	case r.Name == "":
 		return r, fmt.Errorf(`its first line names no lock: want "name":"..."; it is %s`, quoted(text))
 	case !nameable.MatchString(r.Name):
-		return r, fmt.Errorf("it calls itself %s, and results are kept under that name: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
+		return r, fmt.Errorf("its name is %s, under which results are stored: want at most 60 letters, digits, dots, hyphens and underscores, the first a letter or digit", quoted([]byte(r.Name)))
 	case r.BackOffMS < 0 || r.BackOffMS > longest/int64(time.Millisecond):
-		return r, fmt.Errorf(`its first line states "backoff_ms":%d, which is no time to wait`, r.BackOffMS)
+		return r, fmt.Errorf(`its first line states "backoff_ms":%d, which is negative or too long`, r.BackOffMS)
 	}
 	for _, c := range r.Capabilities {
 		if !slices.Contains(capabilities(), c) {
-			return r, fmt.Errorf("its first line names the capability %q, which is unknown: there are %s", c, strings.Join(capabilities(), ", "))
+			return r, fmt.Errorf("its first line names the capability %q, which is unknown (known: %s)", c, strings.Join(capabilities(), ", "))
 		}
 	}
 	for _, e := range r.Expectations {
 		if _, err := e.OfLock(); err != nil || e.Property == "" {
-			return r, fmt.Errorf("its first line expects %q of %q: want a property, and holds, violated or unspecified", e.Expected, e.Property)
+			return r, fmt.Errorf("an expectation in its first line has the verdict %q and the property %q: want holds, violated or unspecified, and a property", e.Expected, e.Property)
 		}
 	}
 	return r, nil
@@ -191,7 +191,7 @@ func capabilities() []string {
 func ReadLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictly(text, &l); err != nil {
-		return l, fmt.Errorf("it wrote %s, which is no line of the protocol (%w); %s", quoted(text), err, speakOnly)
+		return l, fmt.Errorf("parse its line %s (%w); %s", quoted(text), err, speakOnly)
 	}
 	if why := l.wrong(); why != "" {
 		return l, fmt.Errorf("it wrote %s, %s", quoted(text), why)
@@ -205,15 +205,15 @@ func (l *Line) wrong() string {
 	outcomes := count(l.OK, l.Refused != "", l.Error != "")
 	switch {
 	case abouts == 0:
-		return `which answers nothing: a reply repeats the "id" of its request`
+		return `which has no id: a reply repeats the "id" of its request`
 	case abouts > 1 || l.ID < 0 || l.Lost < 0 || l.Renewed < 0:
-		return `which is about more than one thing: want one of "id", "lost" and "renewed", more than 0`
+		return `which has more than one subject: want one of "id", "lost" and "renewed", more than 0`
 	case l.Lost == 0 && outcomes == 0:
 		return `which has no outcome: want "ok":true, "refused":"..." or "error":"..."`
 	case outcomes > 1 || l.Lost != 0 && outcomes > 0:
 		return `which has too many outcomes: want one of "ok", "refused" and "error", and none of a loss`
 	case l.Elapsed < 0 || l.SentAfter < 0 || l.Validity < -1 || l.Left < -1 || l.Depth < 0 || l.Fence < 0:
-		return "where a time, a depth or a token is less than nothing"
+		return "where a time, a depth or a token is negative"
 	case max(l.Elapsed, l.SentAfter, l.Validity, l.Left) > longest:
 		return "where a time is longer than ten years: times are in nanoseconds"
 	case l.Depth > math.MaxUint16:

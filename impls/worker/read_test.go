@@ -14,13 +14,13 @@ func TestLinesThatMakeNoSense(t *testing.T) {
 		`{"id":1}`:                                         "no outcome",
 		`{"ok":true}`:                                      `repeats the "id"`,
 		`{"id":1,"ok":true,"refused":"busy"}`:              "too many outcomes",
-		`{"id":1,"ok":true,"lost":2}`:                      "more than one thing",
-		`{"lost":1,"renewed":2}`:                           "more than one thing",
+		`{"id":1,"ok":true,"lost":2}`:                      "more than one subject",
+		`{"lost":1,"renewed":2}`:                           "more than one subject",
 		`{"lost":1,"ok":true}`:                             "too many outcomes",
 		`{"renewed":1}`:                                    "no outcome",
 		`{"id":-1,"ok":true}`:                              "more than 0",
 		`{"id":1,"ok":true,"validity_ms":5}`:               "validity_ms",
-		`{"id":1,"ok":true,"validity_ns":-2}`:              "less than nothing",
+		`{"id":1,"ok":true,"validity_ns":-2}`:              "is negative",
 		`{"id":1,"ok":true,"depth":70000}`:                 "depth",
 		`{"id":1,"ok":true,"sent_after_ns":1e30}`:          "sent_after_ns",
 		`{"id":1,"ok":true,"sent_after_ns":99` + zeros(16): "nanoseconds",
@@ -37,7 +37,7 @@ func zeros(n int) string { return strings.Repeat("0", n) + "}" }
 
 func TestFirstLinesThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"lockbench_worker":1,"name":"../up"}`: "kept under that name",
+		`{"lockbench_worker":1,"name":"../up"}`: "under which results are stored",
 		`Traceback`:                             "Traceback",
 		`{}`:                                    "version 0",
 		`{"lockbench_worker":2,"name":"x"}`:     "version 2",

@@ -43,7 +43,7 @@ func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open fu
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), MaxLine)
 	if !lines.Scan() {
-		return errors.Join(errors.New("a worker is started by lockbench, which writes to its standard input; there is nothing"), lines.Err())
+		return errors.Join(errors.New("a worker is started by lockbench, which writes to its standard input: no first line"), lines.Err())
 	}
 	s := &server{out: json.NewEncoder(out), held: newHeld(), cancels: map[int64]context.CancelFunc{}}
 	if err := s.open(lines.Bytes(), about, open); err != nil {
@@ -72,7 +72,7 @@ type server struct {
 func (s *server) open(text []byte, about func(Open) (About, error), open func(Open, impls.Env) (impls.Lock, error)) error {
 	var o Open
 	if err := json.Unmarshal(text, &o); err != nil || o.Version != Version {
-		return fmt.Errorf("the first line must be version %d of the worker protocol, and is %s", Version, quoted(text))
+		return fmt.Errorf("the first line must be of version %d of the worker protocol: %s", Version, quoted(text))
 	}
 	a, err := about(o)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *server) serve(lines *bufio.Scanner) error {
 		read := time.Now()
 		var r Request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return fmt.Errorf("a request cannot be read: %s", quoted(lines.Bytes()))
+			return fmt.Errorf("parse request: %s", quoted(lines.Bytes()))
 		}
 		switch r.Do {
 		case "shutdown":
@@ -311,7 +311,7 @@ func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
 	}
 }
 
-var errUnable = errors.New("this lock cannot do that")
+var errUnable = errors.New("this lock does not support that")
 
 func (s *server) renew(ctx context.Context, r Request) (Line, error) {
 	renewer, ok := s.lock.(impls.Renewer)

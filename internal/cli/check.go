@@ -28,14 +28,15 @@ func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
-		Short: "Judge recorded histories again, also ones written by hand",
-		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and holds each to the expectations in its header:
-what was expected to hold must hold, what was expected to break must be seen to break. A history that
-names no lock, and every history with --all, is held to everything it can show.
+		Short: "Judge recorded histories, also ones written by hand",
+		Long: `check judges histories (.jsonl, .jsonl.zst, or Jepsen's .edn) and compares the verdicts with the expectations in each
+header. If a history names no lock, or with --all, every property is expected to hold.
 
-With --export edn one history is printed as Jepsen writes them, and not judged.
+With --export edn it prints one history in Jepsen's format and does not judge it. docs/reference/file-formats.md
+describes the formats.
 
-docs/reference/file-formats.md says how to write a history by hand, and how Jepsen's are read.`,
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong usage, or a file that
+cannot be read; 3 a result is inconclusive; 6 a violation was expected and not detected.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) == 0 {
@@ -50,9 +51,9 @@ docs/reference/file-formats.md says how to write a history by hand, and how Jeps
 			return f.check(cmd.OutOrStdout(), files)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "hold every history to everything it can show")
+	cmd.Flags().BoolVar(&f.all, "all", false, "expect every property to hold")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array with one object per history")
-	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "what Porcupine searches of a history over 100,000 operations: sample or full")
+	cmd.Flags().StringVar(&f.oracle, "oracle", "sample", "how much Porcupine searches of a history over 100,000 operations: sample or full")
 	cmd.Flags().StringVar(&f.export, "export", "", "print one history in another format instead of judging it: edn")
 	cmd.MarkFlagsMutuallyExclusive("export", "all")
 	cmd.MarkFlagsMutuallyExclusive("export", "json")
@@ -81,7 +82,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 		if err != nil {
 			return unreadable(err)
 		}
-		c := checked{file, header, score(v, header, f.all), v}
+		c := checked{file, header, results(v, header, f.all), v}
 		for _, s := range c.Results {
 			found[console.CodeOf(s.Result)] = true
 		}
@@ -123,8 +124,8 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// score holds findings to the header's claims, or to everything.
-func score(v *checker.Verdict, h histories.Header, all bool) []scored {
+// results compares findings with the header's expectations; all: every property is expected to hold.
+func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {
 		expected := h.Expectation(f.Property).Expected

@@ -35,12 +35,12 @@ func cleanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what killed runs left behind",
-		Long: `clean removes what a run could not remove because it was killed: with --redis and its like its keys on
-servers of your own, and on this machine temporary folders and containers whose process is gone.
+		Long: `clean removes what a killed run could not remove: with --redis and the flags of other stores its keys on your own servers,
+and on this machine temporary folders and containers whose process is gone.
 
-Every key of a run begins with lockbench:<run>: and nothing else is touched. A run that is younger than
---older-than may still be going and is left, unless --run names it. A run still going that is older loses its
-keys: give a longer time where runs take that long.`,
+Every key of a run begins with lockbench:<run>: and nothing else is touched. A run younger than --older-than may still be
+in progress and is left, unless --run names it. An older run in progress loses its keys: give a longer time if runs take
+that long.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.w, c.now = cmd.OutOrStdout(), time.Now()
@@ -51,8 +51,8 @@ keys: give a longer time where runs take that long.`,
 	fl.SortFlags = false
 	c.own.Define(fl, "as many as there are")
 	fl.StringVar(&c.run, "run", "", "remove this run's keys only, however young it is; its id is in its histories and keys")
-	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave what is younger")
-	fl.BoolVar(&c.dryRun, "dry-run", false, "only say what would be removed")
+	fl.DurationVar(&c.olderThan, "older-than", time.Hour, "leave younger runs and folders")
+	fl.BoolVar(&c.dryRun, "dry-run", false, "only print what would be removed")
 	return cmd
 }
 
@@ -82,7 +82,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 		return &console.Exit{Code: console.ExitInterrupted}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return console.Environment(err, "what stands above was done; clean may be called again")
+		return console.Environment(err, "the removals above were done; clean may be run again")
 	}
 	if !c.found {
 		fmt.Fprintln(c.w, "nothing was left behind")

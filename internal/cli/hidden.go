@@ -20,26 +20,26 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Some verbs are a process that lockbench starts: it reads from standard input what it is to do.
+// Some verbs run a process that lockbench starts and that reads requests from standard input.
 
 func workerCommand() *cobra.Command {
-	cmd := process("worker", "Be one process of clients, for another lockbench: JSON lines on standard input and output", "a worker is started by lockbench",
+	cmd := process("worker", "Run a lock as a worker: JSON lines on standard input and output", "a worker is started by lockbench",
 		"see docs/reference/worker-protocol.md, or try lockbench run --faults process-pause", func(in io.Reader, out io.Writer) error {
 			return worker.Serve(in, out, aboutLock, func(o worker.Open, env impls.Env) (impls.Lock, error) { return openLock(o.Lock, env) })
 		})
-	cmd.Long = `worker runs a lock of the table as a program that speaks the worker protocol, so that something can happen
-to its process. lockbench run starts it where a fault needs one; docs/reference/worker-protocol.md describes the lines.`
+	cmd.Long = `worker runs a built-in lock as a process that speaks the worker protocol. lockbench run starts it if a fault needs a
+process; docs/reference/worker-protocol.md describes the lines.`
 	cmd.Hidden = false
 	return cmd
 }
 
 func shopCommand() *cobra.Command {
-	return process("shop", "Be one process of a shop, an order service over HTTP, for another lockbench: see docs/faults-and-scenarios.md", "a shop is started by lockbench",
+	return process("shop", "Run a service of the shop: see docs/faults-and-scenarios.md", "a shop is started by lockbench",
 		"try lockbench run --workloads flash-sale", func(in io.Reader, out io.Writer) error { return shop.Serve(in, out, openLock) })
 }
 
 func explorerCommand() *cobra.Command {
-	return process("explorer", "Be one process of an exploration", "an explorer is started by lockbench explore", "try lockbench explore",
+	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
 			debug.SetGCPercent(400) // it makes little, and drops all of it soon
 			return explore.Serve(in, out, func() { os.Exit(0) })
@@ -54,7 +54,7 @@ func process(name, short, what, hint string, serve func(io.Reader, io.Writer) er
 		}
 		signal.Ignore(os.Interrupt) // Ctrl-C is for lockbench, which started it
 		if err := serve(cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
-			return console.Environment(err, "what it was told is on its standard input")
+			return console.Environment(err, "its requests are on its standard input")
 		}
 		return nil
 	}}

@@ -33,7 +33,7 @@ func listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [locks|workloads|faults|properties|scenarios|suites]",
-		Short: "Say what locks, workloads, faults, properties, scenarios and suites there are",
+		Short: "List locks, workloads, faults, properties, scenarios and suites",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := choice.Table[table]{What: "table", All: tables, Describe: func(t table) (string, string) { return t.name, "" }}.Choose(args...)

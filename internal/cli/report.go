@@ -17,9 +17,9 @@ func reportCommand() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Make the page of a run again",
-		Long: `report reads the folder of a run or of a bench and writes results.json, the HDR histograms and the page again. It judges
-nothing anew: verdicts are those of the run; lockbench check judges a history again.`,
+		Short: "Write the report of a run again",
+		Long: `report reads the folder of a run or of a bench and writes results.json, the HDR histograms and the page again. It does not
+judge the histories again: lockbench check does that.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

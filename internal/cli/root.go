@@ -1,6 +1,6 @@
-// Package cli is the command lockbench. Arguments go in; out come text and an exit code: 0 every claim kept and every control
-// caught; 1 a claim broken; 2 usage; 3 a claimed property undecided, or figures too noisy to tell; 4 environment; 5 a limit of
-// gate breached; 6 a control not caught; 70 internal; 130 interrupted. Results go to stdout, everything else to stderr.
+// Package cli is the command lockbench. Run takes arguments, prints text and returns an exit code: 0 every expectation met; 1 a
+// property violated that was expected to hold; 2 usage; 3 a result inconclusive, or figures too noisy to tell; 4 environment; 5 a
+// threshold breached; 6 a known defect not detected; 70 internal; 130 interrupted. Only results go to stdout.
 package cli
 
 import (
@@ -42,9 +42,9 @@ func execute(ctx context.Context, root *cobra.Command) (code int) {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockbench",
-		Short: "Drive distributed locks, record what happens, judge the record, report.",
+		Short: "Benchmark and verify distributed locks.",
 		Long: `lockbench drives distributed locks with concurrent clients, records every operation, judges the
-record, and reports: which locks keep what they promise, and what they cost. lockbench run does the whole quick comparison.`,
+histories, and reports which locks exclude and what they cost. lockbench run compares all of them.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownVerb,

@@ -22,12 +22,11 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Show the folders of runs, benches and advice in a browser",
-		Long: `serve shows what lies in DIR (runs/) in a browser: the folders with their verdicts, a run in progress while it goes
-on, the reports, two runs or two benches side by side, and each trial's history as swim lanes that can be zoomed
-and filtered. It reads, and changes nothing. Ctrl-C ends it.
+		Long: `serve shows the folders in DIR (runs/) in a browser: their verdicts and reports, a run in progress, two runs or two benches
+side by side, and each trial's history as a timeline that can be zoomed and filtered. It only reads. Ctrl-C ends it.
 
-There is no password, so it listens where this machine alone can reach it. With --anyone it listens wherever --addr
-says, and whoever reaches that address can read all that lies in DIR.`,
+There is no password, so it listens on this machine alone. With --anyone it listens on --addr, and everyone who can reach
+that address can read all of DIR.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -36,8 +35,8 @@ says, and whoever reaches that address can read all that lies in DIR.`,
 			return serveFolder(cmd, append(args, "runs")[0], address, anyone)
 		},
 	}
-	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:7070", "address to listen on; port 0 is one that is free")
-	cmd.Flags().BoolVar(&anyone, "anyone", false, "listen also where other machines can reach it: there is no password")
+	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:7070", "address to listen on; port 0 picks a free port")
+	cmd.Flags().BoolVar(&anyone, "anyone", false, "listen also on an address that other machines can reach: there is no password")
 	return cmd
 }
 
@@ -55,15 +54,15 @@ func serveFolder(cmd *cobra.Command, dir, address string, anyone bool) error {
 	l, err := serve.Listen(address, anyone)
 	switch {
 	case errors.Is(err, serve.ErrNotLoopback):
-		return console.Usage(err, "listen on 127.0.0.1, or say --anyone if whoever reaches that address may read all that lies in "+dir)
+		return console.Usage(err, "listen on 127.0.0.1, or add --anyone if everyone who can reach that address may read all of "+dir)
 	case errors.Is(err, serve.ErrNoAddress):
 		return console.Usage(err, "lockbench serve --addr 127.0.0.1:0")
 	case err != nil:
-		return console.Environment(err, "choose another address with --addr; port 0 is one that is free")
+		return console.Environment(err, "choose another address with --addr; port 0 picks a free port")
 	}
 	host, _, _ := net.SplitHostPort(address) // Listen has taken it
 	if anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "note: whoever reaches this address can read all that lies in "+dir+": there is no password")
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: everyone who can reach this address can read all of "+dir+": there is no password")
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", l.Addr())
 	fmt.Fprintln(cmd.ErrOrStderr(), "Ctrl-C ends it")

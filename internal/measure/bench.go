@@ -51,7 +51,7 @@ type Progress struct {
 const fewest = 8
 
 // Run measures block after block until the intervals are narrow, or the budget or ctx is over. Trials that are there
-// already are kept, so that an interrupted bench can be resumed. Run sets Stopped.
+// already are stored, so that an interrupted bench can be resumed. Run sets Stopped.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	b.begun, b.groups, b.took = time.Now(), map[store]*servers.Group{}, map[bench.Pair]time.Duration{}
 	defer func() {
@@ -136,7 +136,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withFloors adds the floors, with which the other figures of a block are compared.
+// withFloors adds the baselines, with which the other figures of a block are compared.
 func (b *Bench) withFloors(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Floor {

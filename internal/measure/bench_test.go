@@ -73,7 +73,7 @@ func TestPlanLeavesOutWhatIsNotHere(t *testing.T) {
 	}
 	s.Sections[0].Fault, s.Sections[0].Floors = "holder-kill", []string{"none"}
 	if p, _ := NewPlan(s, servers.Local, servers.Remote{}); slices.ContainsFunc(p.Subjects, func(s bench.Subject) bool { return s.Name == "none" }) {
-		t.Error("there is a floor under a fault")
+		t.Error("there is a baseline under a fault")
 	}
 	s.Sections[0].Locks[0].Name = "nothing"
 	if _, err := NewPlan(s, servers.Embedded, servers.Remote{}); err == nil {
@@ -101,7 +101,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // what was kept before stays
+	again.Forget = true // what was stored before stays
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -117,9 +117,9 @@ func TestGoesOn(t *testing.T) {
 		t.Errorf("%d and 5 trials, want %d; stopped %q", len(measured), want, again.Stopped)
 	}
 	checkFigures(t, dir)
-	kept, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(kept) < 3 || len(kept) > 5 { // those of before but for floors
-		t.Errorf("histories kept: %v", kept)
+	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
+	if len(stored) < 3 || len(stored) > 5 { // those of before except baselines
+		t.Errorf("histories stored: %v", stored)
 	}
 }
 
@@ -152,7 +152,7 @@ func checkFigures(t *testing.T, dir string) {
 		f := of.Figures
 		switch {
 		case of.Void != "":
-			t.Errorf("%s is void: %s", of.Dir, of.Void)
+			t.Errorf("%s is discarded: %s", of.Dir, of.Void)
 		case of.Point == pingPoint:
 			if f["round_trip_p50"] <= 0 {
 				t.Errorf("%s: round trip %v", of.Dir, f["round_trip_p50"])

@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// Floors are measured beside locks. They record no history, as there is nothing to judge.
+// Baselines are measured beside locks. They record no history, as there is nothing to judge.
 
 // pingFor is how long a store is asked, after a tenth of that which does not count.
 const pingFor = 100 * time.Millisecond
@@ -65,7 +65,7 @@ const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.c
 // Redis. Each client has its key; clients share as many connections' pools as there are processes.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
-		return errors.New("a loop without waiting stands for nothing where clients contend")
+		return errors.New("a loop without waiting is no baseline under contention")
 	}
 	opts, err := redis.ParseURL(g.Front()[0])
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *loops) run(ctx context.Context, c *redis.Client, key, token string) err
 			return err
 		}
 		if !took {
-			return errors.New("somebody else has the key")
+			return errors.New("another client holds the key")
 		}
 		if l.hold > 0 {
 			time.Sleep(l.hold)

@@ -74,10 +74,10 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	j := &bench.Judged{History: sum.Path, SHA256: sum.SHA256,
 		Operations: out.Verdict.Counts.Operations, Disagree: len(out.Verdict.Oracle.Disagreements) > 0}
 	for _, f := range out.Verdict.Findings {
-		switch claim := out.Header.Expectation(f.Property); {
+		switch e := out.Header.Expectation(f.Property); {
 		case f.Observed == checker.Violated:
-			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: told(f), Expected: claim.Expected == histories.ToBeViolated})
-		case f.Observed == checker.Undecided && claim.Expected == histories.ToHold:
+			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: told(f), Expected: e.Expected == histories.ToBeViolated})
+		case f.Observed == checker.Undecided && e.Expected == histories.ToHold:
 			j.Undecided = append(j.Undecided, f.Property)
 		}
 	}
@@ -216,7 +216,7 @@ func Again(dir string, t *bench.Trial, point bench.Point) (bench.Figures, error)
 // StatsAgain reads a trial's history once more.
 func StatsAgain(dir string, t *bench.Trial) (*figures.Stats, error) {
 	if t.Judged == nil || t.Judged.History == "" {
-		return nil, errors.New("its history was not kept")
+		return nil, errors.New("its history was not stored")
 	}
 	r, err := histories.Open(filepath.Join(dir, filepath.FromSlash(t.Judged.History)))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package measure carries a bench out: it brings servers up, runs trials in randomised blocks, and leaves a folder from which
-// reports/bench makes figures. What it measures is a suite; what makes the figures worth believing (floors, and the
-// controls of the bench itself) it adds to each.
+// reports/bench makes figures. What it measures is a suite; to each it adds baselines and the
+// controls of the bench itself.
 package measure
 
 import (
@@ -173,8 +173,8 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// floor adds what a section asked for beside locks. A round trip is measured of every store in any case. Under faults there
-// is no floor: clients live in processes of their own.
+// floor adds a baseline of a section. The round trip to every store is measured in any case. Under faults there is no
+// baseline: clients run in processes of their own.
 func (p *Plan) floor(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return
@@ -236,7 +236,7 @@ func (p *Plan) controls() {
 		Doc: "the same lock behind a network that holds each answer up for " + delay.String()}, alone)
 	add(none, bench.Subject{Name: "none among others", Role: bench.Control, Doc: "no lock at all: everybody is let in"}, crowd)
 	add(none, bench.Subject{Name: "stalled generator", Role: bench.Stalled, Params: map[string]string{"stall": stall.String()},
-		Doc: "nobody begins anything for " + stall.String() + ", as if the machine stood still"}, paced)
+		Doc: "no client begins an iteration for " + stall.String() + ", as if the machine were paused"}, paced)
 }
 
 // pings adds a round trip of each store.

@@ -48,15 +48,15 @@ func Command() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "advise",
-		Short: "Say which lock to choose, if any, from what a team needs and from evidence",
-		Long: `advise asks what you need, a dozen questions at most, or reads it from a file; tries what matters for these needs, or takes
-folders of runs and benches as its evidence; and writes a selection report: a page, a decision record in Markdown, and JSON.
+		Short: "Recommend a lock, if any, from your requirements and from evidence",
+		Long: `advise asks what you need, at most a dozen questions, or reads it from a file; tests the candidates against these needs, or
+takes folders of runs and benches as evidence; and writes a selection report: a page, a decision record in Markdown, and JSON.
 
-It asks first whether you need a lock at all. What does not do all that is required is out, whatever else it does well; of
-the others it says who is ahead, by how much, what speaks against it, and what would change that. Every figure of the report
-can be traced to the histories it rests on, and worked out again: lockbench verify-report.
+It asks first whether you need a lock at all. A candidate that does not meet every requirement is eliminated. The others are
+scored, with the trade-offs of the recommendation, and with what would change it. Every figure of the report can be traced to
+its histories and verified: lockbench verify-report.
 
-examples/ has three files of needs; docs/selection.md has all that may stand in one.`,
+examples/ has three files of needs; docs/selection.md describes every field.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := f.prepare(cmd)
@@ -68,11 +68,11 @@ examples/ has three files of needs; docs/selection.md has all that may stand in 
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.needs, "needs", "", "file of what you need, in YAML (asked for in the terminal)")
-	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to decide by (made anew)")
-	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/reference/file-formats.md), to read from them how long the work takes")
-	fl.DurationVar(&f.pauses, "measure-pauses", 0, "measure for so long how processes of this machine stand still, in place of what the needs say")
-	fl.IntVar(&f.trials, "trials", 1, "of each kind of trouble: more of them are stronger evidence, and take longer")
+	fl.StringVar(&f.needs, "needs", "", "file of needs, in YAML (without it, questions in the terminal)")
+	fl.StringSliceVar(&f.evidence, "evidence", nil, "folders of runs and benches to use as evidence (new ones are made)")
+	fl.StringSliceVar(&f.recorded, "recorded", nil, "histories of your own (docs/reference/file-formats.md), to take the time under the lock from")
+	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses of processes on this machine, which replace those in the needs")
+	fl.IntVar(&f.trials, "trials", 1, "trials under each fault: more give stronger evidence and take longer")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
 	fl.StringVar(&f.out, "out", "", "folder for the report and its evidence (runs/<time>-advice-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print advice.json instead of the text")
@@ -126,7 +126,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 
 func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	known := requirements.Known{Stores: advisor.Stores(), Languages: advisor.Languages()}
-	hint := "docs/selection.md has all that may stand there"
+	hint := "docs/selection.md describes every field"
 	if f.needs == "" {
 		n, err = requirements.Ask(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), known)
 		hint = "lockbench advise --needs FILE reads them from a file: examples/inventory.yaml is one"
@@ -148,13 +148,13 @@ func without(assumed []string, group string) []string {
 // run gathers evidence, decides and reports. What was interrupted is reported as far as it got.
 func (a *advising) run(ctx context.Context) error {
 	if a.pauses > 0 {
-		fmt.Fprintf(a.stderr, "pauses: measuring for %s how processes of this machine stand still\n", a.pauses)
+		fmt.Fprintf(a.stderr, "pauses: measuring for %s how long processes on this machine are paused\n", a.pauses)
 		p, err := advisor.Meter{For: a.pauses}.Measure(ctx)
 		if err != nil {
-			return console.Environment(err, "lockbench advise without --measure-pauses takes what the needs say")
+			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses in the needs")
 		}
 		if p.Longest == 0 { // nothing was seen, which says nothing of what there is
-			fmt.Fprintln(a.stderr, "note: no pause was seen in that time; those of the needs stand")
+			fmt.Fprintln(a.stderr, "note: no pause was observed in that time; those in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
 		}
@@ -172,7 +172,7 @@ func (a *advising) run(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return console.Environment(errors.Join(failed, err), "what was tried is kept in "+a.dir+": lockbench advise --evidence "+a.dir)
+		return console.Environment(errors.Join(failed, err), "what was tried is stored in "+a.dir+": lockbench advise --evidence "+a.dir)
 	}
 	if err := a.print(r); err != nil {
 		return err
@@ -200,12 +200,12 @@ func (a *advising) print(r *selection.Report) error {
 	if err := selection.Text(a.stdout, r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "\npage: %s\nrecord: %s\nall of it worked out again: lockbench verify-report %s\n",
+	_, err := fmt.Fprintf(a.stdout, "\npage: %s\nrecord: %s\nverify: lockbench verify-report %s\n",
 		filepath.Join(a.dir, selection.PageName), filepath.Join(a.dir, selection.RecordName), filepath.Join(a.dir, selection.PageName))
 	return err
 }
 
-// gather tries and measures what matters for the needs, stage by stage, of the locks that are not out by then.
+// gather tries and measures what matters for the needs, stage by stage, of the locks that are not eliminated by then.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
 		left, err := a.left()
@@ -227,10 +227,10 @@ func (a *advising) gather(ctx context.Context) error {
 	if err != nil || r.Lease == nil {
 		return err
 	}
-	return a.try(ctx, "processes that stand still, to confirm what leases of three lengths come to", advisor.ConfirmTrials, advisor.Confirming(r))
+	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not out for good. A lock is tried even if its own table speaks against it.
+// left returns the locks that are not eliminated. A lock is tried even if its own table speaks against it.
 func (a *advising) left() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
@@ -271,7 +271,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	})
 	results, failed, err := a.tried.Try(ctx, fits, notes, scenarios, trials, advisor.AtOnce)
 	if failed != nil {
-		fmt.Fprintln(a.stderr, "note: a trial was given up, so that something stays unknown:", format.Scrub(failed.Error()))
+		fmt.Fprintln(a.stderr, "note: a trial was given up, and its result stays unknown:", format.Scrub(failed.Error()))
 	}
 	if err != nil {
 		return err
@@ -283,13 +283,13 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	return nil
 }
 
-// measure benches what is left, at the point of the needs; not on an emulator, whose figures mean nothing.
+// measure benches the remaining candidates, at the point of the needs; not on an emulator, whose figures mean nothing.
 func (a *advising) measure(ctx context.Context, left []selection.Option) error {
 	plan, err := measure.NewPlan(advisor.Suite(a.needs, left), a.servers.How, a.servers.Remote)
 	if err != nil || len(plan.Pairs) == 0 || stores.Resolve(a.servers.How, servers.Redis) == servers.Embedded {
 		return err
 	}
-	fmt.Fprintln(a.stderr, "measuring: what is not out, side by side")
+	fmt.Fprintln(a.stderr, "measuring: the remaining candidates, side by side")
 	dir := filepath.Join(a.dir, "bench")
 	a.from = append(a.from, dir)
 	return bench.Measure(a.cmd, a.servers, plan, dir)

@@ -28,16 +28,15 @@ func VerifyReportCommand() *cobra.Command {
 	dataOnly := false
 	cmd := &cobra.Command{
 		Use:   "verify-report FILE [ID...]",
-		Short: "Work a selection report out again: its decision, its figures, the verdicts it rests on",
-		Long: `verify-report reads a selection report (its page, its JSON, or its record beside the JSON) and works it out again. The
-decision and every sentence must follow from the needs, the options and the evidence in the file; the page must be, byte for
-byte, what these make; and where the folders that it points to are there, every history is looked at: that it is the one that
-was summed, that it is judged as the report says, and that it has the figures that the report has.
+		Short: "Verify a selection report: its decision, its figures and the verdicts behind them",
+		Long: `verify-report reads a selection report (its page, its JSON, or its record beside the JSON) and derives it again. The
+decision and every sentence must follow from the needs, the candidates and the evidence in the file, and the page must be
+equal byte for byte. If the evidence folders are available, each history is checked: its checksum, its verdicts and its figures.
 
-With IDs of the report (P12, M3) it traces those: what was observed, in which histories, and what they say now.
+With IDs of the report (P12, M3) it traces these: what was observed, in which histories, and what they show now.
 
-It exits with 0 where all came out the same, 1 where something differs, and 3 where histories are not there, so that they
-were not judged again (--data-only does not ask for them).`,
+Exit codes: 0 everything is the same; 1 something differs; 2 wrong usage; 3 histories are missing and were not judged again
+(not with --data-only).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -54,7 +53,7 @@ were not judged again (--data-only does not ask for them).`,
 			return v.all(dataOnly)
 		},
 	}
-	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not ask for the histories: the report must follow from the data in it")
+	cmd.Flags().BoolVar(&dataOnly, "data-only", false, "do not require the histories: the report must follow from its data")
 	return cmd
 }
 
@@ -98,13 +97,13 @@ func (v *verifying) all(dataOnly bool) error {
 	}
 	switch {
 	case v.found[console.ExitFail]:
-		fmt.Fprintln(v.w, "\nDIFFERENT: the report does not say what its evidence says.")
+		fmt.Fprintln(v.w, "\nDIFFERENT: the report does not follow from its evidence.")
 	case v.found[console.ExitUndecided]:
-		fmt.Fprintln(v.w, "\nThe report follows from the data in it. Not all of what that was read from is here, so that it was not looked at again.")
+		fmt.Fprintln(v.w, "\nThe report follows from its data. Some of its folders or histories are missing and were not checked.")
 	case dataOnly:
-		fmt.Fprintln(v.w, "\nThe report follows from the data in it.")
+		fmt.Fprintln(v.w, "\nThe report follows from its data.")
 	default:
-		fmt.Fprintln(v.w, "\nEverything in the report was worked out again from its histories, and came out the same.")
+		fmt.Fprintln(v.w, "\nEverything in the report was derived again from its histories, and is the same.")
 	}
 	return v.found.Err()
 }
@@ -160,7 +159,7 @@ func parting(at string, a, b any) (list []string) {
 		begin, end := max(0, same-40), min(len(text), same+80)
 		return lo.Ternary(begin > 0, "...", "") + strings.ToValidUTF8(string(text[begin:end]), "") + lo.Ternary(end < len(text), "...", "")
 	}
-	return []string{fmt.Sprintf("%s: the file says %s, worked out it is %s", at, around(one), around(other))}
+	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
 // drawn makes the files of the report again, and compares the ones that are there.
@@ -257,7 +256,7 @@ func (v *verifying) describe(id string) bool {
 		return v.print(id, f.Source, f.Dir, "%s of %s: median %.4g %s of %s", f.Metric, f.Lock, f.Estimate.Median, f.Unit, format.Plural(f.Estimate.N, "trial"))
 	}
 	if s, ok := lo.Find(r.Stood, func(s selection.StoodStill) bool { return s.ID == id }); ok {
-		return v.print(id, s.Source, s.Dir, "processes of %s that stood still in their holds, with a lease of %s: %d of %d holds were doubled",
+		return v.print(id, s.Source, s.Dir, "processes of %s paused in their holds, with a lease of %s: %d of %d holds overlapped with another",
 			s.Lock, format.Setting(s.TTLNS), s.Doubled, s.Holds)
 	}
 	t, ok := lo.Find(r.Times, func(t selection.RecordedTime) bool { return t.ID == id })

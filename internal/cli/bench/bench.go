@@ -42,14 +42,14 @@ func Command() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure how fast and how fair locks are, and at what cost",
 		Long: `bench measures locks side by side: in each block every lock once at every point, in an order of its own, on the same
-servers, after a warm-up until its rate is steady. Every trial is recorded and judged as those of run are; a figure from a
-trial in which two held at once is struck out. It ends early when the intervals are narrow enough, and goes on when they
+servers, after a warm-up until its rate is steady. Every trial is recorded and judged; the figures of a lock that two
+clients held at once are struck out. It ends early when the intervals are narrow enough, and goes on when they
 are not, within its budget.
 
 With no flags it measures the suite quick. --suite names another one, or a file of your own (docs/reference/suites.md), and the
-other flags make up one. Every bench carries its own controls, and where one of them fails no figure is shown.
+other flags make up one. Every bench includes controls of its own; if one of them fails, no figure is shown.
 
-A bench that was cut short goes on with --resume DIR, and loses no trial that had ended.`,
+--resume DIR continues a bench that was interrupted; no finished trial is lost.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := f.prepare(cmd)
@@ -64,9 +64,9 @@ A bench that was cut short goes on with --resume DIR, and loses no trial that ha
 	fl.StringVar(&f.suite, "suite", "", "suite to measure: "+shipped()+", or a file (quick)")
 	f.shape.define(fl)
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
-	fl.StringVar(&f.resume, "resume", "", "folder of a bench that was cut short, to go on with")
+	fl.StringVar(&f.resume, "resume", "", "folder of an interrupted bench to continue")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
-	fl.BoolVar(&f.forget, "no-histories", false, "remove each history once it was judged, unless it shows what nobody expected; its checksum stays")
+	fl.BoolVar(&f.forget, "no-histories", false, "remove each history once it is judged, unless it shows an unexpected violation; its checksum is stored")
 	fl.BoolVar(&f.asJSON, "json", false, "print results.json instead of the table")
 	return cmd
 }
@@ -147,7 +147,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	var earlier *benchreport.Plan
 	if f.resume != "" {
 		if f.out != "" {
-			return nil, nil, console.Usage(errors.New("--resume goes on in the folder of the bench, so that --out has no meaning"), "leave out --out")
+			return nil, nil, console.Usage(errors.New("--resume continues in the folder of the bench, so that --out has no meaning"), "leave out --out")
 		}
 		var err error
 		if earlier, err = benchreport.ReadPlan(f.resume); err != nil {
@@ -170,7 +170,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 
 func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 	if f.suite != "" && f.shape.given(cmd) {
-		return nil, console.Usage(errors.New("--suite says what is measured: the flags that make up a suite are for benches without one"),
+		return nil, console.Usage(errors.New("--suite says what is measured: the flags that describe a suite are for benches without one"),
 			"leave out either; --trials, --budget, --narrow and --seed go with both")
 	}
 	if f.suite == "" && f.shape.given(cmd) {
@@ -189,7 +189,7 @@ func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
 	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
 	if !same {
-		return console.Usage(errors.New("this is not the bench that was cut short: it measures something else"), "the line that goes on with it, and --resume: "+earlier.Command)
+		return console.Usage(errors.New("this is not the bench that was interrupted: it measures something else"), "continue with --resume and the line "+earlier.Command)
 	}
 	return nil
 }
@@ -231,17 +231,17 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	b.show.Close()
 	plan.Ended, plan.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if err != nil && ctx.Err() == nil {
-		plan.Warnings = append(plan.Warnings, "it ended early: "+format.Scrub(err.Error()))
+		plan.Warnings = append(plan.Warnings, "the bench ended early: "+format.Scrub(err.Error()))
 	}
 	if e := benchreport.WritePlan(b.bench.Dir, plan); e != nil {
 		return nil, console.Environment(errors.Join(err, e), "the folder of the bench must be writable")
 	}
 	r, e := benchreport.Build(b.bench.Dir)
 	if e != nil {
-		return nil, console.Environment(errors.Join(err, e), "the trials are kept; when the cause is mended: lockbench report "+b.bench.Dir)
+		return nil, console.Environment(errors.Join(err, e), "the trials are stored; once the cause is fixed: lockbench report "+b.bench.Dir)
 	}
 	if err != nil && ctx.Err() == nil {
-		return r, console.Environment(err, "what was measured until then is reported; lockbench bench --resume "+b.bench.Dir+" goes on")
+		return r, console.Environment(err, "what was measured before is reported; lockbench bench --resume "+b.bench.Dir+" continues")
 	}
 	return r, nil
 }

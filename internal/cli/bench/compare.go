@@ -43,7 +43,7 @@ func CompareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B | compare DIR LOCK LOCK",
-		Short: "Compare two locks of a bench, or two benches, and say what is no noise",
+		Short: "Compare two locks of a bench, or two benches, and show which differences are significant",
 		Long: `compare shows B against A, row by row: how much more or less, with a 95 % interval, and whether that
 is better or worse. A row that may be noise shows ~. All rows shown are corrected together (Holm), so that
 one in twenty tables, and not one in twenty rows, names a difference where there is none.
@@ -82,7 +82,7 @@ With --format benchfmt it prints one line per trial instead, for benchstat: -col
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "the metrics to compare")
 	cmd.Flags().StringVar(&f.format, "format", "text", "how to print it: "+strings.Join(forms.Names(), ", "))
-	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and of two benches floors and controls too")
+	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and between two benches also baselines and controls")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
 	return cmd
 }

@@ -24,13 +24,13 @@ func GateCommand() *cobra.Command {
 	f := &gateFlags{}
 	cmd := &cobra.Command{
 		Use:   "gate",
-		Short: "Hold a bench to limits, for build servers",
-		Long: `gate holds a bench to a suite's thresholds: of a figure, of its ratio to another lock's, or of its ratio to
+		Short: "Check a bench against thresholds, for CI",
+		Long: `gate checks a bench against a suite's thresholds: of a figure, of its ratio to another lock's, or of its ratio to
 an earlier run's. Each passes if the whole 95 % interval is within the limit, is breached if all of it is beyond,
-and is too noisy to tell if the limit lies within; a lock that was seen to be unsafe breaches all of its limits.
+and is too noisy to tell if the limit lies within; a lock that violated a property breaches all of its limits.
 
-With --run it judges a bench that is there, by the thresholds that it was planned with or by those of --suite. Without
-it the suite is measured first.
+With --run it judges an existing bench by its own thresholds, or by those of --suite. Without --run the suite is measured
+first.
 
 Exit codes: 0 all pass; 5 a breach; 3 none, but something was too noisy to tell or was not measured.
 
@@ -99,7 +99,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 }
 
 func noThresholds(of string) error {
-	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to hold it to", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
+	return console.Usage(fmt.Errorf("%s has no thresholds: there is nothing to check", of), "state them in the suite, under thresholds (docs/reference/suites.md)")
 }
 
 // measure runs the suite and returns its folder. What the bench itself concludes of locks is left to the thresholds; if it

@@ -44,20 +44,20 @@ func (s *shape) define(fl *pflag.FlagSet) {
 	one := &s.section
 	fl.StringSliceVar(&s.locks, "locks", []string{"set-px-lua", "redisson", "fenced"}, "locks to measure")
 	fl.IntSliceVar(&one.Clients, "clients", []int{1, 4, 16, 64}, "concurrent clients, one point for each")
-	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "different locks: client c asks for c modulo keys; clients or N is one each")
+	fl.StringSliceVar(&s.keys, "keys", []string{"1"}, "different locks: client c uses key c modulo keys; clients or N: one each")
 	fl.DurationSliceVar(&one.Hold, "hold", []time.Duration{time.Millisecond}, "time inside the critical section")
-	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second, all clients together, whether or not one is free (closed: each begins when it is)")
-	fl.StringVar(&s.arrivals, "arrivals", "", "how they begin with --rate: constant, poisson or burst (poisson)")
+	fl.Float64SliceVar(&one.Rate, "rate", nil, "iterations begun per second by all clients together, whether or not a client is free (closed loop)")
+	fl.StringVar(&s.arrivals, "arrivals", "", "arrivals with --rate: constant, poisson or burst (poisson)")
 	fl.StringVar(&one.Workload, "workload", "contend", "what clients do")
-	fl.StringVar(&one.Fault, "fault", "none", "what goes wrong meanwhile")
+	fl.StringVar(&one.Fault, "fault", "none", "fault to inject")
 	fl.DurationVar(&one.Wait, "wait", 0, "how long a waiting client waits (0: until granted)")
-	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease to ask for")
+	fl.DurationVar(&one.TTL, "ttl", 10*time.Second, "lease")
 	fl.DurationVar(&one.Duration, "duration", 500*time.Millisecond, "the measured window of each trial")
 	fl.StringToStringVar(&s.params, "param", nil, "parameters of the locks, such as wait=backoff")
-	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer where the intervals are narrow before")
-	fl.IntVar(&s.maxTrials, "max-trials", 0, "as many where they are still wide (three times --trials)")
+	fl.IntVar(&s.trials, "trials", 10, "trials of each lock at each point; fewer if the intervals are narrow before")
+	fl.IntVar(&s.maxTrials, "max-trials", 0, "most trials, if the intervals stay wide (three times --trials)")
 	fl.Float64Var(&s.narrow, "narrow", 0.05, "half width of an interval, relative to its median, that is narrow enough")
-	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "the time for all of it")
+	fl.DurationVar(&s.budget, "budget", 5*time.Minute, "total time")
 	fl.Uint64Var(&s.seed, "seed", 0, "seed of all randomness, and of the order (0: drawn)")
 }
 
@@ -147,13 +147,13 @@ func readSuite(name string) (*suites.Suite, error) {
 	if !ok {
 		var err error
 		if text, err = os.ReadFile(name); err != nil {
-			return nil, console.Usage(fmt.Errorf("suite %s: there is none of that name, and no such file", name), "shipped are "+shipped()+"; docs/reference/suites.md tells how to write one")
+			return nil, console.Usage(fmt.Errorf("suite %s: no suite and no file has that name", name), "shipped are "+shipped()+"; docs/reference/suites.md describes the format")
 		}
 		file = name
 	}
 	s, err := suites.Parse(file, text, known())
 	if err != nil {
-		return nil, console.Usage(err, "docs/reference/suites.md has the format, docs/suite.schema.json its schema")
+		return nil, console.Usage(err, "docs/reference/suites.md describes the format, docs/suite.schema.json is its schema")
 	}
 	return s, nil
 }
@@ -205,6 +205,6 @@ func (p *progress) end(n measure.Progress, t *bench.Trial) {
 	if v := t.Unsafe(); v != nil && !v.Expected {
 		p.Print(fmt.Sprintf("%s at %s violates %s in block %d: %s", n.Subject, n.Point, v.Property, n.Block, v.Text))
 	} else if t.Void != "" {
-		p.Print(fmt.Sprintf("%s at %s does not count in block %d: %s", n.Subject, n.Point, n.Block, t.Void))
+		p.Print(fmt.Sprintf("%s at %s discarded in block %d: %s", n.Subject, n.Point, n.Block, t.Void))
 	}
 }

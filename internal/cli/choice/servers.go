@@ -49,7 +49,7 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	case named && !cmd.Flags().Changed("servers"):
 		s.How = servers.External
 	case named && s.How != servers.External:
-		return console.Usage(fmt.Errorf("%s names servers of your own, and --servers %s does not use them", strings.Join(s.given(), " and "), s.How), "leave out one of the two")
+		return console.Usage(fmt.Errorf("%s names your own servers, and --servers %s does not use them", strings.Join(s.given(), " and "), s.How), "leave out one of the two")
 	case !named && s.How == servers.External:
 		var flags []string
 		for _, f := range s.Own.flags[1:] {
@@ -93,7 +93,7 @@ func (o *Own) Define(fl *pflag.FlagSet, howMany string) {
 	of, _ := stores.Find(servers.Redis)
 	redis := &addressFlag{store: of}
 	o.flags = []*addressFlag{redis}
-	fl.Var(redis, of.Name, "Redis servers of your own, with commas: redis://host:port, or rediss:// for TLS;\n"+
+	fl.Var(redis, of.Name, "your own Redis servers, with commas: redis://host:port, or rediss:// for TLS;\n"+
 		howMany+". Give the password in "+of.PasswordVariable()+"\n(and "+of.UserVariable()+
 		"), not here: other users of this machine can read command lines")
 	fl.StringVar(&o.caFile, "redis-ca", "", "file of the certificates, in PEM, to trust with rediss:// (those of the system)")

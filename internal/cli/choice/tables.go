@@ -33,7 +33,7 @@ var (
 
 func describeLock(l impls.Impl) (name, doc string) {
 	if l.Peer {
-		l.Doc = "peer: " + l.Doc
+		l.Doc = "third-party: " + l.Doc
 	}
 	return l.Name, l.Doc
 }

@@ -55,7 +55,7 @@ func (e *Exit) Error() string {
 
 func (e *Exit) Unwrap() error { return e.Err }
 
-// Usage returns the error of a command that cannot be meant.
+// Usage returns the error of a wrong command line.
 func Usage(err error, hint string) error { return &Exit{ExitUsage, err, hint} }
 
 // Refusal is a reason to refuse a command line.
@@ -79,14 +79,14 @@ func Environment(err error, hint string) error { return &Exit{ExitEnvironment, e
 
 // Unknown returns the error of a name that is not known, with the nearest one that is.
 func Unknown(what, name string, known []string) error {
-	hint := "there are: " + strings.Join(known, ", ")
+	hint := "known: " + strings.Join(known, ", ")
 	if near, ok := suggest.Nearest(name, known); ok {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
 	return Usage(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
-// CodeOf returns the exit code that a score asks for; 0 for none.
+// CodeOf returns the exit code of a result; 0 if it is no failure.
 func CodeOf(s checker.Result) int {
 	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitUndecided}[s]
 }
@@ -227,7 +227,7 @@ func Folder(out, name, latest string) (string, error) {
 		return dir, nil
 	}
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
-		return "", Usage(fmt.Errorf("the folder %s is not empty", out), "a run never writes over another: choose a new folder with --out")
+		return "", Usage(fmt.Errorf("the folder %s is not empty", out), "choose a new folder with --out")
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", Environment(err, elsewhere)

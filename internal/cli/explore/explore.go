@@ -1,5 +1,4 @@
-// Package explore has the verbs of virtual time: explore, which searches for what breaks a lock, and replay, which runs a case
-// again.
+// Package explore has the verbs of virtual time: explore, which searches for violations, and replay, which runs a case again.
 package explore
 
 import (
@@ -37,15 +36,16 @@ func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "explore",
-		Short: "Search for what breaks a lock, in virtual time, and minimise it to a counterexample",
-		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, and tries plans of
-faults by the thousand: one for each seed. What violates a property is minimised, shown as a list of events with
-a timeline, and kept as a file that lockbench replay runs again, in simulation or on real servers.
+		Short: "Search for violations of a lock in virtual time, and minimise them to counterexamples",
+		Long: `explore runs the locks' own code in virtual time, on emulated servers and a network in memory, with thousands of plans of
+faults: one for each seed. A violation is minimised to a counterexample, shown as a list of events with a timeline, and
+written to a file that lockbench replay runs again, in simulation or on real servers.
 
-What is found is found in simulation. It depends on the seeds alone: the same seed gives the same, on as many cores
-as there are. With no flags it takes about half a minute.
+The result depends on the seeds alone, not on the number of cores. Without flags it takes about half a minute. By default
+each supported deployment of a lock is explored; lock@deployment names one.
 
-By default each supported deployment of a lock is explored; lock@deployment names one.`,
+Exit codes: 0 no property was violated that was expected to hold; 1 one was; 2 wrong usage; 3 a trial has no verdict;
+4 it does not run on this machine; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			x, err := f.plan(cmd)
@@ -58,16 +58,16 @@ By default each supported deployment of a lock is explored; lock@deployment name
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, "locks to explore (all that can be), such as redlock or redlock@five-delayed")
-	fl.StringSliceVar(&f.faults, "faults", nil, "what may go wrong (anything): "+strings.Join(explore.StepNames(), ", "))
-	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as there is time for)")
-	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, if --seeds does not say how much")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (all): "+strings.Join(explore.StepNames(), ", "))
+	fl.Uint64Var(&f.seeds, "seeds", 0, "seeds to try with each lock (as many as the time allows)")
+	fl.DurationVar(&f.time, "for", 30*time.Second, "how long to explore, without --seeds")
 	fl.Uint64Var(&f.seed, "seed", 0, "try this seed alone; with --seeds, the first of them")
 	fl.IntVar(&f.stories, "stories", 0, "counterexamples to minimise of each lock at most (1; 4 of up to four locks)")
 	fl.IntVar(&f.jobs, "jobs", 0, "processes, each on one core (one for each core)")
 	fl.StringVar(&f.out, "out", "", "folder for the counterexamples (runs/<time>-explore)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "folder for a Go test of this module for each counterexample")
-	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each counterexample, as a file of the corpus")
-	fl.BoolVar(&f.asJSON, "json", false, "print what was found as JSON; it is the same for the same seeds")
+	fl.StringVar(&f.emitHistory, "emit-history", "", "folder for the recorded history of each counterexample")
+	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON; it is the same for the same seeds")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		console.Refusal{If: f.stories < 0 || f.stories > 16, What: "--stories: want 1 to 16"},
 		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
 		console.Refusal{If: f.time < time.Second, What: fmt.Sprintf("--for %v: want at least 1s", f.time)},
-		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for is for where neither --seeds nor --seed says how much",
+		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
 			Hint: "leave out one of them"})
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (x *exploration) subjects() ([]explore.Subject, error) {
 	return all, nil
 }
 
-// run explores, prints what was found, and returns the exit code as an error.
+// run explores, prints the result, and returns the exit code as an error.
 func (x *exploration) run(ctx context.Context) error {
 	if err := sim.Supported(); err != nil {
 		return console.Environment(err, "lockbench run --faults injects the same faults into real processes and servers")
@@ -170,7 +170,7 @@ func (x *exploration) run(ctx context.Context) error {
 	result, err := x.campaign.Run(ctx, pool)
 	live.Close()
 	if err != nil && ctx.Err() == nil {
-		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "what it was asked is above; lockbench explore --locks L --seed N tries one seed alone"}
+		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "lockbench explore --locks L --seed N tries one seed alone"}
 	}
 	return x.report(ctx, result)
 }
@@ -206,7 +206,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 			found[console.ExitFail] = found[console.ExitFail] || p.Fails > 0
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(l.Disagreements) > 0
-		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // one that is not the same again was judged, and is only not shown
+		found[console.ExitUndecided] = found[console.ExitUndecided] || len(l.Failed) > 0 // a nondeterministic trial was judged: it is only not shown
 	}
 	return found.Err()
 }

@@ -33,7 +33,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 		now := fmt.Sprintf("%s seeds, %.1f virtual hours, %s with a violation, %.0f s", format.Count(n.Seeds), n.Virtual.Hours(),
 			format.Count(n.Violating), time.Since(start).Seconds())
 		if n.Minimising != "" {
-			now += "; minimising what was found of " + n.Minimising
+			now += "; minimising a counterexample of " + n.Minimising
 		}
 		line.Store(now)
 		if !live.Terminal && time.Since(shown) >= between {
@@ -43,7 +43,7 @@ func newProgress(w io.Writer) (*console.Live, func(explore.Progress)) {
 	}
 }
 
-// keep writes the folder: a case and a picture for each counterexample, and all that was found.
+// keep writes the folder: a case and a picture for each counterexample, and the result.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -60,7 +60,7 @@ func (x *exploration) keep(result *explore.Result, told string) error {
 		os.WriteFile(filepath.Join(x.dir, "explored.txt"), []byte(told), 0o644))
 }
 
-// fileName returns what the nth counterexample of a lock is kept as, without the ending.
+// fileName returns the path of the nth counterexample of a lock, without the extension.
 func fileName(dir string, l *explore.LockResult, n int) string {
 	name := l.Counterexamples[n].Case.Lock + "-" + l.Counterexamples[n].Property
 	if slices.ContainsFunc(l.Counterexamples[:n], func(before explore.Counterexample) bool { return before.Property == l.Counterexamples[n].Property }) {
@@ -69,7 +69,7 @@ func fileName(dir string, l *explore.LockResult, n int) string {
 	return filepath.Join(dir, name)
 }
 
-// keepCounterexample writes a counterexample as a case and a picture; and as a test and a history, if that was asked for.
+// keepCounterexample writes a counterexample as a case and a picture, and if requested as a test and a history.
 func (x *exploration) keepCounterexample(path string, s *explore.Counterexample) error {
 	file := explore.File{Found: fmt.Sprintf("found in simulation, by the strategy %s in seed %d", s.Strategy, s.Seed), Property: s.Property,
 		Violated: s.Violated, Seed: s.Seed, Strategy: s.Strategy, Digest: s.Digest, Case: s.Case}
@@ -94,11 +94,11 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 			return err
 		}
 	}
-	s.History = nil // it was kept, if it was asked for
+	s.History = nil // written above, if requested
 	return nil
 }
 
-// printExplored prints what was found: the counterexamples first, then the counts.
+// printExplored prints the counterexamples, then the counts.
 func printExplored(out io.Writer, result *explore.Result, dir string) {
 	for _, l := range result.Locks {
 		for i, s := range l.Counterexamples {
@@ -122,13 +122,13 @@ func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
 	}
 	fmt.Fprintf(w, "  seed %d, %s: %s, minimised from %s in %s\n", s.Seed, s.Strategy, size(s.To), size(s.From), format.Plural(s.Trials, "trial"))
 	if s.CutOff {
-		fmt.Fprintln(w, "  time was up: it may be smaller still")
+		fmt.Fprintln(w, "  minimising ran out of time: a smaller one may exist")
 	}
 	for i, sentence := range s.Events {
 		fmt.Fprintf(w, "  %2d. %s\n", i+1, sentence)
 	}
 	picture := strings.ReplaceAll(strings.TrimRight(s.Timeline, "\n"), "\n", "\n  ")
-	fmt.Fprintf(w, "\n  %s\n\n  again: lockbench replay %s\n  for real: lockbench replay %s --servers local\n\n", picture, file, file)
+	fmt.Fprintf(w, "\n  %s\n\n  replay: lockbench replay %s\n  on real servers: lockbench replay %s --servers local\n\n", picture, file, file)
 }
 
 // table prints rows, and a blank line below them.
@@ -189,7 +189,7 @@ func printStrategies(w io.Writer, result *explore.Result) {
 	table(w, 0, rows)
 }
 
-// printMet prints how often each fault met what, all locks together.
+// printMet prints in which states of a client each fault struck, and how often, for all locks together.
 func printMet(w io.Writer, result *explore.Result) {
 	met := map[string]map[string]int{}
 	for _, l := range result.Locks {
@@ -205,7 +205,7 @@ func printMet(w io.Writer, result *explore.Result) {
 	if len(met) == 0 {
 		return
 	}
-	rows := [][]string{slices.Concat([]string{"what faults met"}, explore.States(), []string{""})}
+	rows := [][]string{slices.Concat([]string{"client state at the fault"}, explore.States(), []string{""})}
 	for _, fault := range slices.Sorted(maps.Keys(met)) {
 		row := []string{fault}
 		for _, state := range explore.States() {
@@ -232,13 +232,13 @@ func printTotals(w io.Writer, result *explore.Result) {
 			fmt.Fprintf(w, "MONITOR AND ORACLE DIFFER: %s: %s\n", subjectName(l), d)
 		}
 		for _, seed := range l.Nondeterministic {
-			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded something else when it was run again; it is not shown\n", subjectName(l), seed)
+			fmt.Fprintf(w, "NONDETERMINISTIC: %s, seed %d recorded another history when it was run again; it is not shown\n", subjectName(l), seed)
 		}
 	}
 	end := "."
 	if failed == 0 {
 		end = "; nothing failed that was expected to hold."
 	}
-	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f of clients: %s shown, all of them seen in simulation%s\n", format.Plural(seeds, "seed"),
+	fmt.Fprintf(w, "%s of %s, %.1f virtual hours, %.1f client hours: %s shown, all observed in simulation%s\n", format.Plural(seeds, "seed"),
 		format.Plural(len(result.Locks), "lock"), virtual.Hours(), clients.Hours(), format.Plural(found, "violation"), end)
 }

@@ -23,11 +23,11 @@ import (
 type onServers struct {
 	Server  string `json:"server,omitempty"` // product, version and how
 	Shows   bool   `json:"shows"`
-	Trials  int    `json:"trials"`            // that counted; the last is the one in which it showed
-	Of      int    `json:"of"`                // how many there were to be
-	Missed  int    `json:"missed,omitempty"`  // of those that counted: not all of the plan came about
-	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, where it did not show
-	Story   string `json:"story,omitempty"`   // of the trial in which it showed
+	Trials  int    `json:"trials"`            // that counted; the last is the one with the violation
+	Of      int    `json:"of"`                // the planned number
+	Missed  int    `json:"missed,omitempty"`  // trials that counted although not all of the plan took place
+	GaveUp  string `json:"gave_up,omitempty"` // why there were no more, if the property was not violated
+	Story   string `json:"story,omitempty"`   // of the trial with the violation
 	History string `json:"history,omitempty"` // of that trial
 	Folder  string `json:"folder,omitempty"`  // of all trials
 
@@ -52,8 +52,8 @@ func realCell(c explore.Case) (trial.Cell, error) {
 	return cell, nil
 }
 
-// onServers tries a case until it shows. What is said is true of what was tried, whatever else went wrong.
-func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore.File) (*onServers, error) {
+// onServers runs a case until its property is violated. The result is that of the trials so far, also beside an error.
+func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore.File) (*onServers, error) {
 	said := &onServers{Of: f.attempts}
 	dir, err := console.Folder(f.out, "replay", "")
 	if err != nil {
@@ -61,9 +61,9 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 	}
 	own, err := trial.OwnWorker()
 	if err != nil {
-		return said, console.Environment(err, "clients in processes of their own need to find this program")
+		return said, console.Environment(err, "clients run in processes of this program")
 	}
-	setting := trial.Setting{Run: choice.RunID(), Servers: servers.Local, Params: kept.Params, LockParams: kept.LockParams, Worker: own, Trials: f.attempts}
+	setting := trial.Setting{Run: choice.RunID(), Servers: servers.Local, Params: file.Params, LockParams: file.LockParams, Worker: own, Trials: f.attempts}
 	said.Folder = filepath.Join(dir, filepath.FromSlash(cell.Dir()))
 	stderr := cmd.ErrOrStderr()
 	for n := range f.attempts {
@@ -71,7 +71,7 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 		out, err := setting.Try(cmd.Context(), cell, said.Folder, n, new(atomic.Int64))
 		switch {
 		case cmd.Context().Err() != nil:
-			said.GaveUp = "it was interrupted"
+			said.GaveUp = "interrupted"
 			return said, nil
 		case err != nil:
 			said.GaveUp = format.Scrub(err.Error())
@@ -80,7 +80,7 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 			}
 			return said, console.Environment(err, hintServers)
 		}
-		said.take(stderr, out, kept.Property)
+		said.take(stderr, out, file.Property)
 		if said.Shows {
 			break
 		}
@@ -88,13 +88,13 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, kept explore
 	return said, nil
 }
 
-// take takes in a trial that counts.
+// take adds a trial that counts.
 func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	s.Trials++
 	s.Server = out.Server
 	if out.Missed != "" {
 		s.Missed++
-		fmt.Fprintf(stderr, "  not all of the plan came about: %s\n", format.Scrub(out.Missed))
+		fmt.Fprintf(stderr, "  not all of the plan took place: %s\n", format.Scrub(out.Missed))
 	}
 	s.disagree = s.disagree || len(out.Verdict.Oracle.Disagreements) > 0
 	finding := out.Verdict.Finding(property)
@@ -114,11 +114,11 @@ func (s *onServers) print(w io.Writer, property string) {
 	case s.Shows:
 		fmt.Fprintf(w, "%s: %s violated in trial %d of %d\n  %s\n  history: %s\n", on, property, s.Trials, s.Of, s.Story, s.History)
 	case s.GaveUp != "":
-		fmt.Fprintf(w, "%s: %s not seen to be violated in %s, and no more were made: %s\n", on, property, format.Plural(s.Trials, "trial"), s.GaveUp)
+		fmt.Fprintf(w, "%s: %s not violated in %s, then stopped: %s\n", on, property, format.Plural(s.Trials, "trial"), s.GaveUp)
 	default:
-		fmt.Fprintf(w, "%s: %s not seen to be violated in %s\n", on, property, format.Plural(s.Trials, "trial"))
+		fmt.Fprintf(w, "%s: %s not violated in %s\n", on, property, format.Plural(s.Trials, "trial"))
 		if s.Missed > 0 {
-			fmt.Fprintf(w, "  in %d of them not all of the plan came about\n", s.Missed)
+			fmt.Fprintf(w, "  in %d of them not all of the plan took place\n", s.Missed)
 		}
 		fmt.Fprintf(w, "  histories: %s\n", s.Folder)
 	}

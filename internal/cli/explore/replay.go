@@ -36,16 +36,14 @@ func ReplayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Run a case again, in simulation and on real servers",
-		Long: `replay runs a case, a file that says which lock, what its clients do and what goes wrong meanwhile, again in virtual
-time, tells what happened, and says whether the property is violated as the file has it.
+		Long: `replay runs a case, a file with a lock, its workload and a plan of faults (docs/case.schema.json is its schema), in virtual
+time, lists the events, and reports whether the property is violated as stated in the file.
 
-With --servers local the same is then done with real processes and Redis servers, in real time, until it shows: only
-what was seen there is a fact about the lock. The histories are kept.
+With --servers local it then runs the case with real processes and Redis servers, in real time, until the property is
+violated: only a violation there is a fact about the lock. The histories are stored.
 
-Exit codes: 0 it showed, everywhere it was asked to; 1 it did not show in simulation; 2 usage, or a file that is no
-case; 3 it was not seen on real servers; 4 there are none, or they failed; 130 interrupted.
-
-docs/case.schema.json has the shape of the file.`,
+Exit codes: 0 violated, also on real servers if requested; 1 not violated in simulation; 2 wrong usage, or a file that is
+no case; 3 not violated on real servers; 4 no real servers, or they failed; 130 interrupted.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -56,9 +54,9 @@ docs/case.schema.json has the shape of the file.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.servers, "servers", "", "where it is run besides in simulation: local, for real Redis servers")
-	fl.IntVar(&f.attempts, "attempts", 5, "trials on real servers, each with a seed of its own, until it shows")
-	fl.Float64Var(&f.scale, "scale", 1, "how much longer every time is on real servers")
+	fl.StringVar(&f.servers, "servers", "", "where to run it besides the simulation: local, for real Redis servers")
+	fl.IntVar(&f.attempts, "attempts", 5, "trials on real servers, each with its own seed, until the property is violated")
+	fl.Float64Var(&f.scale, "scale", 1, "factor for every duration on real servers")
 	fl.StringVar(&f.out, "out", "", "folder for the histories of real trials (runs/<time>-replay)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "file for a Go test of this module that runs the case")
 	fl.StringVar(&f.emitHistory, "emit-history", "", "file or folder for the history recorded in simulation")
@@ -100,7 +98,7 @@ type simulated struct {
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Story    []string `json:"story,omitempty"`
-	Void     string   `json:"void,omitempty"` // what did not come about
+	Void     string   `json:"void,omitempty"` // what of the plan did not take place
 
 	disagree bool // the judge and its oracle
 }
@@ -109,13 +107,13 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	kept, err := explore.ReadFile(path)
+	file, err := explore.ReadFile(path)
 	if err != nil {
 		return badCase(err)
 	}
 	var cell trial.Cell
 	if f.servers != "" {
-		if cell, err = realCell(kept.Case.Scaled(f.scale)); err != nil {
+		if cell, err = realCell(file.Case.Scaled(f.scale)); err != nil {
 			return err
 		}
 	}
@@ -124,26 +122,26 @@ func (f replayFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	shown, err := explore.Replay(cmd.Context(), explorer, kept, width(stdout))
+	shown, err := explore.Replay(cmd.Context(), explorer, file, width(stdout))
 	switch {
 	case err != nil && cmd.Context().Err() != nil:
 		return &console.Exit{Code: console.ExitInterrupted}
 	case err != nil:
-		return console.Environment(fmt.Errorf("replay %s in virtual time: %w", path, err), "it may be of another build of lockbench")
+		return console.Environment(fmt.Errorf("replay %s in virtual time: %w", path, err), "it may come from another build of lockbench")
 	}
-	said := replayed{File: path, Lock: kept.Lock, Deployment: kept.Deployment, Workload: kept.Workload, Property: kept.Property,
-		Simulation: simulate(shown, kept)}
+	said := replayed{File: path, Lock: file.Lock, Deployment: file.Deployment, Workload: file.Workload, Property: file.Property,
+		Simulation: simulate(shown, file)}
 	if !f.asJSON {
-		said.print(stdout, shown.Timeline, kept)
+		said.print(stdout, shown.Timeline, file)
 	}
-	if err := f.emit(stderr, shown.History, kept, said.Simulation.Shows); err != nil {
+	if err := f.emit(stderr, shown.History, file, said.Simulation.Shows); err != nil {
 		return err
 	}
 	var failed error
 	if f.servers != "" && cmd.Context().Err() == nil {
-		said.Servers, failed = f.onServers(cmd, cell, kept)
+		said.Servers, failed = f.onServers(cmd, cell, file)
 		if !f.asJSON {
-			said.Servers.print(stdout, kept.Property)
+			said.Servers.print(stdout, file.Property)
 		}
 	}
 	if f.asJSON {
@@ -168,15 +166,15 @@ func (r replayed) codes() console.Codes {
 	return c
 }
 
-func simulate(shown explore.Shown, kept explore.File) simulated {
-	return simulated{Shows: slices.Contains(shown.Violated, kept.Property), Violated: shown.Violated, Digest: shown.Digest,
-		AsFound: shown.Digest == kept.Digest, Story: shown.Events, Void: shown.Void, disagree: len(shown.Disagreements) > 0}
+func simulate(shown explore.Shown, file explore.File) simulated {
+	return simulated{Shows: slices.Contains(shown.Violated, file.Property), Violated: shown.Violated, Digest: shown.Digest,
+		AsFound: shown.Digest == file.Digest, Story: shown.Events, Void: shown.Void, disagree: len(shown.Disagreements) > 0}
 }
 
 func badCase(err error) error {
-	hint := "docs/case.schema.json has the shape of a case"
+	hint := "docs/case.schema.json is the schema of a case"
 	if errors.Is(err, fs.ErrNotExist) {
-		hint = "a case is what lockbench explore keeps of what it found"
+		hint = "lockbench explore writes a case for each counterexample"
 	}
 	var u *explore.Unknown
 	if errors.As(err, &u) {
@@ -187,25 +185,25 @@ func badCase(err error) error {
 	return console.Usage(err, hint)
 }
 
-// emit writes what was asked for, if the case showed again.
-func (f replayFlags) emit(stderr io.Writer, history *explore.Recorded, kept explore.File, shows bool) error {
+// emit writes the requested files if the property was violated again.
+func (f replayFlags) emit(stderr io.Writer, history *explore.Recorded, file explore.File, shows bool) error {
 	if f.emitTest == "" && f.emitHistory == "" {
 		return nil
 	}
 	if !shows {
-		fmt.Fprintln(stderr, "nothing is emitted: the case did not show again")
+		fmt.Fprintln(stderr, "nothing is written: the property was not violated again")
 		return nil
 	}
 	path := f.emitHistory
 	if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
 		path = filepath.Join(path, history.Name)
 	}
-	return cmp.Or(emitTest(stderr, f.emitTest, kept), emitHistory(stderr, path, history))
+	return cmp.Or(emitTest(stderr, f.emitTest, file), emitHistory(stderr, path, history))
 }
 
 // emitTest writes a case as a Go test. An empty path means none.
-func emitTest(stderr io.Writer, path string, kept explore.File) error {
-	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitTest(w, kept) })
+func emitTest(stderr io.Writer, path string, file explore.File) error {
+	return emitTo(stderr, path, func(w io.Writer) error { return explore.EmitTest(w, file) })
 }
 
 // emitHistory writes the history of a case. An empty path means none.
@@ -225,38 +223,38 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 		}
 	}
 	if err != nil {
-		return console.Environment(err, "what is emitted needs a place that can be written to")
+		return console.Environment(err, "choose a place that can be written to")
 	}
 	fmt.Fprintf(stderr, "written: %s\n", path)
 	return nil
 }
 
-func (r replayed) print(w io.Writer, timeline string, kept explore.File) {
-	fmt.Fprintf(w, "%s: %s on %s, workload %s, about %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
-	if kept.Found != "" {
-		fmt.Fprintf(w, "%s\n", kept.Found)
+func (r replayed) print(w io.Writer, timeline string, file explore.File) {
+	fmt.Fprintf(w, "%s: %s on %s, workload %s, property %s\n", r.File, r.Lock, r.Deployment, r.Workload, r.Property)
+	if file.Found != "" {
+		fmt.Fprintf(w, "%s\n", file.Found)
 	}
 	s := r.Simulation
 	fmt.Fprint(w, "\nin simulation:\n")
 	for _, line := range s.Story {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	fmt.Fprintf(w, "\n%s\nin simulation: %s\n", timeline, s.outcome(r.Property, kept.Digest))
+	fmt.Fprintf(w, "\n%s\nin simulation: %s\n", timeline, s.outcome(r.Property, file.Digest))
 	if s.Void != "" {
-		fmt.Fprintf(w, "  not all of the plan came about: %s\n", s.Void)
+		fmt.Fprintf(w, "  not all of the plan took place: %s\n", s.Void)
 	}
 }
 
 func (s simulated) outcome(property, digest string) string {
 	switch {
 	case !s.Shows:
-		return fmt.Sprintf("does not show again: %s is not violated (violated: %s)", property, cmp.Or(strings.Join(s.Violated, ", "), "nothing"))
+		return fmt.Sprintf("not reproduced: %s is not violated (violated: %s)", property, cmp.Or(strings.Join(s.Violated, ", "), "nothing"))
 	case digest == "":
-		return fmt.Sprintf("shows: %s violated, digest %s", property, s.Digest)
+		return fmt.Sprintf("reproduced: %s violated, digest %s", property, s.Digest)
 	case s.AsFound:
-		return fmt.Sprintf("shows again: %s violated, digest as found", property)
+		return fmt.Sprintf("reproduced: %s violated, digest as found", property)
 	}
-	return fmt.Sprintf("shows again: %s violated, and the digest is %s where it was %s: another build found it, or something in it is left to chance", property, s.Digest, digest)
+	return fmt.Sprintf("reproduced: %s violated, but the digest is %s instead of %s: another build found it, or the case is nondeterministic", property, s.Digest, digest)
 }
 
 func width(w io.Writer) int {

@@ -25,16 +25,16 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	breaks := []faults.Fault{faults.None()}
+	injected := []faults.Fault{faults.None()}
 	if len(f.faults) > 0 {
-		if breaks, err = choice.Faults.Choose(f.faults...); err != nil {
+		if injected, err = choice.Faults.Choose(f.faults...); err != nil {
 			return nil, err
 		}
 	}
 	wanted := f.workloads
-	faulty := slices.ContainsFunc(breaks, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
+	faulty := slices.ContainsFunc(injected, func(f faults.Fault) bool { return f.Kind != faults.Nothing })
 	if faulty && len(wanted) == 0 {
-		wanted = []string{"counter"} // it shows a violation as promised, as lived, and in its effect
+		wanted = []string{"counter"} // it shows violations of lease-exclusion, mutual-exclusion and resource-integrity
 	}
 	loads, err := choice.Workloads.Choose(wanted...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	}
 	var plan []trial.Cell
 	add := func(locks []impls.Impl, on string) {
-		of := trial.Plan(locks, loads, breaks)
+		of := trial.Plan(locks, loads, injected)
 		if len(f.locks) == 0 || len(f.workloads) == 0 {
 			of = trial.Usual(of)
 		}

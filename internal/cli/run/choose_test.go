@@ -10,7 +10,7 @@ import (
 	"lockbench/internal/drive/trial"
 )
 
-// TestPeersAreChosenByName: who names no lock compares the locks of the table, and not the libraries of others.
+// TestPeersAreChosenByName: without --locks the locks of the table are compared, and no third-party libraries.
 func TestPeersAreChosenByName(t *testing.T) {
 	for _, c := range []struct {
 		named []string

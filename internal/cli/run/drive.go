@@ -28,7 +28,7 @@ type work struct {
 }
 
 // drive does every trial of every cell, several at once, and returns the first failure. After a failure no trial begins,
-// unless all attempts of a trial were void: the others may count. That the run was interrupted is no failure.
+// unless all attempts at a trial were discarded: the others may count. An interrupt is no failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	var all []work
 	for n := range r.trials { // each cell once, then each once more: what is cut short has some of all
@@ -171,7 +171,7 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	}
 }
 
-// summary lists the scores of a trial, the bad ones by property.
+// summary lists the results of a trial, the bad ones by property.
 func summary(out trial.Outcome) string {
 	var n run.Tally
 	var parts, bad []string

@@ -31,7 +31,7 @@ func (c *expected) keys() []yamlfile.Key {
 	return []yamlfile.Key{
 		{Name: "$schema", Into: &schema, Form: yamlfile.Text},
 		{Name: "lockbench_expectations", Into: &version, Form: yamlfile.Whole, Min: 1, Top: 1, Required: true, Doc: "the version of the format, 1"},
-		{Name: "lock", Into: &c.Lock, Form: yamlfile.Text, Required: true, Check: stated, Doc: "as its worker calls itself"},
+		{Name: "lock", Into: &c.Lock, Form: yamlfile.Text, Required: true, Check: stated, Doc: "the name that its worker states"},
 		{Name: "expectations", Into: &c.Expectations, Form: yamlfile.Mapping, List: true, Required: true, Doc: "what is expected",
 			Of: func(into any) []yamlfile.Key { return expectationKeys(into.(*worker.Expectation)) }},
 		{Name: "params", Into: &c.Params, Form: yamlfile.Pairs},

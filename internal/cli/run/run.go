@@ -45,20 +45,19 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Drive locks, record, judge and report",
-		Long: `run drives locks with workloads, records every operation, judges the record and writes a page.
+		Long: `run drives locks with workloads, records every operation, judges the histories and writes a report to a folder in runs/.
+Without flags it compares every lock in every workload that applies to it, in less than a minute and a half.
 
-With no flags it does the whole quick comparison: every lock with every workload that applies, in less
-than a minute and a half. It leaves a folder in runs/ with every history, verdict and figure, and the page.
+--faults injects faults: clients run in processes of their own, each behind a proxy, and each fault is verified; if it had
+no effect, the trial is discarded and repeated. --scenarios runs what lockbench list scenarios describes. --worker runs a
+lock of your own, a program in any language (docs/reference/worker-protocol.md).
 
-With --faults something goes wrong on purpose: clients live in processes of their own, a proxy stands between
-each and its servers, and what is injected is seen to take effect, or the trial does not count. With --scenarios
-the warnings of the articles are acted out: lockbench list scenarios tells them.
+--redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd run the locks of those stores on your own servers, and leave
+out the others. Every key there begins with lockbench:<run>: and is removed after its trial; nothing else is touched, and
+no password is written anywhere.
 
-With --worker the lock is a program of your own, in any language: see docs/reference/worker-protocol.md.
-
-With --redis, --mysql, --postgres, --mongodb, --zookeeper or --etcd the locks of those stores run on servers of your
-own, and the others are left out. Every key there begins with lockbench:<run>: and is removed after its trial, nothing
-else is touched, and no password is written anywhere.`,
+Exit codes: 0 every expectation met; 1 a property is violated that was expected to hold; 2 wrong usage; 3 a result is
+inconclusive; 4 a server, a worker or the folder does not work; 6 a known defect was not detected; 130 interrupted.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.plan(cmd)
@@ -75,30 +74,30 @@ else is touched, and no password is written anywhere.`,
 func (f *flags) define(cmd *cobra.Command) {
 	fl, p := cmd.Flags(), &f.params
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.locks, "locks", nil, "locks to drive (all); lock@deployment is one elsewhere than usual, such as set-px-lua@cluster")
-	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive them with (all that apply)")
+	fl.StringSliceVar(&f.locks, "locks", nil, "locks to run (all); lock@deployment for another deployment, such as set-px-lua@cluster")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply)")
 	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
-	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "warnings to act out, or all: each brings its locks and faults")
-	fl.IntVar(&f.jobs, "jobs", 0, "trials at once (1, so that they do not disturb each other's figures; under faults two for each core)")
-	fl.BoolVar(&f.noControls, "no-controls", false, "do not drive the lock none beside the chosen ones")
+	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (1, so that figures are undisturbed; under faults two for each core)")
+	fl.BoolVar(&f.noControls, "no-controls", false, "do not run the known-broken lock none beside the chosen ones")
 	fl.IntVar(&p.Clients, "clients", p.Clients, "concurrent clients")
-	fl.IntVar(&p.Processes, "processes", p.Processes, "locks the clients are spread over, each standing for a process")
-	fl.DurationVar(&p.Duration, "duration", p.Duration, "how long each trial drives")
-	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease to ask for")
-	fl.DurationVar(&p.Wait, "wait", p.Wait, "how long a waiting client waits (0: until granted)")
+	fl.IntVar(&p.Processes, "processes", p.Processes, "processes that the clients are spread over")
+	fl.DurationVar(&p.Duration, "duration", p.Duration, "duration of each trial")
+	fl.DurationVar(&p.TTL, "ttl", p.TTL, "lease")
+	fl.DurationVar(&p.Wait, "wait", p.Wait, "longest wait for a grant (0: unlimited)")
 	fl.DurationVar(&p.Hold, "hold", p.Hold, "time inside the critical section")
 	fl.DurationVar(&p.Think, "think", p.Think, "mean time between two iterations of a client")
 	fl.IntVar(&p.Keys, "keys", p.Keys, "number of different locks")
-	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c asks for key c modulo the keys)")
-	fl.IntVar(&p.Stock, "stock", p.Stock, "what is for sale: of each key in the workload inventory, of all in flash-sale")
+	fl.TextVar(&p.Spread, "distribution", p.Spread, "how clients choose among the keys: one, uniform, zipf or own (client c uses key c modulo the keys)")
+	fl.IntVar(&p.Stock, "stock", p.Stock, "pieces for sale: of each key in the workload inventory, in total in flash-sale")
 	fl.StringToStringVar(&f.lockParams, "param", nil, "parameters of the locks, such as wait=backoff (wait=spin)")
-	f.defineShared(fl, "command of a lock of your own, in place of --locks")
+	f.defineShared(fl, "command of your own lock, in place of --locks")
 }
 
 // defineShared defines the flags that run and verify have in common.
 func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
 	fl.StringVar(&f.worker, "worker", "", worker)
-	fl.StringVar(&f.deployment, "deployment", servers.Single, "what the lock of --worker is deployed on: "+strings.Join(stores.Deployments(servers.Redis), ", "))
+	fl.StringVar(&f.deployment, "deployment", servers.Single, "deployment of the lock of --worker: "+strings.Join(stores.Deployments(servers.Redis), ", "))
 	fl.IntVar(&f.trials, "trials", 1, "trials of each workload and fault with each lock")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl, "where locks run", "one, or five for the locks that need five")
@@ -107,7 +106,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet, worker string) {
 	fl.BoolVar(&f.verbose, "verbose", false, "print every check, not only a row for each lock")
 }
 
-// plan turns flags into cells, and finds out what is wrong with them before anything starts.
+// plan turns flags into cells, and reports wrong flags before anything starts.
 func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
@@ -160,13 +159,13 @@ func (f *flags) check(cmd *cobra.Command) error {
 func (f *flags) checkChoice(cmd *cobra.Command) error {
 	return console.Refuse(hintRun,
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
-		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 to have it chosen"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
-			What: "--jobs: on servers of your own trials run one after the other, since they have the same keys"},
-		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios brings its own locks, workloads and faults",
+			What: "--jobs: on your own servers trials run one after the other, since they use the same keys"},
+		console.Refusal{If: len(f.scenarios) > 0 && f.chosen(), What: "--scenarios have their own locks, workloads and faults",
 			Hint: "leave out the others, or name locks and faults instead"},
 		console.Refusal{If: f.worker != "" && len(f.locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
-		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is of the lock of --worker; each other has its own"})
+		console.Refusal{If: f.worker == "" && cmd.Flags().Changed("deployment"), What: "--deployment is for the lock of --worker"})
 }
 
 // run drives every cell, reports, and returns the exit code as an error.
@@ -190,7 +189,7 @@ func (r *Runner) run(ctx context.Context) error {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
 	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
-		return console.Environment(failed, "what was recorded until then is judged and reported above")
+		return console.Environment(failed, "what was recorded before is judged and reported above")
 	}
 	return found.Err()
 }

@@ -23,7 +23,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Runner is a run: cells, the folder that their trials are kept in, and what a report says of how they were tried.
+// Runner is a run: its cells, the folder of their trials, and what the report says of how they were run.
 type Runner struct {
 	*flags
 	stdout, stderr io.Writer
@@ -84,7 +84,7 @@ func (r *Runner) begin(cmd *cobra.Command) error {
 }
 
 // measure drives every cell and makes the report. failed says why the run ended early or a trial was given up; there are
-// results all the same. What is known before the first trial is written before it, so that a run that is killed can still be
+// results all the same. What is known before the first trial is written before it, so that a killed run can still be
 // reported.
 func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m := &r.manifest
@@ -111,7 +111,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 		return failed, err
 	}
 	if r.results, err = run.Build(r.dir); err != nil {
-		return failed, console.Environment(err, "the histories are kept; when the cause is mended: lockbench report "+r.dir)
+		return failed, console.Environment(err, "the histories are stored; once the cause is fixed: lockbench report "+r.dir)
 	}
 	return failed, nil
 }
@@ -137,10 +137,10 @@ func (r *Runner) conditions() []string {
 		} else if served {
 			what = "but for the shop's "
 		}
-		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each is a lock of its own, and all run in one process", what, r.params.Processes))
+		notes = append(notes, fmt.Sprintf("%sthe %d processes are simulated: each has its own lock object, and all run in one process", what, r.params.Processes))
 	}
 	if apart {
-		notes = append(notes, "under faults clients live in processes of their own, behind a proxy for each: latencies there compare with nothing")
+		notes = append(notes, "under faults clients run in processes of their own, each behind a proxy: do not compare latencies there")
 	}
 	if served {
 		notes = append(notes, fmt.Sprintf("a shop's services are processes of their own; unless --clients and --hold say otherwise it has %d buyers, and the work under the lock takes %s",
@@ -155,19 +155,19 @@ func parameters(p workloads.Params) []run.Parameter {
 		wait = p.Wait.String()
 	}
 	return []run.Parameter{
-		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, asks, works, releases"},
+		{Name: "clients", Value: fmt.Sprint(p.Clients), Text: "at once, in a closed loop: each thinks, acquires, works, releases"},
 		{Name: "processes", Value: fmt.Sprint(p.Processes), Text: "locks that the clients are spread over"},
 		{Name: "duration", Value: p.Duration.String(), Text: "of each trial; what is under way then is finished"},
-		{Name: "ttl", Value: p.TTL.String(), Text: "the lease each client asks for, where the lock has leases"},
+		{Name: "ttl", Value: p.TTL.String(), Text: "the lease that each client requests, if the lock has leases"},
 		{Name: "wait", Value: wait, Text: "how long a client waits; in the workload try not at all"},
-		{Name: "hold", Value: p.Hold.String(), Text: "time asked for inside the critical section; what it came to was measured"},
+		{Name: "hold", Value: p.Hold.String(), Text: "intended time inside the critical section; the actual time is measured"},
 		{Name: "think", Value: p.Think.String(), Text: "mean time between two iterations, uniform from 0 to twice that"},
 		{Name: "keys", Value: fmt.Sprintf("%d, %s", p.Keys, p.Spread), Text: "different locks, and how clients choose among them"},
 		{Name: "seed", Value: fmt.Sprint(p.Seed), Text: "of all randomness but the machine's own timing"},
 	}
 }
 
-// checkServers finds out, before anything is measured or written, whether there are servers for the locks.
+// checkServers checks that there are servers for the locks, before anything is measured or written.
 func (r *Runner) checkServers(ctx context.Context) error {
 	if r.servers.How != servers.External { // there what was named is what is wanted
 		if err := choice.Required(r.missing); err != nil {
@@ -180,17 +180,17 @@ func (r *Runner) checkServers(ctx context.Context) error {
 		case r.servers.How == servers.External:
 			return console.Usage(err, choice.HintOwn)
 		case len(r.missing) > 0:
-			return console.Environment(err, "a store that is not here: "+stores.Provide(r.missing[0]))
+			return console.Environment(err, "a store is missing: "+stores.Provide(r.missing[0]))
 		}
 		return console.Usage(err, "lockbench run --help says where locks can run")
 	}
 	if r.servers.How == servers.External {
-		r.notes = append(r.notes, "the counters of servers of your own have in them whatever else those serve")
+		r.notes = append(r.notes, "the counters of your own servers include other clients of these servers")
 	}
 	return r.preflight(ctx)
 }
 
-// preflight finds out, before anything is measured or written, whether servers of each store come up at all.
+// preflight starts a server of each store once, before anything is measured or written.
 func (r *Runner) preflight(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -229,7 +229,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 func (r *Runner) sayServers() {
 	switch {
 	case r.servers.How == servers.External:
-		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and goes after its trial\n",
+		fmt.Fprintf(r.stderr, "servers: your own, %s; every key begins with %s and is removed after its trial\n",
 			choice.Shown(r.servers.Remote), servers.KeyPrefix(r.setting.Run))
 	case len(storesOf(r.cells)) > 0:
 		fmt.Fprintf(r.stderr, "servers: each trial has its own, on loopback, of %s\n", strings.Join(storesOf(r.cells), ", "))
@@ -237,9 +237,9 @@ func (r *Runner) sayServers() {
 	switch {
 	case r.manifest.Servers != servers.Embedded || !slices.Contains(storesOf(r.cells), servers.Redis):
 	case r.servers.How == servers.Auto:
-		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so an embedded emulator stands in; its latencies compare with nothing")
+		fmt.Fprintln(r.stderr, "servers: no redis-server on the PATH, so the embedded emulator is used; do not compare its latencies")
 		fmt.Fprintln(r.stderr, "hint: for real figures, apt install redis-server")
 	default:
-		fmt.Fprintln(r.stderr, "servers: the embedded emulator of Redis; its latencies compare with nothing")
+		fmt.Fprintln(r.stderr, "servers: the embedded emulator of Redis; do not compare its latencies")
 	}
 }

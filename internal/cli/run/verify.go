@@ -26,7 +26,7 @@ func VerifyCommand() *cobra.Command {
 		Use:   "verify --worker COMMAND --expectations FILE",
 		Short: "Check a lock of your own against its expectations: for a library's CI",
 		Long: `verify runs a lock of your own, a program in any language (docs/reference/worker-protocol.md), in the workloads and under the
-faults that its file of expectations names, and in no others, and compares the results with the expectations. Exit codes:
+faults that its file of expectations names, and compares the results with the expectations. Exit codes:
 0 every expectation met; 1 a property that was expected to hold is violated; 3 a result is inconclusive or not applicable;
 4 the worker or its servers do not work; 6 a violation was expected and not detected.
 
@@ -37,12 +37,12 @@ docs/expectations.schema.json is the schema of the file. examples/ci has an exam
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.run(cmd.Context()), r.unsettled())
+			return errors.Join(r.run(cmd.Context()), r.inapplicable())
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&file, "expectations", "", "file of what is expected of the lock")
+	fl.StringVar(&file, "expectations", "", "file of expectations")
 	f.defineShared(fl, "command of the lock")
 	return cmd
 }
@@ -65,7 +65,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, error) {
 		return nil, err
 	}
 	if own.Name != said.Lock {
-		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker calls itself %q", file, said.Lock, own.Name), "the two must be the same")
+		return nil, console.Usage(fmt.Errorf("%s is about the lock %q, and the worker is named %q", file, said.Lock, own.Name), "the two must be the same")
 	}
 	if own.Expect, err = expectations(said.Expectations); err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 			continue
 		}
 		loads, err1 := choice.Workloads.Choose(one.Workload)
-		breaks, err2 := choice.Faults.Choose(one.Fault)
+		fault, err2 := choice.Faults.Choose(one.Fault)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		plan := trial.Plan([]impls.Impl{of}, loads, breaks)
+		plan := trial.Plan([]impls.Impl{of}, loads, fault)
 		if len(plan) == 0 {
 			return nil, console.Usage(fmt.Errorf("%s is expected in the workload %s under %s, which does not apply to this lock", one.Property, one.Workload, one.Fault),
 				"its worker may lack a capability: reentrant, watchdog or fencing; misuse and long-hold go without faults")
@@ -105,8 +105,8 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// unsettled reports expectations to which nothing observed applies: an unknown is no pass.
-func (r *Runner) unsettled() error {
+// inapplicable reports expectations to which nothing observed applies: these are no pass.
+func (r *Runner) inapplicable() error {
 	found := console.Codes{}
 	if r.results == nil { // run has said why
 		return nil
@@ -114,7 +114,7 @@ func (r *Runner) unsettled() error {
 	for _, o := range r.results.Cells {
 		if o.Expected != histories.Unspecified && o.Observed == checker.NotApplicable {
 			found[console.ExitUndecided] = true
-			fmt.Fprintf(r.stderr, "unsettled: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
+			fmt.Fprintf(r.stderr, "not applicable: %s in %s under %s: %s\n", o.Property, o.Workload, o.Fault, o.Why)
 		}
 	}
 	return found.Err()

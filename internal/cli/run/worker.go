@@ -20,7 +20,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-const hintWorker = "docs/reference/worker-protocol.md tells what a worker reads and writes; lockbench worker is one"
+const hintWorker = "docs/reference/worker-protocol.md describes what a worker reads and writes; lockbench worker is one"
 
 // describeWorker starts the user's program once, on servers of its own, to learn what it says of itself.
 func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
@@ -55,7 +55,7 @@ func expectations(all []worker.Expectation) (into []impls.Expectation, err error
 	return into, nil
 }
 
-// checkReady holds the names that a worker uses to the tables: one that is misspelt would never be looked at.
+// checkReady returns an error if a worker uses an unknown name: an expectation with a misspelt one would never be checked.
 func checkReady(r worker.Ready) error {
 	if slices.Contains(choice.Locks.Names(), r.Name) {
 		return errors.New("a lock of lockbench has that name already")
@@ -70,7 +70,7 @@ func checkReady(r worker.Ready) error {
 			{"workload", e.Workload, choice.Workloads.Names()},
 		} {
 			if !slices.Contains(n.known, n.text) {
-				return fmt.Errorf("its first line expects something of the %s %q, which is unknown%s", n.field, n.text, suggest.Meant(n.text, n.known))
+				return fmt.Errorf("an expectation in its first line has the unknown %s %q%s", n.field, n.text, suggest.Meant(n.text, n.known))
 			}
 		}
 	}

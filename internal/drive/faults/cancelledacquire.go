@@ -3,7 +3,7 @@ package faults
 // cancelledAcquire: a caller gives up, say because a request timed out: whether the lock was taken is unknown.
 var cancelledAcquire = Fault{
 	Name: "cancelled-acquire", Kind: Clients,
-	Doc: "whoever wanted the lock gives up while the answer is on its way",
+	Doc: "a client cancels its acquire while the reply is on its way",
 	Plan: func(s Scene) Plan {
 		return Plan{Gates: afterFirst(s), Steps: []Step{{When: uponAnswer(), For: s.TTL / 2,
 			Do: Action{Verb: GiveUp, Client: victim, Process: victimProcess, Wait: s.TTL / 10, By: s.TTL / 2}}}}

@@ -9,7 +9,7 @@ import (
 // delayedRelease: a release is right when it is sent, and arrives after its lease has expired.
 var delayedRelease = Fault{
 	Name: "delayed-release", Kind: Network,
-	Doc: "the command that frees the key arrives a third of a lease after the lease is over",
+	Doc: "the command that frees the key arrives a third of a lease after the lease expired",
 	Plan: func(s Scene) Plan {
 		frees := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Releasing},
 			On: &Passing{Process: victimProcess, Commands: []string{"DEL", "UNLINK", "EVAL", "EVALSHA"}, Nth: 1}}

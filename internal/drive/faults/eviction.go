@@ -6,7 +6,7 @@ import "lockbench/impls"
 var eviction = Fault{
 	Name: "eviction", Kind: Servers,
 	Doc:  "the server runs short of memory while a client holds, and drops the lock's key",
-	Only: func(l impls.Impl) string { return unless(!l.Tracks, "the names of its keys are its library's own") },
+	Only: func(l impls.Impl) string { return unless(!l.Tracks, "its library chooses the names of its keys") },
 	Plan: func(s Scene) Plan {
 		return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
 	},

@@ -11,7 +11,7 @@ import (
 // promoted.
 var failover = Fault{
 	Name: "failover", Kind: Servers, On: withReplica,
-	Doc: "the primary dies while a client holds, and a replica that has not heard of the grant takes over",
+	Doc: "the primary dies while a client holds, and a replica that has not received the grant takes over",
 	Shape: func(p *workloads.Params, s Scene) {
 		switch s.Deployment {
 		case "sentinel": // they take a second or five

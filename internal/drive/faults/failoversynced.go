@@ -9,7 +9,7 @@ import (
 // failoverSynced: the replica has all that was acknowledged.
 var failoverSynced = Fault{
 	Name: "failover-synced", Kind: Servers, On: func(string) string { return "two-replicas" },
-	Doc: "the primary dies while a client holds, and a replica that has heard of everything takes over",
+	Doc: "the primary dies while a client holds, and a replica that has received every write takes over",
 	Shape: func(p *workloads.Params, s Scene) {
 		if s.Deployment == "cluster" { // a client may take a while to find the new primary
 			p.TTL, p.Hold, p.Duration = 2*time.Second, 1400*time.Millisecond, 3*time.Second

@@ -92,7 +92,7 @@ type Turns struct {
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate keeps a client from asking for the first time until a moment has come. Nobody is kept for ever: after
+// Gate delays a client's first acquire until a moment has come, but not for ever: after
 // the patience it asks anyway.
 type Gate struct {
 	Client   int32            `json:"client"`
@@ -179,7 +179,7 @@ func All() []Fault {
 
 // None returns the fault that injects nothing.
 func None() Fault {
-	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected: what a lock is worth on a good day"}
+	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected"}
 }
 
 // The victim of a fault is the first client, alone in the first process, as a rule in its first hold.

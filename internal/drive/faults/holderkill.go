@@ -9,7 +9,7 @@ import (
 // holderKill: what the process held must become free by itself.
 var holderKill = Fault{
 	Name: "holder-kill", Kind: Clients,
-	Doc:   "the process of a holder is killed; others keep asking",
+	Doc:   "the process of a holder is killed; other clients keep trying to acquire",
 	Shape: untilFreed,
 	Plan: func(s Scene) Plan {
 		return once(s, Step{When: upon(), Do: Action{Verb: Kill, Process: victimProcess}})

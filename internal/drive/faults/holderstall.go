@@ -6,7 +6,7 @@ import "lockbench/workloads"
 // object.
 var holderStall = Fault{
 	Name: "holder-stall", Kind: Clients,
-	Doc: "a client works for half as long again as its lease lasts, its process alive",
+	Doc: "a client works for one and a half times its lease, in a healthy process",
 	Shape: func(p *workloads.Params, _ Scene) {
 		p.Processes = 2 // clients 0 and 2 in one, 1 in the other
 	},

@@ -3,7 +3,7 @@ package faults
 // partition: the holder can neither renew nor release, and works on.
 var partition = Fault{
 	Name: "partition", Kind: Network,
-	Doc: "a holder's process and the server (or two of five) hear nothing of each other beyond the lease",
+	Doc: "a holder's process is cut off from the server (or two of five) for longer than the lease",
 	Plan: func(s Scene) Plan {
 		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: beyond(s)})
 	},
@@ -12,7 +12,7 @@ var partition = Fault{
 // partitionOneWay: what the holder asks is done, and it does not know.
 var partitionOneWay = Fault{
 	Name: "partition-one-way", Kind: Network,
-	Doc: "what a holder's process asks of the server is done, and the answers are lost, beyond the lease",
+	Doc: "the server executes the commands of a holder's process and its replies are lost, for longer than the lease",
 	Plan: func(s Scene) Plan {
 		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: beyond(s)})
 	},

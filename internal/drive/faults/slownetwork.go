@@ -5,7 +5,7 @@ import "time"
 // slowNetwork: nothing is lost.
 var slowNetwork = Fault{
 	Name: "slow-network", Kind: Network,
-	Doc: "every command and every answer takes 10 ms longer",
+	Doc: "every command and every reply takes 10 ms longer",
 	Plan: func(s Scene) Plan {
 		return Plan{Steps: []Step{{Do: Action{Verb: Slow, Process: -1, By: 10 * time.Millisecond}}}}
 	},

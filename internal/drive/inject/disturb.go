@@ -73,7 +73,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	})
 	return Effect{Heal: func() error { heal(); return nil }, Seen: func() error {
 		if during.Load() == 0 {
-			return errors.New("nothing was on its way that it could have befallen")
+			return errors.New("no command was in flight")
 		}
 		return nil
 	}}

@@ -25,7 +25,7 @@ type World interface {
 	// Links returns the links between a process and the servers with these numbers. Process -1: every one that faults are
 	// aimed at; no numbers: all servers.
 	Links(process int, nodes []int) []Link
-	// Do does something to a process or to servers. The error says why it was not seen to take effect.
+	// Do does something to a process or to servers. The error says why it could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
@@ -37,7 +37,7 @@ type Effect struct {
 }
 
 // Injector carries a fault's plan out while clients are driven: it is told where they are, and records what
-// it injects and heals. A fault counts only if it was seen to take effect.
+// it injects and heals. A fault counts only if it was verified.
 type Injector struct {
 	plan  faults.Plan
 	world World
@@ -66,14 +66,14 @@ type step struct {
 	effect Effect
 }
 
-// Strike is a step of a plan that came about.
+// Strike is a step of a plan that took place.
 type Strike struct {
 	faults.Step
 	From, To time.Duration // To is histories.StillOpen if nothing healed it
 	Clients  []int32       // its victims; none: servers, or the network of all
 }
 
-// Strikes returns what came about, in the order in which it did. It is called after Finish.
+// Strikes returns the steps that took place, in order. It must be called after Finish.
 func (in *Injector) Strikes() []Strike {
 	var all []Strike
 	for _, s := range in.steps {
@@ -186,7 +186,7 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	}
 }
 
-// Finish heals what is not, waits for what is under way, and says why the trial does not count: "" if it does.
+// Finish heals every fault, waits for running steps, and returns why the trial is discarded; "" if it counts.
 func (in *Injector) Finish() (void string) {
 	in.end()
 	for _, s := range in.steps {
@@ -198,9 +198,9 @@ func (in *Injector) Finish() (void string) {
 		defer s.mu.Unlock()
 		switch {
 		case s.err != nil:
-			return fmt.Sprintf("%s was not seen to take effect: %v", s.name, s.err)
+			return fmt.Sprintf("%s could not be verified: %v", s.name, s.err)
 		case !s.due:
-			return fmt.Sprintf("%s did not come about: what was to trigger it (%s) was not seen", s.name, s.Do.Verb)
+			return fmt.Sprintf("%s was not injected: its trigger (%s) did not occur", s.name, s.Do.Verb)
 		}
 	}
 	return ""

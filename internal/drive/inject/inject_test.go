@@ -101,7 +101,7 @@ func TestGate(t *testing.T) {
 	in.At(t.Context(), workloads.Moment{Client: 1, Iteration: 1, Point: workloads.Asking})
 }
 
-// TestGateGivesWay: nobody is kept for ever.
+// TestGateGivesWay: a gate opens after its timeout.
 func TestGateGivesWay(t *testing.T) {
 	gate := func(patience time.Duration) faults.Plan {
 		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Patience: patience}}}
@@ -131,7 +131,7 @@ func TestGateGivesWay(t *testing.T) {
 	}
 }
 
-// TestNotTriggered: a fault whose moment never came, or whose command was never seen, makes a trial void.
+// TestNotTriggered: a trial is discarded if a fault's trigger or its command never occurs.
 func TestNotTriggered(t *testing.T) {
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	on := faults.Trigger{At: moment(0, workloads.Asking), On: &faults.Passing{Commands: []string{"SET"}, Nth: 1}}
@@ -147,22 +147,22 @@ func TestNotTriggered(t *testing.T) {
 		}
 		in, ops := injecting(t, plan)
 		in.At(t.Context(), moment(0, workloads.Asking))
-		if why := in.Finish(); !strings.HasPrefix(why, "test did not come about: ") {
-			t.Errorf("%s: void because %q", name, why)
+		if why := in.Finish(); !strings.HasPrefix(why, "test was not injected: ") {
+			t.Errorf("%s: discarded because %q", name, why)
 		}
 		if name != "its second step" && len(ops()) > 0 {
-			t.Errorf("%s: what did not come about was recorded", name)
+			t.Errorf("%s: a step that did not take place was recorded", name)
 		}
 	}
 }
 
-// TestFailedStep: what was not seen to take effect makes a trial void, and is recorded as not known.
+// TestFailedStep: a trial is discarded if a fault could not be verified; the fault is recorded as unknown.
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
 	in.At(t.Context(), moment(0, workloads.Granted))
-	if why := in.Finish(); !strings.HasPrefix(why, "test was not seen to take effect: nobody knows how to sing") {
-		t.Errorf("void because %q", why)
+	if why := in.Finish(); !strings.HasPrefix(why, "test could not be verified: nobody knows how to sing") {
+		t.Errorf("discarded because %q", why)
 	}
 	recorded := ops()
 	if len(recorded) != 1 || recorded[0].Kind != histories.Inject || recorded[0].Outcome != histories.Unknown || recorded[0].Client != histories.Harness {
@@ -191,7 +191,7 @@ func TestHealed(t *testing.T) {
 			in.work.Wait() // what heals after a time does so by itself
 		}
 		if why := in.Finish(); why != "" {
-			t.Errorf("%s: void because %s", name, why)
+			t.Errorf("%s: discarded because %s", name, why)
 		}
 		want := []histories.Kind{histories.Inject, histories.Heal}
 		if name == "never" {

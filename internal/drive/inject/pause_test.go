@@ -22,7 +22,7 @@ func (slow) Do(context.Context, faults.Action) (Effect, error) {
 	return Effect{Heal: func() error { return nil }}, nil
 }
 
-// TestPauseLasts: a process stands still for as long as it is to, however long it takes to see that it does.
+// TestPauseLasts: a process is paused for the whole duration, however long verifying takes.
 func TestPauseLasts(t *testing.T) {
 	for _, c := range []struct {
 		verb faults.Verb
@@ -38,8 +38,8 @@ func TestPauseLasts(t *testing.T) {
 				Do: faults.Action{Verb: c.verb}, For: 100 * time.Millisecond}}}, slow{}, rec)
 			in.At(t.Context(), moment(0, workloads.Granted))
 			time.Sleep(time.Second)
-			if void := in.Finish(); void != "" {
-				t.Error(void)
+			if why := in.Finish(); why != "" {
+				t.Error(why)
 			}
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)

@@ -77,15 +77,15 @@ var ofAlgorithms = []Scenario{
 	{
 		Name:    "mutex-in-each-process",
 		Warning: "a mutex in the program guards one process; the service runs as several",
-		Doc: "Eight clients in two processes read a counter, work, and write it back. A mutex of the language keeps out the " +
-			"clients of its own process and knows nothing of the other's, so that updates are lost.",
+		Doc: "Eight clients in two processes read a counter, work, and write it back. A mutex of the language excludes the " +
+			"clients of one process and not those of the other, so that updates are lost.",
 		Parts: []Part{{Locks: "none local-mutex set-px-lua"}},
 	},
 	{
 		Name:    "inner-release-frees",
 		Warning: "a lock that says \"already mine\" and does not count is gone after the inner unlock",
 		Doc: "A client takes the lock, calls something that takes it again and releases it, and works on. With a flag instead " +
-			"of a count the inner release frees the key, and the next client is inside beside the first.",
+			"of a count the inner release frees the key, and two clients hold the lock at once.",
 		Parts: []Part{{Locks: "reentrant-flag reentrant-count-fixed redisson", Workload: "reentrant"}},
 	},
 	{
@@ -98,13 +98,13 @@ var ofAlgorithms = []Scenario{
 	{
 		Name:    "release-reports-success",
 		Warning: "a release that finds nothing to release must say so",
-		Doc: "A lease runs out, and its holder releases afterwards. The older scripts of Redisson publish and answer 1 although " +
-			"the key is gone, so that nobody learns that the work was done without the lock.",
+		Doc: "A lease expires, and its holder releases afterwards. The older scripts of Redisson publish and return 1 although " +
+			"the key is gone, so that the client does not learn that it worked without the lock.",
 		Parts: []Part{{Locks: "redisson-legacy redisson set-px-lua", Workload: "misuse"}},
 	},
 }
 
-// ofClients are those in which a client is late or dies.
+// ofClients are the scenarios in which a client is late or dies.
 var ofClients = []Scenario{
 	{
 		Name:    "crashed-holder-blocks",
@@ -122,68 +122,68 @@ var ofClients = []Scenario{
 	{
 		Name:    "expired-holder-deletes",
 		Warning: "a holder whose lease ran out deletes the lock of the next one",
-		Doc: "A works for longer than its lease. B is granted the lock. A is done and sends DEL, which asks nobody whose key it " +
-			"is, and C is let in beside B. Where the release compares a token, B keeps what it has.",
+		Doc: "A works for longer than its lease. B is granted the lock. A is done and sends DEL, which does not check whose key it " +
+			"is, and C is granted the lock while B holds it. If the release compares a token, B keeps its lock.",
 		Parts: []Part{{Locks: "set-px setnx-expire set-px-getdel set-px-lua setnx", Fault: "holder-stall"}},
 	},
 	{
 		Name:    "token-in-a-shared-field",
 		Warning: "the token must belong to the hold, not to the lock object that threads share",
 		Doc: "A and B use one lock object, which keeps its token in a field. A is late, B is granted the lock and has overwritten " +
-			"the field; A releases with B's token, and C is let in beside B.",
+			"the field; A releases with B's token, and C is granted the lock while B holds it.",
 		Parts: []Part{{Locks: "shared-token set-px-getdel", Fault: "holder-stall"}},
 	},
 	{
 		Name:    "work-outlasts-the-lease",
 		Warning: "a lease that nobody renews ends under work that takes longer than was thought",
-		Doc: "A works for half as long again as its lease lasts, in a healthy process. A watchdog keeps the lease alive meanwhile; " +
+		Doc: "A works for one and a half times its lease, in a healthy process. A watchdog renews the lease meanwhile; " +
 			"a lock with an explicit lease is granted to B while A still works, and A's write undoes B's.",
 		Parts: []Part{{Locks: "redisson-lease redlock redisson fenced", Fault: "holder-stall"}},
 	},
 }
 
-// ofPauses are those in which a process is paused, or a caller is gone.
+// ofPauses are the scenarios in which a process is paused, or a client goes away.
 var ofPauses = []Scenario{
 	{
 		Name:    "gc-pause",
 		Warning: "a process can stand still for longer than any lease, and does not know it when it goes on",
-		Doc: "The process of a holder is stopped for half as long again as its lease lasts. Its watchdog stands still with it. " +
-			"No lease helps; what is guarded can refuse the late write if every grant bears a higher token than the one before.",
+		Doc: "The process of a holder is paused for one and a half times its lease, and its watchdog with it. No lease helps; the " +
+			"guarded resource can refuse the late write if every grant has a higher fencing token than the one before.",
 		Parts: []Part{{Locks: "set-px-lua redisson redisson-lease redlock fenced setnx", Fault: "process-pause"}},
 	},
 	{
 		Name:    "fence-on-write-only",
 		Warning: "a fencing token must be checked when something is read, too",
-		Doc: "A reads and is paused. B, with a higher token, reads. A goes on and writes: where reading raised no mark, A's token " +
-			"is still the highest that was written with, the write is taken, and B's overwrites it from what it had read before.",
+		Doc: "A reads and is paused. B, with a higher token, reads. A resumes and writes: if reading raised no mark, A's token " +
+			"is still the highest that was written with, the write is accepted, and B overwrites it with a value based on its old read.",
 		Parts: []Part{{Locks: "fenced", Fault: "process-pause", Workload: "write-fenced"}},
 	},
 	{
 		Name:    "grant-read-too-late",
 		Warning: "look at the time when the answer is read: the lease began when the request was sent",
-		Doc: "The process is stopped while the server answers its acquire, and reads \"granted\" when the lease is over and B " +
-			"has the lock. RedLock counts what has passed since it asked, and gives back what is no longer worth anything.",
+		Doc: "The process is paused while the server answers its acquire, and reads \"granted\" when the lease has expired and B " +
+			"has the lock. RedLock subtracts the time since its request, and releases a lease that has no time left.",
 		Parts: []Part{{Locks: "set-px-lua redlock", Fault: "pause-before-answer"}},
 	},
 	{
 		Name:    "old-owner-renews",
 		Warning: "a renewal that does not look whose key it is keeps a stranger's lock alive",
-		Doc: "A's process is paused beyond the lease, and B is granted the lock. A goes on, and so does its renewal, with a plain " +
-			"PEXPIRE of what is B's key by then. A renewal that compares is refused, and tells A that it has lost.",
+		Doc: "A's process is paused beyond the lease, and B is granted the lock. A resumes, and so does its renewal, with a plain " +
+			"PEXPIRE of the key that is B's by then. A renewal that compares the token is refused, and A learns of its loss.",
 		Parts: []Part{{Locks: "blind-renewal", Fault: "process-pause"}},
 	},
 	{
 		Name:    "abandoned-and-renewed-for-ever",
 		Warning: "a watchdog that lives as long as its process keeps what nobody releases any more",
-		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so does whatever " +
-			"renews the lease. A lease that nobody renews ends.",
+		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so does the " +
+			"watchdog that renews the lease. A lease without a watchdog expires.",
 		Parts: []Part{{Locks: "blind-renewal redisson fenced set-px-lua redisson-lease", Fault: "holder-abandon"}},
 	},
 	{
 		Name:    "caller-gives-up",
 		Warning: "a call that timed out may have taken the lock all the same",
-		Doc: "Whoever asked for the lock gives up while the answer is on its way. The key is set. It must expire, or be given back " +
-			"by the lock itself.",
+		Doc: "A client cancels its acquire while the reply is on its way. The key is set. It must expire, or the lock itself must " +
+			"release it.",
 		Parts: []Part{{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "cancelled-acquire"}},
 	},
 }

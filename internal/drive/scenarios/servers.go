@@ -1,12 +1,12 @@
 package scenarios
 
-// ofNetworks are those in which what is said does not arrive, or not in time.
+// ofNetworks are the scenarios in which messages are lost or late.
 var ofNetworks = []Scenario{
 	{
 		Name:    "check-then-delete",
 		Warning: "GET, a comparison and DEL are three steps; compare and delete in one script",
-		Doc: "A reads its own token and sends DEL, which is held up on the way until A's lease is over and B has the lock. DEL " +
-			"then deletes B's key, and C is let in. A script that compares and deletes is refused.",
+		Doc: "A reads its own token and sends DEL, which is delayed until A's lease has expired and B has the lock. DEL " +
+			"then deletes B's key, and C is granted the lock. A script that compares and deletes is refused.",
 		Parts: []Part{
 			{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"},
 			{Locks: "set-px-getdel", Fault: "pause-in-release"},
@@ -15,7 +15,7 @@ var ofNetworks = []Scenario{
 	{
 		Name:    "lost-reply-orphans",
 		Warning: "no answer does not mean no: the server may have done what it was asked",
-		Doc: "The server sets the key, and the answer is lost with its connection. Whoever asked does not hold and does not know. " +
+		Doc: "The server sets the key, and the reply is lost with its connection. The client does not know that it holds the lock. " +
 			"A key without a lease then stays for ever.",
 		Parts: []Part{
 			{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "lost-reply"},
@@ -25,14 +25,14 @@ var ofNetworks = []Scenario{
 	{
 		Name:    "lost-wakeup",
 		Warning: "pub/sub promises nothing: a waiter must look again by itself",
-		Doc:     "All that is published is lost. A lock whose waiters rely on being told alone would stand still.",
+		Doc:     "All notifications are lost. Waiters that rely on them alone would wait for ever.",
 		Parts:   []Part{{Locks: "redisson fenced", Fault: "lost-wakeup"}},
 	},
 	{
 		Name:    "cut-off-holder",
 		Warning: "a holder that reaches the lock's server no longer must stop before its lease is over",
-		Doc: "A holder and the server hear nothing of each other for longer than a lease. It can neither renew nor release; the " +
-			"next is granted after the lease. Of five servers it is cut off from two, which changes nothing.",
+		Doc: "A holder is cut off from the server for longer than a lease. It can neither renew nor release; the next client is " +
+			"granted the lock after the lease. Of five servers it is cut off from two, which changes nothing.",
 		Parts: []Part{
 			{Locks: "set-px-lua redisson redlock fenced", Fault: "partition"},
 			{Locks: "set-px-lua redisson fenced", Fault: "partition-one-way"},
@@ -41,8 +41,8 @@ var ofNetworks = []Scenario{
 	{
 		Name:    "bad-weather",
 		Warning: "a lock must not break because the network or the server is slow",
-		Doc: "Every command and every answer takes longer than usual; and, in other trials, the server stands still for half a " +
-			"lease. Neither may let two in.",
+		Doc: "Every command and every reply takes longer than usual; and, in other trials, the server is paused for half a " +
+			"lease. In neither may two clients hold the lock at once.",
 		Parts: []Part{
 			{Locks: "set-px-lua redisson redlock fenced", Fault: "slow-network"},
 			{Locks: "set-px-lua redisson fenced", Fault: "server-pause"},
@@ -50,22 +50,22 @@ var ofNetworks = []Scenario{
 	},
 }
 
-// ofServers are those in which a server forgets.
+// ofServers are the scenarios in which a server loses a lock.
 var ofServers = []Scenario{
 	{
 		Name:    "restarted-server-forgets",
 		Warning: "Redis without persistence comes back empty, and the lock is free while it is held",
 		Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
 			"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1; " +
-			"those that follow the server's clock go on rising, and what is guarded refuses A.",
+			"those that follow the server's clock go on rising, and the guarded resource refuses A.",
 		Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
 	},
 	{
 		Name:    "failover-loses-lock",
 		Warning: "replication is asynchronous: the replica that takes over may not know of the lock",
-		Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B asks " +
-			"there and is granted the lock while A holds it, with A's fencing token once more where the tokens are counted and no " +
-			"more. Where the replica had heard of everything, nothing happens.",
+		Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B " +
+			"is granted the lock there while A holds it, with the same fencing token as A if tokens are only counted. If the " +
+			"replica had received every write, nothing happens.",
 		Parts: []Part{
 			{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
 			{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
@@ -74,8 +74,8 @@ var ofServers = []Scenario{
 	{
 		Name:    "wait-is-not-consensus",
 		Warning: "WAIT says that some replica has it, not that the one that is promoted has",
-		Doc: "A lock that grants only what one replica has acknowledged, on a primary with two. One of them acknowledges; the " +
-			"other, which is behind, takes over. If the one that acknowledged takes over, the lock is there.",
+		Doc: "A lock that grants only after one replica has acknowledged, on a primary with two. One of them acknowledges; the " +
+			"other, which is behind, takes over. If the one that acknowledged takes over, the lock is kept.",
 		Parts: []Part{
 			{Locks: "set-px-wait", Fault: "failover"},
 			{Locks: "set-px-wait", Fault: "failover-synced"},
@@ -84,15 +84,15 @@ var ofServers = []Scenario{
 	{
 		Name:    "sentinel-failover",
 		Warning: "Sentinels restore the service, not the lock",
-		Doc:     "As failover, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
+		Doc:     "As failover-loses-lock, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
 		Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
 	},
 	{
 		Name:    "cluster-failover",
 		Warning: "a cluster has every key on one primary: six servers are no majority",
 		Doc: "A Redis Cluster of three primaries, each with a replica. The primary that has the lock's key dies before its replica " +
-			"has heard of the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers have " +
-			"no say in it. Where the replica had heard of everything, nothing happens.",
+			"has received the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers " +
+			"are not asked. If the replica had received every write, nothing happens.",
 		Parts: []Part{
 			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover"},
 			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover-synced"},
@@ -100,7 +100,7 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime are those in which a server forgets early, or late, or one of several does.
+// ofTime are the scenarios in which a lease ends early or late, or one of several servers loses a lock.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",
@@ -149,13 +149,13 @@ var ofTime = []Scenario{
 	},
 }
 
-// ofStores are those of locks in a row or a document.
+// ofStores are the scenarios of locks in a row or a document.
 var ofStores = []Scenario{
 	{
 		Name:    "row-without-an-owner",
 		Warning: "a row or a document that means \"locked\" stays when whoever inserted it has died",
-		Doc: "The process of a holder is killed. The row is there, nobody will delete it, and no clock of the server ends it. " +
-			"With an expiry that the server's own clock decides on, the next takes the row over in one statement.",
+		Doc: "The process of a holder is killed. The row stays, since no process deletes it and it has no expiry. With an " +
+			"expiry by the server's clock, the next client takes the row over in one statement.",
 		Parts: []Part{
 			{Locks: "mysql-row mysql-row-ttl mongodb-plain mongodb ferretdb", Fault: "holder-kill"},
 			{Locks: "mysql-row mongodb-plain", Fault: "holder-abandon"},
@@ -165,8 +165,8 @@ var ofStores = []Scenario{
 	{
 		Name:    "expiry-in-a-database",
 		Warning: "an expiry column is a lease like any other: work outlasts it",
-		Doc: "A works for half as long again as the expiry it wrote. B takes the row over, as it may. A's write undoes B's; " +
-			"its DELETE compares the token and frees nobody else's.",
+		Doc: "A works for one and a half times its lease. B takes the row over, as it may. A's write undoes B's; " +
+			"A's DELETE compares the token and leaves B's row alone.",
 		Parts: []Part{
 			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "holder-stall"},
 			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "process-pause"},
@@ -174,20 +174,20 @@ var ofStores = []Scenario{
 	},
 }
 
-// ofSessions are those of locks that live as long as a session.
+// ofSessions are the scenarios of locks that live as long as a session.
 var ofSessions = []Scenario{
 	{
 		Name:    "session-ended",
 		Warning: "a lock that a session holds is gone when the session is, and its holder must be told",
 		Doc: "The server ends the holder's session: an administrator, a limit, a restarted proxy. The lock is free at once, and the next " +
-			"is granted it, while A is at work and knows of nothing until it speaks to its session again.",
+			"client is granted it, while A works on and notices nothing until it uses its session again.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory etcd", Fault: "session-kill"}},
 	},
 	{
 		Name:    "half-open",
 		Warning: "a server does not notice that the host of a session has gone, until TCP gives up",
-		Doc: "The holder's process is killed where its server cannot hear of it. To the server the connection looks as it did, and " +
-			"so does the lock: hours, at the defaults of an operating system. Where sessions have a timeout of their own, it ends them.",
+		Doc: "The holder's process is killed with its network cut. To the server the connection looks alive, and it keeps the " +
+			"lock: for hours, at the defaults of an operating system. A session timeout, if there is one, ends the session.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper etcd", Fault: "half-open"}},
 	},
 	{
@@ -200,15 +200,15 @@ var ofSessions = []Scenario{
 	{
 		Name:    "unlock-through-the-pool",
 		Warning: "an unlock that goes through a connection pool lands on a session that holds nothing",
-		Doc: "pg_advisory_unlock on another connection answers false, with a warning in a log that nobody reads, and the lock stays " +
+		Doc: "pg_advisory_unlock on another connection answers false, with a warning in the server's log, and the lock stays " +
 			"with a session that lives as long as the pool does.",
 		Parts: []Part{{Locks: "postgres-advisory-pool postgres-advisory", Fault: "none"}},
 	},
 	{
 		Name:    "session-outlived",
 		Warning: "a coordination service ends the session of a process that stands still, and cannot stop the process",
-		Doc: "The process of a holder is stopped for longer than its session lasts. The next is granted; the first goes on and writes. " +
-			"With the order in which nodes were created as a fencing token, what is guarded refuses the late write.",
+		Doc: "The process of a holder is paused for longer than its session timeout. The next client is granted the lock; the first " +
+			"resumes and writes. With the creation order of nodes as a fencing token, the guarded resource refuses the late write.",
 		Parts: []Part{
 			{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause"},
 			{Locks: "zookeeper zookeeper-herd etcd", Fault: "process-pause", Workload: "write-fenced"},
@@ -218,7 +218,7 @@ var ofSessions = []Scenario{
 		Name:    "leader-lost",
 		Warning: "what one server has acknowledged is lost with it; what a majority has, is not",
 		Doc: "The leader of three dies while a client holds, and another takes over: it knows of the hold, since a majority did. " +
-			"A Redis replica that takes over may not have heard of it.",
+			"A Redis replica that takes over may not have received it.",
 		Parts: []Part{{Locks: "zookeeper etcd", Fault: "leader-loss"}, {Locks: "set-px-lua redisson", Fault: "failover"}},
 	},
 }

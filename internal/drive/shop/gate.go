@@ -161,7 +161,7 @@ func (g *Gate) await(ctx context.Context) error {
 	err := servers.Poll(ctx, lookEvery, func(ctx context.Context) error {
 		_, err := ask[Answer](ctx, http.DefaultClient, http.MethodGet, g.URL+clockPath)
 		if err != nil && g.child.Ended() {
-			return servers.Final(fmt.Errorf("it ended by itself (%s)", g.child.State()))
+			return servers.Final(fmt.Errorf("it exited (%s)", g.child.State()))
 		}
 		return err
 	})

@@ -58,7 +58,7 @@ func (s *Sale) Open(ctx context.Context) error {
 			sent := s.Recorder.Since()
 			a, err := ask[Answer](ctx, s.clients[0], http.MethodGet, p.URL+clockPath)
 			if err != nil {
-				return fmt.Errorf("ask a service for its clock: %w", err)
+				return fmt.Errorf("read the clock of a service: %w", err)
 			}
 			s.clocks.learn(&a, sent, s.Recorder.Since())
 		}

@@ -240,11 +240,11 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
 	text, err := lines.ReadBytes('\n')
 	if err != nil {
-		return tell(out, fmt.Errorf("the first line cannot be read: %w", err))
+		return tell(out, fmt.Errorf("read the first line: %w", err))
 	}
 	var o Opening
 	if json.Unmarshal(text, &o) != nil { // its text might quote the line, which has secrets in it
-		return tell(out, errors.New("the first line is no opening of a shop"))
+		return tell(out, errors.New("the first line does not open a shop"))
 	}
 	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
 		Rand: impls.NewRand(o.Seed, uint64(o.Process))})

@@ -124,16 +124,16 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	unread := json.NewEncoder(p.in).Encode(o) // of less interest than why it was not read, if the process tells
 	text, err := bufio.NewReader(io.LimitReader(out, longestLine)).ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("it did not say where it listens: %w", err)
+		return fmt.Errorf("it did not report its address: %w", err)
 	}
 	var r ready
 	switch err := json.Unmarshal(text, &r); {
 	case err != nil:
-		return fmt.Errorf("what it said first is not understood: %w", err)
+		return fmt.Errorf("parse its first line: %w", err)
 	case r.Error != "":
 		return errors.New(r.Error)
 	case unread != nil:
-		return fmt.Errorf("it did not read what it was told: %w", unread)
+		return fmt.Errorf("it did not read its first line: %w", unread)
 	}
 	p.URL = "http://" + r.Address
 	return nil
@@ -144,7 +144,7 @@ func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	if r, err = ask[Reached](ctx, http.DefaultClient, http.MethodGet, p.URL+reachedPath); err != nil {
-		err = fmt.Errorf("ask a service how many orders reached it: %w", err)
+		err = fmt.Errorf("read the order count of a service: %w", err)
 	}
 	return r, err
 }

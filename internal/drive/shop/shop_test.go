@@ -141,7 +141,7 @@ func TestServe(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{`{"lock":"quarters","stock":"redis://127.0.0.1:1"}`, "there is no such lock"},
 		{`{"lock":"halves","stock":"secret"}`, "the URL of the stock's Redis cannot be read"},
-		{`secret`, "the first line is no opening of a shop"},
+		{`secret`, "the first line does not open a shop"},
 	} {
 		var out bytes.Buffer
 		err := Serve(strings.NewReader(c.line+"\n"), &out, open)
@@ -180,7 +180,7 @@ func TestProcessSays(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"echo some trouble >&2; exit 3", "some trouble"},
 		{`echo '{"error":"no lock"}'`, "no lock"},
-		{"echo hello", "not understood"},
+		{"echo hello", "parse its first line"},
 	} {
 		_, err := Start(t.Context(), k, []string{"/bin/sh", "-c", c.script}, Opening{Stock: "redis://:secret@127.0.0.1:1"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {

@@ -18,7 +18,7 @@ func TestClusterFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"set-px-lua", "redisson"} {
-		for fault, breaks := range map[string]bool{"failover": true, "failover-synced": false} {
+		for fault, violates := range map[string]bool{"failover": true, "failover-synced": false} {
 			t.Run(name+" "+fault, func(t *testing.T) {
 				t.Parallel()
 				lock, err := findLock(name)
@@ -27,9 +27,9 @@ func TestClusterFailover(t *testing.T) {
 				}
 				s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
 				cell := Cell{Lock: lock, Deployment: servers.Cluster, Workload: namedWorkload(""), Fault: namedFault(fault)}
-				caught, _ := s.tryOnce(t, cell)
-				if slices.Contains(caught, "lease-exclusion") != breaks || slices.Contains(caught, "mutual-exclusion") != breaks {
-					t.Errorf("caught: %v", caught)
+				violated, _ := s.tryOnce(t, cell)
+				if slices.Contains(violated, "lease-exclusion") != violates || slices.Contains(violated, "mutual-exclusion") != violates {
+					t.Errorf("violated: %v", violated)
 				}
 			})
 		}

@@ -82,9 +82,9 @@ func Deployed(l impls.Impl, on string) error {
 	case !slices.Contains(known, on):
 		return fmt.Errorf("there is no deployment %q of %s (there are %s)", on, l.Store, strings.Join(known, ", "))
 	case on == servers.Cluster && !slices.ContainsFunc(l.Expect, func(e impls.Expectation) bool { return e.Deployment == on }):
-		return fmt.Errorf("nothing is stated of %s on a cluster, where all that a command touches must be in one slot", l.Name)
+		return fmt.Errorf("%s has no expectations on a cluster, where all keys of a command must be in one slot", l.Name)
 	case slices.Contains(several, on) != slices.Contains(several, l.Deployment):
-		return fmt.Errorf("%s is made for the deployment %s, and %s has another number of servers that it asks", l.Name, l.Deployment, on)
+		return fmt.Errorf("%s is made for the deployment %s, and %s has another number of servers", l.Name, l.Deployment, on)
 	}
 	return nil
 }
@@ -133,5 +133,5 @@ func (c Cell) unclustered() error {
 	if c.onlyDoes(faults.Unlink, faults.Failover, faults.Freeze) {
 		return nil
 	}
-	return errors.New("on a cluster there are failover, failover-synced and server-pause of the faults of servers")
+	return errors.New("of the server faults only failover, failover-synced and server-pause apply to a cluster")
 }

@@ -25,7 +25,7 @@ type Cell struct {
 	Workload   workloads.Workload
 	Fault      faults.Fault
 	Scenario   string // whose part it is, if any
-	Partly     bool   // a trial counts though not all of the plan came about: what is looked for is a violation, and no pass
+	Partly     bool   // a trial counts although not all of the plan took place: it looks for a violation, not for a pass
 }
 
 // On returns the deployment of the lock; "" if it talks to no server.
@@ -60,8 +60,8 @@ func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
 // Plan returns every cell that applies, in the order of the lists: not every workload or fault makes sense with
-// every lock. A lock that talks to nothing is driven without faults: it is the control.
-func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault) []Cell {
+// every lock. A lock that talks to no server is driven without faults.
+func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
 		for _, w := range loads {
@@ -70,7 +70,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 				continue
 			}
 			control := false
-			for _, f := range breaks {
+			for _, f := range injected {
 				switch {
 				case f.Kind != faults.Nothing && (w.Served || f.NotFor(l) != "" || w.Special && !w.Fenced):
 					continue
@@ -89,7 +89,7 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, breaks []faults.Fault)
 }
 
 // Kills returns the cells that show how soon each lock that talks to a store is granted again after its holder has died,
-// where something is expected of that: part of every comparison.
+// if recovery is expected.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
@@ -97,8 +97,8 @@ func Kills(locks []impls.Impl) []Cell {
 		return l.Store == "" || !expected
 	})
 	loads := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return w.Name != workload })
-	breaks := slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return f.Name != fault })
-	return Plan(locks, loads, breaks)
+	injected := slices.DeleteFunc(faults.All(), func(f faults.Fault) bool { return f.Name != fault })
+	return Plan(locks, loads, injected)
 }
 
 // Usual returns a plan without the cells that are tried only if both lock and workload are named.
@@ -128,7 +128,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 			return err
 		}
 		if c.Lock.Tracks && stores.Resolve(how, c.Lock.Store) == servers.Embedded {
-			return fmt.Errorf("the emulator tells no client of changes to what it has read: %w", servers.ErrUnsupported)
+			return fmt.Errorf("the emulator does not support client-side caching: %w", servers.ErrUnsupported)
 		}
 		if err := c.unreachable(stores.Resolve(how, c.Lock.Store)); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 			return err
 		}
 		if c.InProcesses() && remote.TLS(c.Lock.Store) {
-			return errors.New("what passes between a process and its server cannot be looked at with TLS")
+			return errors.New("faults cannot be injected into a TLS connection")
 		}
 	}
 	if c.Workload.Gated {
@@ -195,7 +195,7 @@ const (
 
 // Planned is the cell of a plan that is no fault of the table: what goes wrong is the plan as it stands, and the
 // parameters are the ones given, whatever the run's are. The seed is the run's, so that each trial has its own. A trial
-// counts though a step did not come about: chance decides what a plan of several meets, and a violation is one. The error says, in one sentence, what real processes and servers cannot do.
+// counts although a step did not take place. The error says what real processes and servers cannot do.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
@@ -224,9 +224,9 @@ func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	case p.Processes > mostProcesses:
 		return fmt.Errorf("%d processes are more than the %d that one machine runs side by side", p.Processes, mostProcesses)
 	case p.TTL < shortestLease:
-		return fmt.Errorf("a lease of %v is too short for a real machine: want at least %v, which a larger scale gives", p.TTL, shortestLease)
+		return fmt.Errorf("a lease of %v is too short for a real machine: want at least %v, with a larger --scale", p.TTL, shortestLease)
 	case p.Hold > p.TTL*9/10:
-		return fmt.Errorf("work of %v leaves no time of a lease of %v, and whoever is late by itself is no evidence", p.Hold, p.TTL)
+		return fmt.Errorf("work of %v leaves no slack in a lease of %v: a late holder would be no evidence", p.Hold, p.TTL)
 	}
 	for _, s := range plan.Steps {
 		if err := c.refusedStep(s.Do); err != nil {
@@ -248,7 +248,7 @@ func (c Cell) refusedStep(a faults.Action) error {
 			return fmt.Errorf("%s needs a replica, and the deployment %s has none", a.Verb, on)
 		}
 		if slices.ContainsFunc(a.Nodes, func(n int) bool { return n < 1 || n > replicas }) || len(a.Nodes) == 0 {
-			return fmt.Errorf("%s befalls the servers %v, and the replicas of %s are 1 to %d", a.Verb, a.Nodes, on, replicas)
+			return fmt.Errorf("%s names the servers %v, and the replicas of %s are 1 to %d", a.Verb, a.Nodes, on, replicas)
 		}
 		return nil
 	case faults.Restart:
@@ -257,7 +257,7 @@ func (c Cell) refusedStep(a faults.Action) error {
 		}
 	}
 	if i := slices.IndexFunc(a.Nodes, func(n int) bool { return n < 0 || n >= asked }); i >= 0 {
-		return fmt.Errorf("%s befalls server %d, and there are %d", a.Verb, a.Nodes[i], asked)
+		return fmt.Errorf("%s names server %d, and there are %d", a.Verb, a.Nodes[i], asked)
 	}
 	return nil
 }

@@ -74,12 +74,12 @@ func TestPlannedRefused(t *testing.T) {
 		{"single", faults.Action{Verb: faults.Drift, Nodes: []int{0}}, nil, "its rate cannot"},
 		{"five", faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true}, nil, "on the deployment five it comes back with keeps:false"},
 		{"five", faults.Action{Verb: faults.Failover, Nodes: []int{1}}, nil, "failover needs a replica, and the deployment five has none"},
-		{"replica", faults.Action{Verb: faults.Unlink, Nodes: []int{2}}, nil, "unlink befalls the servers [2], and the replicas of replica are 1 to 1"},
-		{"replica", faults.Action{Verb: faults.Failover}, nil, "failover befalls the servers []"},
-		{"single", faults.Action{Verb: faults.Freeze, Nodes: []int{1}}, nil, "freeze befalls server 1, and there are 1"},
-		{"five", faults.Action{Verb: faults.Down, Nodes: []int{-1}}, nil, "down befalls server -1"},
+		{"replica", faults.Action{Verb: faults.Unlink, Nodes: []int{2}}, nil, "unlink names the servers [2], and the replicas of replica are 1 to 1"},
+		{"replica", faults.Action{Verb: faults.Failover}, nil, "failover names the servers []"},
+		{"single", faults.Action{Verb: faults.Freeze, Nodes: []int{1}}, nil, "freeze names server 1, and there are 1"},
+		{"five", faults.Action{Verb: faults.Down, Nodes: []int{-1}}, nil, "down names server -1"},
 		{"single", faults.Action{Verb: faults.Stall}, func(p *workloads.Params) { p.TTL, p.Hold = 300*time.Millisecond, 0 }, "a lease of 300ms is too short"},
-		{"single", faults.Action{Verb: faults.Stall}, func(p *workloads.Params) { p.Hold = p.TTL }, "leaves no time of a lease"},
+		{"single", faults.Action{Verb: faults.Stall}, func(p *workloads.Params) { p.Hold = p.TTL }, "leaves no slack in a lease"},
 		{"single", faults.Action{Verb: faults.Stall}, func(p *workloads.Params) { p.Clients, p.Processes = 40, 40 }, "40 processes are more than the 16"},
 	} {
 		p := plannedParams()

@@ -132,6 +132,6 @@ func (s *stalls) end(most time.Duration) (void string) {
 	if s.longest <= most {
 		return ""
 	}
-	return fmt.Sprintf("process %d stood still for %s though nothing had stopped it, and %s is what a holder may be late",
+	return fmt.Sprintf("process %d was paused for %s by no fault, and a holder may be at most %s late",
 		s.process, s.longest.Round(time.Millisecond), most)
 }

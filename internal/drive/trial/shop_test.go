@@ -66,7 +66,7 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale: in every form of the shop exactly the stock is sold, nothing is left, every claim is kept, and whoever comes
+// TestFlashSale: in every form of the shop exactly the stock is sold, nothing is left, every expectation is met, and whoever comes
 // after the sell-out reaches a service unless there is a gate.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{

@@ -33,22 +33,22 @@ type soakCell struct {
 	Cell
 	trials int
 
-	mu      sync.Mutex
-	done    int
-	void    int // trials that did not count, and were repeated
-	given   int // up: none of the attempts counted
-	why     string
-	longest time.Duration
-	server  string
-	tallies []*tally // of the properties of which something is expected
+	mu        sync.Mutex
+	done      int
+	discarded int // trials, which were repeated
+	given     int // up: all attempts were discarded
+	why       string
+	longest   time.Duration
+	server    string
+	tallies   []*tally // of the properties of which something is expected
 }
 
 // tally is how one property came out, over all trials of a cell.
 type tally struct {
 	property  string
 	expected  histories.Expected
-	met       int // claims kept, controls caught
-	not       int // claims broken, controls missed
+	met       int // pass or xfail
+	not       int // FAIL or xpass
 	undecided int
 	absent    int // it did not apply
 }
@@ -56,8 +56,8 @@ type tally struct {
 // of is how many trials showed something.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak tries the best locks under every fault that they claim to survive, and every lock under every fault
-// that must be seen to break it, again and again. No claim may be broken, and hardly a control missed.
+// TestSoak tries the best locks under every fault that they are expected to survive, and every lock under every fault
+// that is expected to violate a property, again and again. There may be no FAIL, and hardly an xpass.
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -103,7 +103,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	todo := make(chan work)
 	var workers sync.WaitGroup
 	root, begun := t.TempDir(), time.Now()
-	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no seed is begun later; none where it is absent
+	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no seed is begun later; "": no limit
 	for range soakAtOnce {
 		workers.Go(func() {
 			for w := range todo {
@@ -128,7 +128,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	workers.Wait()
 }
 
-// soakOnce tries a cell once more, and keeps the history where something was not as expected.
+// soakOnce tries a cell once more, and keeps the history if a result is not as expected.
 func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *keeping) error {
 	defer os.RemoveAll(dir)
 	start := time.Now()
@@ -137,7 +137,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	voids, _ := filepath.Glob(filepath.Join(dir, "*", "void.json"))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.void += len(voids)
+	c.discarded += len(voids)
 	for _, file := range voids {
 		c.why = voidReason(file)
 	}
@@ -165,7 +165,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	return nil
 }
 
-// voidReason reads why a trial did not count.
+// voidReason reads why a trial was discarded.
 func voidReason(file string) string {
 	var void struct{ Reason string }
 	text, err := os.ReadFile(file)
@@ -214,16 +214,16 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
-		return fmt.Sprintf("the claim %s was broken in %d of %d trials", y.property, y.not, y.of())
+		return fmt.Sprintf("%s was expected to hold and violated in %d of %d trials", y.property, y.not, y.of())
 	case y.expected == histories.ToHold && y.undecided > max(1, y.of()/20):
-		return fmt.Sprintf("the claim %s was left undecided in %d of %d trials", y.property, y.undecided, y.of())
+		return fmt.Sprintf("%s was expected to hold and undecided in %d of %d trials", y.property, y.undecided, y.of())
 	case y.expected == histories.ToBeViolated && y.not > max(1, y.of()/20):
-		return fmt.Sprintf("the control %s was missed in %d of %d trials", y.property, y.not, y.of())
+		return fmt.Sprintf("%s was expected to be violated, which %d of %d trials did not detect", y.property, y.not, y.of())
 	}
 	return ""
 }
 
-// tooManyMissed looks at all controls together: with few trials of each, one missed everywhere would pass.
+// tooManyMissed looks at all known defects together: with few trials of each, one xpass in each would be accepted.
 func tooManyMissed(cells []*soakCell) string {
 	missed, all := 0, 0
 	for _, c := range cells {
@@ -234,13 +234,13 @@ func tooManyMissed(cells []*soakCell) string {
 		}
 	}
 	if missed > max(1, all/20) {
-		return fmt.Sprintf("of all controls %d were missed, of %d", missed, all)
+		return fmt.Sprintf("%d of %d known defects were not detected", missed, all)
 	}
 	return ""
 }
 
 // soakCells are the cells of a soak: n trials of each of the best locks, spread over the faults under which it
-// claims something, and a fifth of that for each cell in which something must break.
+// something is expected to hold, and a fifth of that for each cell in which a violation is expected.
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
 	all := []*soakCell{underSentinels(n)} // first, since it takes longest
@@ -248,16 +248,16 @@ func soakCells(n int) []*soakCell {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
 			continue // CI requires those that it installs; there is none of MongoDB to be had
 		}
-		var claiming []*soakCell
+		var holding []*soakCell
 		cells := faultyCells(l)
 		for _, c := range cells {
 			if slices.Contains(best, l.Name) && c.expects(histories.ToHold) {
-				claiming = append(claiming, c)
+				holding = append(holding, c)
 			}
 		}
-		for i, c := range claiming {
-			c.trials = n / len(claiming)
-			if i < n%len(claiming) {
+		for i, c := range holding {
+			c.trials = n / len(holding)
+			if i < n%len(holding) {
 				c.trials++
 			}
 		}
@@ -273,7 +273,7 @@ func soakCells(n int) []*soakCell {
 	return all
 }
 
-// underSentinels is a failover that takes three Sentinels, which nothing is said of beyond what is said of any.
+// underSentinels is a failover with three Sentinels, with the expectations of any failover.
 func underSentinels(n int) *soakCell {
 	lock, _ := findLock("set-px-lua")
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
@@ -332,6 +332,6 @@ func (k *keeping) keep(dir, name string) {
 		return
 	}
 	if err := os.CopyFS(filepath.Join(k.dir, filepath.FromSlash(name)), os.DirFS(dir)); err != nil {
-		fmt.Fprintln(os.Stderr, "soak: a history could not be kept:", err)
+		fmt.Fprintln(os.Stderr, "soak: a history could not be stored:", err)
 	}
 }

@@ -16,17 +16,17 @@ import (
 // soakSummary is what came of a soak, as a page of Markdown.
 func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	var b strings.Builder
-	trials, void, given, kept, caught := 0, 0, 0, tally{}, tally{}
+	trials, discarded, given, hold, violated := 0, 0, 0, tally{}, tally{}
 	var version []string
 	for _, c := range cells {
-		trials, void, given = trials+c.done, void+c.void, given+c.given
+		trials, discarded, given = trials+c.done, discarded+c.discarded, given+c.given
 		if c.server != "" && !slices.Contains(version, c.server) {
 			version = append(version, c.server)
 		}
 		for _, y := range c.tallies {
-			sum := &kept
+			sum := &hold
 			if y.expected == histories.ToBeViolated {
-				sum = &caught
+				sum = &violated
 			}
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
@@ -37,40 +37,40 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	}
 	bound := ""
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
-		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // so that no control had all of its trials
+		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // so that no cell had all of its trials
 	}
 	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), strings.Join(version, ", "), begun, soakAtOnce)
-	fmt.Fprintf(&b, "In %d trials %d claims were judged: %d broken, %d left undecided. Of %d controls %d were caught.\n%d more trials did not count and were repeated: their fault was not seen to take effect, or something stood still that nobody had stopped.\n%d were given up, since none of %d attempts counted.\n",
-		trials, kept.of(), kept.not, kept.undecided, caught.of(), caught.met, void, given, attempts)
-	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Claims\n\n| cell | trials | repeated | longest | claims | broken | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
+	fmt.Fprintf(&b, "In %d trials %d properties were judged that are expected to hold: %d FAIL, %d inconclusive. Of %d expected violations %d were detected (xfail).\n%d more trials were discarded and repeated: their fault could not be verified, or a process was paused by no fault.\n%d were given up, since all of %d attempts were discarded.\n",
+		trials, hold.of(), hold.not, hold.undecided, violated.of(), violated.met, discarded, given, attempts)
+	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Expected to hold\n\n| cell | trials | discarded | longest | properties | FAIL | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
 	for _, c := range cells {
-		c.claims(&b)
+		c.expectedToHold(&b)
 	}
-	fmt.Fprintf(&b, "\n## Controls\n\n| cell | trials | repeated | longest | must break | caught | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
+	fmt.Fprintf(&b, "\n## Expected to be violated\n\n| cell | trials | discarded | longest | property | xfail | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
 	for _, c := range cells {
 		for _, y := range c.tallies {
 			if y.expected == histories.ToBeViolated {
-				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.void, c.longest.Seconds(), y.property, y.met, y.of(), wilson(y.met, y.of()))
+				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.discarded, c.longest.Seconds(), y.property, y.met, y.of(), wilson(y.met, y.of()))
 			}
 		}
 	}
-	if void > 0 {
-		b.WriteString("\n## Repeated\n\nThe last reason of each cell.\n\n")
+	if discarded > 0 {
+		b.WriteString("\n## Discarded\n\nThe last reason of each cell.\n\n")
 	}
 	for _, c := range cells {
-		if c.void > 0 {
-			fmt.Fprintf(&b, "- %s, %d: %s\n", c, c.void, c.why)
+		if c.discarded > 0 {
+			fmt.Fprintf(&b, "- %s, %d: %s\n", c, c.discarded, c.why)
 		}
 	}
 	return b.String()
 }
 
-// claims is a cell's row among the claims, if it has any: the trials in which one was broken.
-func (c *soakCell) claims(b *strings.Builder) {
+// expectedToHold writes a cell's row of the properties that are expected to hold, if it has any.
+func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
-	of, broken := 0, 0
+	of, fails := 0, 0
 	for _, y := range c.tallies {
 		if y.expected != histories.ToHold {
 			continue
@@ -83,10 +83,10 @@ func (c *soakCell) claims(b *strings.Builder) {
 			name += fmt.Sprintf(" (%d undecided)", y.undecided)
 		}
 		names = append(names, name)
-		of, broken = max(of, y.met+y.not), broken+y.not
+		of, fails = max(of, y.met+y.not), fails+y.not
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(b, "| %s | %d | %d | %.1f s | %s | %d | %s |\n", c, c.done, c.void, c.longest.Seconds(), strings.Join(names, ", "), broken, wilson(min(broken, of), of))
+		fmt.Fprintf(b, "| %s | %d | %d | %.1f s | %s | %d | %s |\n", c, c.done, c.discarded, c.longest.Seconds(), strings.Join(names, ", "), fails, wilson(min(fails, of), of))
 	}
 }
 
@@ -104,26 +104,26 @@ func wilson(k, n int) string {
 
 // TestComplaint: the soak can fail.
 func TestComplaint(t *testing.T) {
-	const claim, control = histories.ToHold, histories.ToBeViolated
+	const holds, violated = histories.ToHold, histories.ToBeViolated
 	for _, c := range []struct {
 		tally
 		complains bool
 	}{
-		{tally{expected: claim, met: 500}, false},
-		{tally{expected: claim, met: 499, not: 1}, true},
-		{tally{expected: claim, met: 4, undecided: 1}, false},
-		{tally{expected: claim, met: 3, undecided: 2}, true},
-		{tally{expected: control, met: 95, not: 5}, false},
-		{tally{expected: control, met: 94, not: 6}, true},
-		{tally{expected: control, met: 4, not: 1}, false},
-		{tally{expected: control, met: 3, not: 2}, true},
+		{tally{expected: holds, met: 500}, false},
+		{tally{expected: holds, met: 499, not: 1}, true},
+		{tally{expected: holds, met: 4, undecided: 1}, false},
+		{tally{expected: holds, met: 3, undecided: 2}, true},
+		{tally{expected: violated, met: 95, not: 5}, false},
+		{tally{expected: violated, met: 94, not: 6}, true},
+		{tally{expected: violated, met: 4, not: 1}, false},
+		{tally{expected: violated, met: 3, not: 2}, true},
 	} {
 		if got := c.complaint(); (got != "") != c.complains {
 			t.Errorf("%+v: %q", c.tally, got)
 		}
 	}
-	missed := []*soakCell{{tallies: []*tally{{expected: control, not: 1}}}, {tallies: []*tally{{expected: control, not: 1}}}}
+	missed := []*soakCell{{tallies: []*tally{{expected: violated, not: 1}}}, {tallies: []*tally{{expected: violated, not: 1}}}}
 	if tooManyMissed(missed) == "" || tooManyMissed(missed[:1]) != "" {
-		t.Errorf("two of two controls missed: %q, one of one: %q", tooManyMissed(missed), tooManyMissed(missed[:1]))
+		t.Errorf("two of two known defects not detected: %q, one of one: %q", tooManyMissed(missed), tooManyMissed(missed[:1]))
 	}
 }

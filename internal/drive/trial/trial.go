@@ -28,7 +28,7 @@ type Setting struct {
 	Servers    string         // how servers are brought up: servers.Ways
 	Remote     servers.Remote // where they are, if external
 	Params     workloads.Params
-	FaultTTL   time.Duration     // the lease asked for where something goes wrong; 0: what is usual there
+	FaultTTL   time.Duration     // the lease asked for under faults; 0: the fault's default
 	LockParams map[string]string // of the locks that know them
 	Worker     []string          // the command that runs a lock of the table in a process of its own
 	Self       string            // this program, which is also a server of some stores, and a service of the shop
@@ -36,7 +36,7 @@ type Setting struct {
 	Trials     int               // of each cell
 
 	// For measurements beyond the record:
-	Shared *servers.Group                                                    // servers that many trials use one after the other, where nothing goes wrong; nil: each has its own
+	Shared *servers.Group                                                    // servers that trials without faults share, one after the other; nil: each has its own
 	Pace   func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
 	Dial   func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
 	Tally  *impls.Tally                                                      // of what locks do by themselves; nil: it is not counted
@@ -57,19 +57,19 @@ type Outcome struct {
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
-	Void       string // why it does not count
-	Missed     string // what of the plan did not come about, where it counts all the same
+	Void       string // why the trial is discarded; "": it counts
+	Missed     string // what of the plan did not take place, if the trial counts all the same
 }
 
-// ErrVoid is returned if no attempt at a trial counted: the machine is to blame, and not the cell.
-var ErrVoid = errors.New("trials in a row are void")
+// ErrVoid is returned if every attempt at a trial was discarded.
+var ErrVoid = errors.New("trials in a row were discarded")
 
-// attempts is how often a void trial is repeated before the cell is given up.
+// attempts is how often a trial is tried until it counts.
 const attempts = 5
 
 // Try tries a cell until a trial counts: the nth of the cell, from 0. The folders of a cell's trials are 001,
-// 002, ... in dir, those of repeated ones after all others. granted shows how far it is. A trial whose attempts
-// are all void is an error. When ctx ends it is cut short, judged as far as it got, and returned.
+// 002, ... in dir, those of repeated ones after all others. granted shows how far it is. It is an error if all
+// attempts are discarded. When ctx ends it is cut short, judged as far as it got, and returned.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
 	s.Params.Seed += uint64(n) // first, for what a fault draws may say how long it takes
 	s.Params = s.params(c)
@@ -210,7 +210,7 @@ func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	}
 }
 
-// runThrough drives the clients, with whatever goes wrong meanwhile. All is healed before the epilogue.
+// runThrough drives the clients and injects the fault. All faults are healed before the epilogue.
 func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	if !t.faulty() {
 		d.Run(ctx)
@@ -245,9 +245,9 @@ func (t *trial) judge() (Outcome, error) {
 	out.Void, out.Missed = t.void, t.missed
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
-		out.Void = fmt.Sprintf("the harness itself stood still for %s, longer than the TTL of %s", stall, t.Params.TTL)
+		out.Void = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
 	case t.faulty() && v.MaxStall > t.mayBeLate(): // it says when a hold's work is over
-		out.Void = fmt.Sprintf("the harness itself stood still for %s, and %s is what a holder may be late", stall, t.mayBeLate())
+		out.Void = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	if out.Void != "" {
 		err = t.write("void.json", map[string]string{"reason": out.Void})

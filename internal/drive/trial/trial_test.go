@@ -21,7 +21,7 @@ import (
 )
 
 // TestEachCell tries the whole plan, briefly, on the emulator: every expectation is met, so that each
-// property that can be violated without a fault is caught in a broken lock and not in a correct one.
+// property that can be violated without a fault is detected in a known-broken lock, and no violation in a correct one.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -30,7 +30,7 @@ func TestEachCell(t *testing.T) {
 	s := Setting{Run: "test", Servers: servers.Embedded, Params: workloads.Defaults(), Self: self}
 	s.Params.Duration = 200 * time.Millisecond
 	var mu sync.Mutex
-	caught := map[string]bool{}
+	violated := map[string]bool{}
 	plan, _ := Fitting(Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
 		// Of what the race detector can find one workload has enough; and one shows that a lock works on another store
@@ -45,24 +45,24 @@ func TestEachCell(t *testing.T) {
 				caughtHere, _ := s.tryOnce(t, c)
 				for _, property := range caughtHere {
 					mu.Lock()
-					caught[property] = true
+					violated[property] = true
 					mu.Unlock()
 				}
 			})
 		}
 	})
 	for _, p := range []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "reentrancy"} {
-		if !caught[p] && !testing.Short() {
-			t.Errorf("no control for %s was caught", p)
+		if !violated[p] && !testing.Short() {
+			t.Errorf("no known-broken lock violates %s", p)
 		}
 	}
 }
 
-// tryOnce tries a cell, checks that every expectation is met, and returns the properties that were caught.
-func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string, out Outcome) {
+// tryOnce tries a cell, checks that every expectation is met, and returns the properties that were violated as expected.
+func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) {
 	var granted atomic.Int64
 	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
-	if err != nil && strings.Contains(out.Void, "stood still") {
+	if err != nil && strings.Contains(out.Void, "was paused") {
 		t.Skip("this machine is too busy to tell: ", err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -74,19 +74,19 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (caught []string, out Outcome) {
 		switch score := checker.ResultOf(out.Header.Expectation(f.Property).Expected, f.Observed); score {
 		case checker.XPass, checker.Inconclusive:
 			if stall := out.Verdict.MaxStall; c.faulty() && stall > out.Header.TTL.D()/20 {
-				t.Skipf("this machine is too busy to tell: it stood still for %v, and %s is %s", stall, f.Property, score)
+				t.Skipf("this machine is too busy to tell: it was paused for %v, and %s is %s", stall, f.Property, score)
 			}
 			t.Errorf("%s %s: %s", f.Property, score, f.Why)
 		case checker.Fail:
 			t.Errorf("%s %s: %+v", f.Property, score, f.Witness)
 		case checker.XFail:
-			caught = append(caught, f.Property)
+			violated = append(violated, f.Property)
 		}
 	}
 	for _, d := range out.Verdict.Oracle.Disagreements {
 		t.Error(d)
 	}
-	return caught, out
+	return violated, out
 }
 
 // contend is the bare workload.
@@ -109,7 +109,7 @@ func TestStalledTrialIsVoid(t *testing.T) {
 		}
 		out, err := tr.judge()
 		if err != nil || (out.Void != "") != c.void {
-			t.Errorf("stall %s under %s: void %q, %v", c.stall, c.fault, out.Void, err)
+			t.Errorf("stall %s under %s: discarded %q, %v", c.stall, c.fault, out.Void, err)
 		}
 		if _, err := os.Stat(filepath.Join(tr.dir, "void.json")); (err == nil) != c.void {
 			t.Errorf("stall %s: void.json: %v", c.stall, err)

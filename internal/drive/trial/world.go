@@ -103,7 +103,7 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 		case faults.Unseat:
 			errs = append(errs, n.Unseat(ctx, w.trial.storeKey()))
 		default:
-			errs = append(errs, fmt.Errorf("nobody knows how to %s", a.Verb))
+			errs = append(errs, fmt.Errorf("unknown action %s", a.Verb))
 		}
 	}
 	return inject.Effect{Heal: heal}, errors.Join(errs...)
@@ -169,7 +169,7 @@ func addressOf(server string) (*url.URL, proxy.Protocol, error) {
 	case err != nil:
 		return nil, proxy.Opaque, errors.New("the URL of a server cannot be read")
 	case u.Scheme == "rediss":
-		return nil, proxy.Opaque, errors.New("faults need a server without TLS, since the network is disturbed between the client and it")
+		return nil, proxy.Opaque, errors.New("faults need a server without TLS, since they disturb the network between clients and servers")
 	case u.Scheme == "redis":
 		return u, proxy.RESP, nil
 	}

@@ -125,7 +125,7 @@ func outcome(l worker.Line, err error) error {
 	case l.Refused == worker.Stale:
 		return workloads.ErrStale
 	case l.Refused != "":
-		return errors.New("refused for a reason that the protocol does not know: " + l.Refused)
+		return errors.New("refused for an unknown reason: " + l.Refused)
 	}
 	return errors.New(l.Error)
 }

@@ -125,11 +125,11 @@ func (p *Process) ending(err error) error {
 		return fmt.Errorf("it wrote a line of more than %d bytes", worker.MaxLine)
 	}
 	if err != nil {
-		return fmt.Errorf("its output cannot be read: %w", err)
+		return fmt.Errorf("read its output: %w", err)
 	}
 	select {
 	case <-p.child.Done():
-		return fmt.Errorf("it ended by itself (%s)", p.child.State())
+		return fmt.Errorf("it exited (%s)", p.child.State())
 	case <-time.After(p.bounds.end):
 		return errors.New("it closed its standard output")
 	}
@@ -144,7 +144,7 @@ func (p *Process) take(l worker.Line) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ID > p.last {
-		return fmt.Errorf("it answered request %d, which was never asked", l.ID)
+		return fmt.Errorf("it answered request %d, which was never sent", l.ID)
 	}
 	if answer, ok := p.waiting[l.ID]; ok {
 		delete(p.waiting, l.ID)
@@ -247,13 +247,13 @@ func (p *Process) tell(v any) error {
 		return nil
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		p.hung(fmt.Errorf("it did not read what it was told within %v", p.bounds.write))
+		p.hung(fmt.Errorf("it did not read a request within %v", p.bounds.write))
 		return p.reason(workloads.ErrGone)
 	}
 	select {
 	case <-p.gone: // the end of its output tells more
 	case <-time.After(p.bounds.end):
-		p.hung(fmt.Errorf("it reads its standard input no more: %w", err))
+		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}
 	return p.reason(workloads.ErrGone)
 }

@@ -116,8 +116,8 @@ func TestStartThatFails(t *testing.T) {
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
-		"dies":        {"ended by itself (exit status 3)", "out of cheese"},
-		"never asked": {"request 999", "never asked"},
+		"dies":        {"it exited (exit status 3)", "out of cheese"},
+		"never asked": {"request 999", "never sent"},
 		"long":        {"more than 1048576 bytes"},
 		"hangs":       {"did not answer a request (acquire) within 200ms"},
 		"mute":        {"closed its standard output"},
@@ -160,7 +160,7 @@ func TestDeaf(t *testing.T) {
 	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
 		t.Errorf("%v, want %v", err, workloads.ErrGone)
 	}
-	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read what it was told within 200ms") {
+	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read a request within 200ms") {
 		t.Errorf("%v", err)
 	}
 	gone(t, p)
@@ -228,7 +228,7 @@ func TestPause(t *testing.T) {
 	go func() { answered <- p.Running(t.Context()) }()
 	select {
 	case err := <-answered:
-		t.Errorf("a process that stands still answered: %v", err)
+		t.Errorf("a paused process answered: %v", err)
 	case <-time.After(short):
 	}
 	if err := p.Resume(); err != nil {
@@ -341,7 +341,7 @@ func TestHoldsAreBounded(t *testing.T) {
 		}
 	}
 	if len(p.held) > 2*remembered || p.held[1] == nil {
-		t.Errorf("%d holds are kept; the one that is held: %v", len(p.held), p.held[1])
+		t.Errorf("%d holds are remembered; the one that is held: %v", len(p.held), p.held[1])
 	}
 }
 
@@ -353,7 +353,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds: the page that describes the protocol has the bounds that are kept.
+// TestPageOfBounds: the page that describes the protocol states the bounds in the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {

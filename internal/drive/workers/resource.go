@@ -16,7 +16,7 @@ import (
 )
 
 // Guarded is what the lock guards, for worker processes: a register behind HTTP on loopback, which each of
-// them reaches by itself, so that a process that stands still writes nothing.
+// them reaches by itself, so that a paused process writes nothing.
 type Guarded struct {
 	URL    string // the base; a key follows
 	server *http.Server
@@ -27,7 +27,7 @@ type Guarded struct {
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("serve what the lock guards: %w", err)
+		return nil, fmt.Errorf("serve the guarded resource: %w", err)
 	}
 	base := "/" + rand.Text() + "/"
 	mux := http.NewServeMux()

@@ -70,7 +70,7 @@ func broken() map[string]mistake {
 		"params, no name":   {"name: few\nsections:\n  - {name: one, clients: 4, locks: [{name: x, params: {wait: spin}}]}\n", "s.yaml:3:37: as is missing: with params it is a subject of its own, which needs a name", false},
 		"lock twice":        {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, {name: x}]}\n", "s.yaml:3:40: locks: x comes twice", true},
 		"one name, two":     {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, {name: z, as: x}]}\n", "s.yaml:3:40: locks: x is set up otherwise in another place (want another name, in as)", true},
-		"a floor's name":    {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, bare]}\n", "s.yaml:3:40: locks: bare is the name of a floor (want it in floors, or another name, in as)", true},
+		"a floor's name":    {"name: few\nsections:\n  - {name: one, clients: 4, locks: [x, bare]}\n", "s.yaml:3:40: locks: bare is the name of a baseline (want it in floors, or another name, in as)", true},
 		"section twice":     {few + "  - {name: one, clients: 4, locks: x}\n", "s.yaml:6:12: name: there is a section one already", true},
 		"the same point":    {with("keys: [16, clients]"), "s.yaml:3:5: two points of one are the same: one-16c-16k-0ms", true},
 		"rate, closed":      {with("rate: 5"), "s.yaml:6:11: rate: closed arrivals have none (want arrivals: constant, poisson or burst beside it)", false},

@@ -82,7 +82,7 @@ func (r reader) subjects(n string, c Section, setUp map[string]Lock) {
 		} else if here[name] {
 			r.Wrong(n, "locks: %s comes twice", name)
 		} else if slices.Contains(Floors(), name) {
-			r.Wrong(n, "locks: %s is the name of a floor (want it in floors, or another name, in as)", name)
+			r.Wrong(n, "locks: %s is the name of a baseline (want it in floors, or another name, in as)", name)
 		}
 		here[name], setUp[name] = true, l
 	}
