@@ -46,7 +46,7 @@ func (v *view) ids() []string {
 type look struct{ Symbol, Word, Class string }
 
 var looks = map[string]look{
-	string(OneLock):      {"✓", "One option is ahead", "good"},
+	string(OneLock):      {"✓", "One recommendation", "good"},
 	string(ATie):         {"≈", "A tie", "unsure"},
 	string(NoLockNeeded): {"◇", "No lock is needed", "good"},
 	string(NothingFits):  {"✗", "Nothing fits", "bad"},
@@ -89,7 +89,7 @@ func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
 	switch {
 	case d.Outcome == NothingFits:
-		return "No option meets all requirements"
+		return "No candidate meets all requirements"
 	case names == "":
 		return "No recommendation"
 	case d.Outcome == ATie:
@@ -103,7 +103,7 @@ func (d Decision) Headline() string {
 // Lead returns what follows the headline: the figures, the lease and the main disadvantage.
 func (v *view) Lead() []string {
 	d := v.Decision
-	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "option"))}
+	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "candidate"))}
 	if s := d.Scores; len(s) > 1 && d.Outcome == OneLock {
 		all = append(all, fmt.Sprintf("Score %s; next: %s, %s.", score(s[0].Score), s[1].Option, score(s[1].Score)))
 	}
@@ -218,7 +218,7 @@ type judged struct {
 	Option           Option
 	Anchor           string
 	Stays            bool
-	Why              line // it is out
+	Why              line // it is eliminated
 	Answers          []line
 	Counts           string // of the answers
 	Figures          []line // of the criteria

@@ -105,6 +105,9 @@ func (g *gathering) readRun(dir, from string) error {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, run.ResultsName), err)
 	}
+	if err := r.CheckVersion(dir); err != nil {
+		return err
+	}
 	m := r.Run
 	s := g.source("run", "R", selection.Source{Dir: from, Command: m.Command, Seed: m.Seed,
 		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes})
