@@ -238,6 +238,20 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// TestOlderResults: results of an earlier version are refused with the command that writes them again.
+func TestOlderResults(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "20261118-100000-first"), theTime().Add(-50*time.Hour), "broken")
+	file := filepath.Join(dir, "20261118-100000-first", runreport.ResultsName)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, strings.Replace(string(text), `"lockbench_results": 2`, `"lockbench_results": 1`, 1))
+	holds(t, "older", get(serverOf(t, dir).Handler("127.0.0.1"), "/").Body.String(), []string{
+		"results.json has version 1 and this lockbench reads version 2: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
+}
+
 // TestInProgress: a run that goes on tells how far it has come, and one that was killed how long ago it last gave a sign.
 func TestInProgress(t *testing.T) {
 	dir := writeAll(t)
