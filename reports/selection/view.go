@@ -193,7 +193,6 @@ func (v *view) answer(option, requirement string) line {
 	return l
 }
 
-// Against returns the disadvantages of what is recommended.
 func (v *view) Against() []line {
 	return lo.Map(v.Decision.Against, func(c Cell, _ int) line { return v.line(c) })
 }
@@ -264,7 +263,6 @@ func groups(all []judged) [][]judged {
 	return lo.Filter([][]judged{stay, out}, func(of []judged, _ int) bool { return len(of) > 0 })
 }
 
-// Choices returns the recommended options.
 func (v *view) Choices() []judged { return v.named(v.Decision.Recommended) }
 
 // OrLock returns the best locks, if none is needed.
@@ -282,7 +280,6 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Without returns the options that replace a lock.
 func (v *view) Without() []judged {
 	return lo.Filter(v.Matrix(), func(j judged, _ int) bool { return j.Option.Kind == NoLock })
 }

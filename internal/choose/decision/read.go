@@ -85,7 +85,6 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// relative returns a folder, with slashes, relative to another.
 func relative(base, dir string) (string, error) {
 	base, err1 := filepath.Abs(resolved(base)) // as sources are
 	dir, err2 := filepath.Abs(dir)

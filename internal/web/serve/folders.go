@@ -54,7 +54,6 @@ type folder struct {
 	unreported  error  // why there are no results
 }
 
-// passes reports whether all words of a filter are in what is shown of a folder.
 func (f folder) passes(filter string) bool {
 	words := append([]string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, format.When(f.Started)}, f.Servers...)
 	for _, s := range f.States {

@@ -50,7 +50,6 @@ type mark struct {
 	Text  string
 }
 
-// Counts says how far it has come.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
 	if p.Discarded > 0 {
@@ -62,7 +61,6 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut counts the cells in a state.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -245,7 +243,6 @@ var outcomes = map[selection.Outcome]state{
 	selection.NothingFits:  {Class: "result-fail", Symbol: "✗", Word: "nothing fits"},
 }
 
-// marks returns the verdicts on a trial, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
 	var v checker.Verdict
 	err := s.read(path.Join(name, dir, run.VerdictName), &v)
