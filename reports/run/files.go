@@ -27,7 +27,7 @@ const (
 	shopName     = "shop.json" // if its clients were buyers of a shop
 
 	manifestVersion = 1 // that this package writes, and the newest that it reads
-	resultsVersion  = 1 // docs/results.schema.json describes it
+	resultsVersion  = 2 // docs/results.schema.json describes it
 )
 
 // File is one file of a run folder.
@@ -35,6 +35,15 @@ type File struct {
 	Path   string `json:"path"` // in the run folder, with slashes
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hexadecimal
+}
+
+// CheckVersion refuses the results of another version than Build writes; dir is their run folder.
+func (r *Results) CheckVersion(dir string) error {
+	if r.Version == resultsVersion {
+		return nil
+	}
+	return fmt.Errorf("%s has version %d and this lockbench reads version %d: run `lockbench report %s` to write it again",
+		filepath.Join(dir, ResultsName), r.Version, resultsVersion, dir)
 }
 
 // WriteFile replaces a file atomically: a reader, also one after a crash, sees the old text or the new one.

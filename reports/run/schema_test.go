@@ -60,10 +60,10 @@ func checkSchemaRefuses(t *testing.T, dir string, r *Results) {
 	type object = map[string]any
 	first := func(doc object, list string) object { return doc[list].([]any)[0].(object) }
 	for name, spoil := range map[string]func(doc object){
-		"another version":      func(doc object) { doc["lockbench_results"] = 2 },
+		"another version":      func(doc object) { doc["lockbench_results"] = 1 },
 		"no cells":             func(doc object) { delete(doc, "cells") },
 		"a field of no name":   func(doc object) { first(doc, "cells")["verdict"] = "fine" },
-		"an unknown score":     func(doc object) { first(doc, "cells")["score"] = "safe" },
+		"an unknown result":    func(doc object) { first(doc, "cells")["result"] = "safe" },
 		"no evidence":          func(doc object) { first(doc, "cells")["evidence"] = []any{} },
 		"a sum that is none":   func(doc object) { first(doc, "files")["sha256"] = "abc" },
 		"a negative duration":  func(doc object) { first(doc, "measurements")["ttl_ns"] = -1 },

@@ -39,7 +39,6 @@ func meaning[T ~string](words ...T) string {
 	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
 
-// Asks returns all needs, in the order of the questions.
 func (n Needs) Asks() []asked {
 	yes := func(b bool) string { return lo.Ternary(b, "yes", "no") }
 	times := func(p50, p99, most time.Duration) string {
@@ -81,7 +80,6 @@ func (n Needs) origin(key string) string {
 	return lo.Ternary(len(parts) > 0, format.Joined(parts)+" assumed", "stated")
 }
 
-// Again lists the reasons to decide again.
 func (n Needs) Again() []string {
 	all := []string{
 		"The store, the lock or its library changes its version, or the store its settings or its deployment.",

@@ -21,15 +21,15 @@ func (v *view) style(option string) charts.Style {
 	return charts.Style{Color: charts.Grey}
 }
 
-// Scores shows how close each option comes to the best of everything, and how sure that is.
+// Scores shows how close each candidate comes to the best of everything, and how sure that is.
 func (v *view) Scores() *charts.Chart {
 	scores := v.Decision.Scores
 	if len(scores) == 0 {
 		return nil
 	}
 	c := &charts.Chart{ID: "scores-chart", Name: "Weighted score", Takeaway: fmt.Sprintf("%s has the highest score: %s.", scores[0].Option, score(scores[0].Score)),
-		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Options that share a rank cannot be told apart.",
-		Head: append([]string{"option", "rank", "score, 95 % interval"}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string { return k.Title })...)}
+		Note: "1 would be the best in every criterion. A bar through a mark is the 95 % interval over trials. Candidates that share a rank cannot be told apart.",
+		Head: append([]string{"candidate", "rank", "score, 95 % interval"}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string { return k.Title })...)}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weighted score; 1: the best in everything"}, Names: true, Texts: true}
 	for i, s := range scores {
 		c.Rows = append(c.Rows, append([]string{s.Option, fmt.Sprint(s.Rank), scored(s)}, lo.Map(v.Report.Criteria, func(k Criterion, _ int) string {
@@ -39,17 +39,17 @@ func (v *view) Scores() *charts.Chart {
 		rows.Rows = append(rows.Rows, charts.Row{Name: s.Option, Style: style, Marks: []charts.Mark{{At: s.Score, Style: style}}, Low: s.Low, High: s.High,
 			Text: fmt.Sprintf("rank %d: %s", s.Rank, scored(s))})
 	}
-	c.Draw(rows, "The weighted score of each option of the Pareto set")
+	c.Draw(rows, "The weighted score of each candidate of the Pareto set")
 	return c
 }
 
-// Wins shows in how many weightings each option leads.
+// Wins shows in how many weightings each candidate leads.
 func (v *view) Wins() *charts.Chart {
 	d := v.Decision
 	if len(d.Wins) == 0 || d.Weighings == 0 {
 		return nil
 	}
-	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"option", "weightings in which it leads", "of all"},
+	c := &charts.Chart{ID: "wins-chart", Name: "All weightings", Head: []string{"candidate", "weightings in which it leads", "of all"},
 		Takeaway: fmt.Sprintf("%s leads in %s of %s.", d.Wins[0].Option, format.Percent(d.Wins[0].Share), format.Plural(d.Weighings, "weighting")),
 		Note:     "Each weighting shares ten tenths among the criteria. All count alike, also those that nobody would choose."}
 	rows := charts.Rows{X: charts.Axis{High: 100, Label: "of all weightings", Unit: " %"}, Names: true, Texts: true}
@@ -59,18 +59,18 @@ func (v *view) Wins() *charts.Chart {
 		rows.Rows = append(rows.Rows, charts.Row{Name: w.Option, Style: style, Bar: true, Marks: []charts.Mark{{At: 100 * w.Share, Style: style}},
 			Text: fmt.Sprintf("%s (%s)", format.Percent(w.Share), format.Count(w.Times))})
 	}
-	c.Draw(rows, "The share of the weightings in which each option leads")
+	c.Draw(rows, "The share of the weightings in which each candidate leads")
 	return c
 }
 
-// Turns shows the weights at which another option leads.
+// Turns shows the weights at which another candidate leads.
 func (v *view) Turns() *charts.Chart {
 	if len(v.Report.Criteria) < 2 || len(v.Decision.Scores) < 2 {
 		return nil
 	}
 	c := &charts.Chart{ID: "turns-chart", Name: "One weight or figure at a time", Worded: true, Head: []string{"what", "now", "another leads at", "which"}, Rows: v.turns(),
 		Takeaway: fmt.Sprintf("%s lead to another choice.", format.Plural(len(v.Decision.Turns), "weight or figure", "weights or figures")),
-		Note:     "A diamond is the weight of a criterion, another mark a weight at which another option leads if the others keep their proportions."}
+		Note:     "A diamond is the weight of a criterion, another mark a weight at which another candidate leads if the others keep their proportions."}
 	rows := charts.Rows{X: charts.Axis{High: 1, Label: "weight of the criterion, of 1"}, Names: true, Texts: true}
 	for _, k := range v.Report.Criteria {
 		turns := lo.Filter(v.Decision.Turns, func(t Turn, _ int) bool { return t.Of == k.Name && t.Weight != nil })
@@ -81,7 +81,7 @@ func (v *view) Turns() *charts.Chart {
 			})...),
 			Text: strings.Join(lo.Map(turns, func(t Turn, _ int) string { return score(*t.Weight) + ": " + t.To }), ", ")})
 	}
-	c.Draw(rows, "The weight of each criterion, and the weights at which another option leads")
+	c.Draw(rows, "The weight of each criterion, and the weights at which another candidate leads")
 	return c
 }
 

@@ -55,7 +55,7 @@ func (v *view) Proofs() (all []proofs) {
 	for _, o := range v.Options {
 		all = append(all, proofs{o.Name, "evidence-of-" + v.anchors["option "+o.Name], rows[o.Name]})
 	}
-	all = append(all, proofs{"No option", "evidence-of-others", rows[""]})
+	all = append(all, proofs{"No candidate", "evidence-of-others", rows[""]})
 	return lo.Filter(all, func(p proofs, _ int) bool { return len(p.Rows) > 0 })
 }
 

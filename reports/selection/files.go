@@ -46,16 +46,16 @@ func ReadData(text []byte) (*Report, error) {
 		Version int `json:"lockbench_advice"`
 	}
 	if err := json.Unmarshal(text, &of); err != nil {
-		return nil, fmt.Errorf("read the report's data: %w", err)
+		return nil, fmt.Errorf("read selection report: %w", err)
 	}
 	if of.Version != Version {
-		return nil, fmt.Errorf("the report has version %d of its format, and this lockbench reads version %d: make it anew with lockbench advise --evidence", of.Version, Version)
+		return nil, fmt.Errorf("read selection report: it has version %d and this lockbench reads version %d: run `lockbench advise` again, with --evidence for the same runs", of.Version, Version)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	r := &Report{}
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("read the report's data: %w", err)
+		return nil, fmt.Errorf("read selection report: %w", err)
 	}
 	return r, nil
 }

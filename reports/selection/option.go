@@ -13,10 +13,10 @@ type Option struct {
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
 	// Languages are those in which it is to be had, and as what; "any": it is a few commands, or a script.
-	Languages  map[string]string `json:"languages,omitempty"`
-	ShortestNS int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
-	BackOffNS  int64             `json:"back_off_ns,omitempty"`       // the longest time between two tries of a waiter; 0: it is notified
-	Claims     []Claim           `json:"claims,omitempty"`            // the violations that its own table expects
+	Languages    map[string]string `json:"languages,omitempty"`
+	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // lease that is asked of it to show what it does; 0: any
+	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // the longest time between two tries of a waiter; 0: it is notified
+	Expectations []Expectation     `json:"expectations,omitempty"`      // the violations that its own table expects
 }
 
 // Kind tells locks from their replacements.
@@ -37,8 +37,8 @@ const (
 	Connection Lease = "connection" // the end of the holder's connection
 )
 
-// Claim is a violation that a lock's own table expects, and why.
-type Claim struct {
+// Expectation is a violation that a lock's own table expects, and why.
+type Expectation struct {
 	Property   string `json:"property"`
 	Workload   string `json:"workload,omitempty"`
 	Fault      string `json:"fault"`

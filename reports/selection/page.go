@@ -31,7 +31,7 @@ func (v *view) Embedded() (template.JS, error) { return html.Script(v.Report) }
 func (v *view) Tiles() []html.Tile {
 	d := v.Decision
 	tiles := []html.Tile{
-		{Big: format.Count(len(v.Options)), Small: "options"},
+		{Big: format.Count(len(v.Options)), Small: "candidates"},
 		{Big: format.Count(len(d.Out)), Small: "eliminated"},
 		{Big: format.Count(len(d.Survivors)), Small: "meet all requirements"},
 		{Big: format.Count(len(v.ids()) - len(v.Report.Sources)), Small: "observations"},

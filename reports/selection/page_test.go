@@ -100,7 +100,7 @@ func TestReadPageRefuses(t *testing.T) {
 	good := shown(t, sample())
 	for name, text := range map[string]string{
 		"nothing": "", "another page": "<!doctype html><p>hello", "twice": good + good, "cut short": good[:strings.Index(good, embeddedBegins)+100],
-		"another version": strings.Replace(good, `"lockbench_advice":2`, `"lockbench_advice":1`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
+		"another version": strings.Replace(good, `"lockbench_advice":3`, `"lockbench_advice":2`, 1), "an unknown field": strings.Replace(good, `{"lockbench_advice"`, `{"more":1,"lockbench_advice"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := ReadPage([]byte(text)); err == nil || r != nil {
@@ -119,7 +119,7 @@ func TestPage(t *testing.T) {
 			checkIDs(t, got)
 			checkDrawings(t, got)
 			last := 0
-			for _, id := range []string{"without", "asked", "knockouts", "survivors", "changes", "lease", "reasons", "conditions", "evidence", "sources", "method"} {
+			for _, id := range []string{"without", "asked", "eliminated", "survivors", "changes", "lease", "reasons", "conditions", "evidence", "sources", "method"} {
 				if id == "lease" && r.Lease == nil {
 					continue
 				}
@@ -189,9 +189,9 @@ func checkDrawings(t *testing.T, page string) {
 // TestVerdicts: each outcome is told by a symbol and a word, in every face.
 func TestVerdicts(t *testing.T) {
 	for outcome, want := range map[Outcome][]string{
-		OneLock: {"✓", "One option is ahead", "Choose fenced"}, ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
+		OneLock: {"✓", "One recommendation", "Choose fenced"}, ATie: {"≈", "A tie", "A tie: fenced and etcd cannot be told apart"},
 		NoLockNeeded: {"◇", "No lock is needed", "No lock is needed: compare-and-set will do", "If a lock is wanted all the same"},
-		NothingFits:  {"✗", "Nothing fits", "No option meets all requirements"},
+		NothingFits:  {"✗", "Nothing fits", "No candidate meets all requirements"},
 	} {
 		t.Run(string(outcome), func(t *testing.T) {
 			r := turnedOut(outcome)

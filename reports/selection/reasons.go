@@ -129,8 +129,8 @@ func (v *view) facts(c Cell) map[string]string {
 	if c.Limit != nil {
 		facts["limit"] = amount(*c.Limit, unit)
 	}
-	if c.Claim != nil {
-		facts["property"], facts["fault"], facts["because"] = c.Claim.Property, c.Claim.Fault, c.Claim.Because
+	if c.Expectation != nil {
+		facts["property"], facts["fault"], facts["because"] = c.Expectation.Property, c.Expectation.Fault, c.Expectation.Because
 	}
 	return facts
 }

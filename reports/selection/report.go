@@ -3,7 +3,7 @@
 package selection
 
 // Version is the version of advice.json that this package writes, and the only one that it reads.
-const Version = 2
+const Version = 3
 
 // Report is advice.json. Needs, Options and Evidence are the input of the decision; all else follows from them.
 type Report struct {
@@ -63,18 +63,18 @@ type Criterion struct {
 
 // Cell is the answer of one option to one requirement, or its value of one criterion.
 type Cell struct {
-	Option   string   `json:"option"`
-	Of       string   `json:"of"`               // the requirement's name, or the criterion's
-	Answer   Answer   `json:"answer,omitempty"` // of a requirement
-	Reason   Reason   `json:"reason"`
-	Value    *float64 `json:"value,omitempty"` // the median of a criterion, or what is compared with Limit
-	Low      *float64 `json:"low,omitempty"`   // of its 95 % interval, if there are enough trials
-	High     *float64 `json:"high,omitempty"`
-	Limit    *float64 `json:"limit,omitempty"` // that the needs set, in the unit of Value
-	Tag      Tag      `json:"tag"`
-	Detail   string   `json:"detail,omitempty"` // of some reasons: a fault, a library, languages
-	Claim    *Claim   `json:"claim,omitempty"`  // of ExpectedViolation
-	Evidence []string `json:"evidence,omitempty"`
+	Option      string       `json:"option"`
+	Of          string       `json:"of"`               // the requirement's name, or the criterion's
+	Answer      Answer       `json:"answer,omitempty"` // of a requirement
+	Reason      Reason       `json:"reason"`
+	Value       *float64     `json:"value,omitempty"` // the median of a criterion, or what is compared with Limit
+	Low         *float64     `json:"low,omitempty"`   // of its 95 % interval, if there are enough trials
+	High        *float64     `json:"high,omitempty"`
+	Limit       *float64     `json:"limit,omitempty"` // that the needs set, in the unit of Value
+	Tag         Tag          `json:"tag"`
+	Detail      string       `json:"detail,omitempty"`      // of some reasons: a fault, a library, languages
+	Expectation *Expectation `json:"expectation,omitempty"` // of ExpectedViolation
+	Evidence    []string     `json:"evidence,omitempty"`
 }
 
 // Outcome is the kind of recommendation.
@@ -104,7 +104,7 @@ type Decision struct {
 	Changes   []Change      `json:"changes"`   // what another answer to one need would change
 }
 
-// Elimination is an option that is out, and why.
+// Elimination is an option that is eliminated, and why.
 type Elimination struct {
 	Option string   `json:"option"`
 	Fails  []string `json:"fails"`  // requirements that it does not meet

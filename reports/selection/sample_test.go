@@ -144,7 +144,7 @@ func sampleDecision() Decision {
 	return Decision{
 		Outcome: OneLock, Recommended: []string{"fenced"}, Lock: []string{"fenced"},
 		Against: []Cell{
-			{Option: "fenced", Of: "mutual-exclusion", Reason: ExpectedViolation, Tag: Documented, Claim: &Claim{Property: "mutual-exclusion", Fault: "clock-forward", Because: "the server's clock ends the lease"}},
+			{Option: "fenced", Of: "mutual-exclusion", Reason: ExpectedViolation, Tag: Documented, Expectation: &Expectation{Property: "mutual-exclusion", Fault: "clock-forward", Because: "the server's clock ends the lease"}},
 			{Option: "fenced", Of: "recovery", Reason: NotMeasured, Tag: Unknown},
 			{Option: "fenced", Of: "cost", Reason: NotBest, Tag: Measured, Value: &part, Evidence: []string{"M3"}},
 		},

@@ -18,7 +18,7 @@ type terminal struct {
 	format.Lines
 }
 
-// Text writes the verdict, the options, what speaks against the choice and what would change it, for a terminal.
+// Text writes the verdict, the candidates, what speaks against the choice and what would change it, for a terminal.
 func Text(w io.Writer, r *Report) error {
 	r, err := Scrubbed(r)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *terminal) compared() {
 	}
 	t.title("meet all requirements; the median, and the ratio to the best")
 	ranks := lo.Map(all, func(c judged, _ int) []string { return []string{c.Rank, name(c.Option.Name), c.Score, c.Won, ""} })
-	t.Columns(append([][]string{{"rank", "option", "score", "won", ""}}, ranks...))
+	t.Columns(append([][]string{{"rank", "candidate", "score", "won", ""}}, ranks...))
 	for i, some := range lo.Chunk(t.Criteria, abreast) {
 		headings := lo.Map(some, func(k Criterion, _ int) string { return k.Heading() })
 		figures := lo.Map(all, func(c judged, _ int) []string {
@@ -91,7 +91,7 @@ func (t *terminal) compared() {
 			return slices.Concat([]string{"", name(c.Option.Name)}, values, []string{""})
 		})
 		t.Add("")
-		t.Columns(append([][]string{slices.Concat([]string{"", "option"}, headings, []string{""})}, figures...))
+		t.Columns(append([][]string{slices.Concat([]string{"", "candidate"}, headings, []string{""})}, figures...))
 	}
 	for _, c := range all {
 		if c.Dominated != "" {

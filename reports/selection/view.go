@@ -46,7 +46,7 @@ func (v *view) ids() []string {
 type look struct{ Symbol, Word, Class string }
 
 var looks = map[string]look{
-	string(OneLock):      {"✓", "One option is ahead", "good"},
+	string(OneLock):      {"✓", "One recommendation", "good"},
 	string(ATie):         {"≈", "A tie", "unsure"},
 	string(NoLockNeeded): {"◇", "No lock is needed", "good"},
 	string(NothingFits):  {"✗", "Nothing fits", "bad"},
@@ -88,7 +88,7 @@ func (d Decision) Headline() string {
 	names := format.Joined(d.Recommended)
 	switch {
 	case d.Outcome == NothingFits:
-		return "No option meets all requirements"
+		return "No candidate meets all requirements"
 	case names == "":
 		return "No recommendation"
 	case d.Outcome == ATie:
@@ -102,7 +102,7 @@ func (d Decision) Headline() string {
 // Lead returns what follows the headline: the figures, the lease and the main disadvantage.
 func (v *view) Lead() []string {
 	d := v.Decision
-	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "option"))}
+	all := []string{fmt.Sprintf("%d of %s meet all requirements.", len(d.Survivors), format.Plural(len(v.Options), "candidate"))}
 	if s := d.Scores; len(s) > 1 && d.Outcome == OneLock {
 		all = append(all, fmt.Sprintf("Score %s; next: %s, %s.", score(s[0].Score), s[1].Option, score(s[1].Score)))
 	}
@@ -191,7 +191,6 @@ func (v *view) answer(option, requirement string) line {
 	return l
 }
 
-// Against returns the disadvantages of what is recommended.
 func (v *view) Against() []line {
 	return lo.Map(v.Decision.Against, func(c Cell, _ int) line { return v.line(c) })
 }
@@ -216,7 +215,7 @@ type judged struct {
 	Option           Option
 	Anchor           string
 	Stays            bool
-	Why              line // it is out
+	Why              line // it is eliminated
 	Answers          []line
 	Counts           string // of the answers
 	Figures          []line // of the criteria
@@ -262,7 +261,6 @@ func groups(all []judged) [][]judged {
 	return lo.Filter([][]judged{stay, out}, func(of []judged, _ int) bool { return len(of) > 0 })
 }
 
-// Choices returns the recommended options.
 func (v *view) Choices() []judged { return v.named(v.Decision.Recommended) }
 
 // OrLock returns the best locks, if none is needed.
@@ -280,7 +278,6 @@ func (v *view) named(names []string) []judged {
 	})
 }
 
-// Without returns the options that replace a lock.
 func (v *view) Without() []judged {
 	return lo.Filter(v.Matrix(), func(j judged, _ int) bool { return j.Option.Kind == NoLock })
 }

@@ -70,7 +70,7 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("%s %v, want %s %v\n%s", got.Outcome, got.Recommended, want.outcome, want.recommended, outs(got))
 			}
 			for _, o := range want.out {
-				if !knockedOut(got, o[0], o[1]) {
+				if !eliminated(got, o[0], o[1]) {
 					t.Errorf("%s is not out for %s\n%s", o[0], o[1], outs(got))
 				}
 			}
@@ -83,7 +83,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func knockedOut(d selection.Decision, option, requirement string) bool {
+func eliminated(d selection.Decision, option, requirement string) bool {
 	return slices.ContainsFunc(d.Out, func(k selection.Elimination) bool {
 		return k.Option == option && (slices.Contains(k.Fails, requirement) || slices.Contains(k.Unsure, requirement))
 	})

@@ -97,8 +97,8 @@ func (k kept) in(table []impls.Impl) (impls.Impl, string) {
 func (k kept) option(i impls.Impl, on string) selection.Option {
 	return selection.Option{Name: k.lock, Kind: selection.ALock, Doc: i.Doc, Store: i.Store, Deployment: on, Lease: k.lease,
 		Reentrant: i.Reentrant, Fences: i.Fences, Languages: k.languages, ShortestNS: int64(i.Shortest), BackOffNS: int64(i.BackOff),
-		Claims: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Claim, bool) {
-			return selection.Claim{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because},
+		Expectations: lo.FilterMap(i.Expect, func(e impls.Expectation, _ int) (selection.Expectation, bool) {
+			return selection.Expectation{Property: e.Property, Workload: e.Workload, Fault: e.Fault, Deployment: e.Deployment, Because: e.Because},
 				e.Expected == histories.ToBeViolated
 		})}
 }

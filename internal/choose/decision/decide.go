@@ -194,11 +194,11 @@ func quoted(property string) bool { return property == "mutual-exclusion" || pro
 
 // documented returns the violations that the lock's own table expects, and of which nothing was observed.
 func (d *deciding) documented(o selection.Option) []selection.Cell {
-	return lo.FilterMap(o.Claims, func(c selection.Claim, _ int) (selection.Cell, bool) {
+	return lo.FilterMap(o.Expectations, func(c selection.Expectation, _ int) (selection.Cell, bool) {
 		seen := slices.ContainsFunc(d.Findings, func(f selection.Finding) bool {
 			return f.Lock == o.Lock() && f.Property == c.Property && f.Fault == c.Fault && settled(f)
 		})
-		return selection.Cell{Option: o.Name, Of: c.Property, Reason: selection.ExpectedViolation, Tag: selection.Documented, Claim: &c},
+		return selection.Cell{Option: o.Name, Of: c.Property, Reason: selection.ExpectedViolation, Tag: selection.Documented, Expectation: &c},
 			!seen && quoted(c.Property) && cmp.Or(c.Deployment, o.Deployment) == o.Deployment
 	})
 }

@@ -96,7 +96,6 @@ func leases(needed time.Duration) []time.Duration {
 	return out
 }
 
-// inputs returns the times that the curve is made from.
 func (in LeaseInputs) inputs() []selection.LeaseInput {
 	n, p := in.Needs, in.Needs.Pauses
 	stated := func(name, where string, times selection.Times) selection.LeaseInput {

@@ -225,14 +225,14 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 
 // expected returns a violation that the lock's own table expects, or else otherwise: the table is never evidence for a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
-	c, found := lo.Find(o.Claims, func(c selection.Claim) bool {
+	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)
 		return of && slices.Contains(a.faults, c.Fault) && c.Workload == a.workload && cmp.Or(c.Deployment, o.Deployment) == o.Deployment && a.accept == nil
 	})
 	if !found {
 		return otherwise
 	}
-	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Claim: &c, Evidence: otherwise.Evidence}
+	return selection.Cell{Answer: selection.No, Tag: selection.Documented, Reason: selection.ExpectedViolation, Expectation: &c, Evidence: otherwise.Evidence}
 }
 
 // ids returns the ids of the findings that are accepted, each once.

@@ -161,7 +161,6 @@ func (s sums) exceed(expected, x float64) float64 {
 	return sum
 }
 
-// at interpolates between two times.
 func (s sums) at(longer []float64, x float64) float64 {
 	// What is shared out to a time lies around it: half of it is over the time itself.
 	i := x/s.cell - 0.5

@@ -85,7 +85,6 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// relative returns a folder, with slashes, relative to another.
 func relative(base, dir string) (string, error) {
 	base, err1 := filepath.Abs(resolved(base)) // as sources are
 	dir, err2 := filepath.Abs(dir)
@@ -104,6 +103,9 @@ func (g *gathering) readRun(dir, from string) error {
 	var r run.Results
 	if err := json.Unmarshal(text, &r); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, run.ResultsName), err)
+	}
+	if err := r.CheckVersion(dir); err != nil {
+		return err
 	}
 	m := r.Run
 	s := g.source("run", "R", selection.Source{Dir: from, Command: m.Command, Seed: m.Seed,

@@ -119,7 +119,6 @@ func (s *scoring) valueTurn(ahead, k int) []selection.Turn {
 	return []selection.Turn{{Of: c.Name, Option: s.options[ahead], Value: four(worsened(high)), To: s.options[leaderAt(high)]}}
 }
 
-// with returns the same comparison with another value of one option.
 func (s *scoring) with(option, criterion string, median float64) *scoring {
 	changed := maps.Clone(s.values)
 	changed[option] = maps.Clone(changed[option])

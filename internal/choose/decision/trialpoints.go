@@ -131,7 +131,6 @@ func (t trialModel) cycle(ttl float64) float64 {
 	return t.Pause.area(t.pauseCut(ttl)) + lo.SumBy(t.holds, func(h portion) float64 { return h.share * min(h.at, t.holdCut(ttl)) })
 }
 
-// predicted returns the probability that a hold with a pause in it is doubled.
 func (t trialModel) predicted(ttl float64) (p float64) {
 	cut := t.holdCut(ttl)
 	for _, late := range t.late {

@@ -81,7 +81,6 @@ func questions() []question {
 	}
 }
 
-// The bounds of times.
 const (
 	shortest      = time.Microsecond
 	longestHold   = 24 * time.Hour

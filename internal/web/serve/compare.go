@@ -168,14 +168,14 @@ func seen(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "not there"}
 	}
-	c := comparedCell{State: scored(o.Result, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
+	c := comparedCell{State: stateOf(o.Result, checker.NotApplicable), Text: o.Observed.String(), Small: o.Weight}
 	if o.Violations > 0 {
 		c.Text += ", " + format.Plural(o.Violations, "violation")
 	}
 	return c
 }
 
-// silent reports whether a finding was neither claimed nor violated.
+// silent reports whether a finding was neither expected nor violated.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }

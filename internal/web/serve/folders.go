@@ -54,7 +54,6 @@ type folder struct {
 	unreported  error  // why there are no results
 }
 
-// passes reports whether all words of a filter are in what is shown of a folder.
 func (f folder) passes(filter string) bool {
 	words := append([]string{f.Name, string(f.Kind), f.What, f.Counts, f.Problem, format.When(f.Started)}, f.Servers...)
 	for _, s := range f.States {
@@ -270,7 +269,11 @@ func keyOf(o run.Observation) cellKey {
 
 func (s *Server) results(name string) (*run.Results, error) {
 	r := &run.Results{}
-	return r, s.read(path.Join(name, run.ResultsName), r)
+	err := s.read(path.Join(name, run.ResultsName), r)
+	if err == nil {
+		err = r.CheckVersion(s.folderPath(name))
+	}
+	return r, err
 }
 
 func (s *Server) readBench(f *folder) error {
@@ -284,7 +287,7 @@ func (s *Server) readBench(f *folder) error {
 	}
 	var results bench.Results
 	f.unreported = s.read(path.Join(f.Name, bench.ResultsName), &results)
-	worst := measured
+	worst := observed
 	if len(results.Withheld) > 0 {
 		worst = withheld
 	}
@@ -292,8 +295,8 @@ func (s *Server) readBench(f *folder) error {
 	for _, row := range results.Rows {
 		rows[path.Join(row.Point, row.Subject)] = row
 		trials += row.Trials
-		if rowState(row) == broken {
-			worst = broken
+		if rowState(row) == fail {
+			worst = fail
 		}
 	}
 	for _, pair := range p.Pairs {
@@ -322,8 +325,8 @@ func (s *Server) sumAdvice(f *folder) error {
 	if info, err := s.stat(path.Join(f.Name, selection.DataName)); err == nil {
 		f.Started = info.ModTime()
 	}
-	f.States = []state{cmp.Or(outcomes[r.Decision.Outcome], undecided)}
-	f.Counts = fmt.Sprintf("%s, %s left", format.Plural(len(r.Options), "option"), format.Plural(len(r.Decision.Survivors), "option"))
+	f.States = []state{cmp.Or(outcomes[r.Decision.Outcome], inconclusive)}
+	f.Counts = fmt.Sprintf("%s, %s left", format.Plural(len(r.Options), "candidate"), format.Plural(len(r.Decision.Survivors), "candidate"))
 	f.Sources = r.Sources
 	return nil
 }

@@ -116,7 +116,7 @@ func manifestOf(started time.Time, locks ...string) run.Manifest {
 	return m
 }
 
-func claims() []histories.Expectation {
+func expectations() []histories.Expectation {
 	return []histories.Expectation{{Property: "mutual-exclusion", Expected: histories.ToHold}}
 }
 
@@ -127,7 +127,7 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	if err := run.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
-	h := histories.Header{Workload: "contend", Fault: "none", Server: "redis 7.0.15 (local)", Expectations: claims(), TTL: histories.Nanos(time.Second)}
+	h := histories.Header{Workload: "contend", Fault: "none", Server: "redis 7.0.15 (local)", Expectations: expectations(), TTL: histories.Nanos(time.Second)}
 	h.Lock = "sound"
 	writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, "001"), h, sound(4, 20))
 	h.Lock = second
@@ -187,7 +187,7 @@ func writeGoing(t testing.TB, dir string, last time.Time) {
 	if err := run.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
-	h := histories.Header{Workload: "contend", Expectations: claims()}
+	h := histories.Header{Workload: "contend", Expectations: expectations()}
 	for _, n := range []string{"001", "002"} {
 		writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, n), h, overlapping("k0"))
 	}
@@ -241,7 +241,7 @@ func writeHostile(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	key := scripted + turned + withPass
-	h := histories.Header{Lock: scripted, Workload: turned, Server: withPass, Expectations: claims()}
+	h := histories.Header{Lock: scripted, Workload: turned, Server: withPass, Expectations: expectations()}
 	writeTrial(t, filepath.Join(dir, m.Plan[0].Dir, "001"), h, overlapping(key))
 	if _, err := run.Build(dir); err != nil {
 		t.Fatal(err)

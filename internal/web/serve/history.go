@@ -134,7 +134,7 @@ func timeOf(w *checker.Witness, until time.Duration) (from, to time.Duration) {
 func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Band) {
 	for _, f := range verdict.Findings {
 		if shown(f) {
-			st := scored(checker.ResultOf(p.Over.Header.Expectation(f.Property).Expected, f.Observed), f.Observed)
+			st := stateOf(checker.ResultOf(p.Over.Header.Expectation(f.Property).Expected, f.Observed), f.Observed)
 			from, to := timeOf(f.Witness, v.until)
 			p.Jumps.add(v, st, from, to, "%s at %s ms", f.Property, at(from))
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -19,22 +18,22 @@ import (
 )
 
 type progress struct {
-	Planned, Finished, Void int // trials
-	Sign                    time.Time
-	Silence                 time.Duration // since the last sign of life
-	Alive                   bool
-	Cells                   []cell
-	Newest                  []trial // of what has not ended
+	Planned, Finished, Discarded int // trials
+	Sign                         time.Time
+	Silence                      time.Duration // since the last sign of life
+	Alive                        bool
+	Cells                        []cell
+	Newest                       []trial // of what has not ended
 }
 
 // cell is one cell of the plan: of a bench a lock at a point.
 type cell struct {
-	Name, Dir               string
-	Planned, Finished, Void int
-	Stage                   state
-	States                  []state // of what was found, the gravest first
-	Gap                     string  // why something is missing
-	Trials                  []trial
+	Name, Dir                    string
+	Planned, Finished, Discarded int
+	Stage                        state
+	States                       []state // of what was found, the gravest first
+	Gap                          string  // why something is missing
+	Trials                       []trial
 }
 
 // trial is a trial's folder; History reports whether there is one to look at.
@@ -51,11 +50,10 @@ type mark struct {
 	Text  string
 }
 
-// Counts says how far it has come.
 func (p *progress) Counts() string {
 	text := fmt.Sprintf("%s of %s finished", format.Count(p.Finished), format.Plural(p.Planned, "trial"))
-	if p.Void > 0 {
-		text += fmt.Sprintf(", %s void", format.Count(p.Void))
+	if p.Discarded > 0 {
+		text += fmt.Sprintf(", %s discarded", format.Count(p.Discarded))
 	}
 	if !p.Alive {
 		text += "; no sign of life for " + format.Lasting(p.Silence)
@@ -63,7 +61,6 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut counts the cells in a state.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {
 		if c.Stage.Word == word {
@@ -90,9 +87,9 @@ func (s *Server) progress(f *folder) *progress {
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		c.count(p.Alive)
-		p.Planned, p.Finished, p.Void = p.Planned+max(c.Planned, c.Finished), p.Finished+c.Finished, p.Void+c.Void
+		p.Planned, p.Finished, p.Discarded = p.Planned+max(c.Planned, c.Finished), p.Finished+c.Finished, p.Discarded+c.Discarded
 		for _, t := range c.Trials {
-			if t.State == measured && !f.Ended {
+			if t.State == observed && !f.Ended {
 				p.Newest = append(p.Newest, t)
 			}
 		}
@@ -117,8 +114,8 @@ func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
 		switch t := &c.Trials[i]; t.State {
-		case void:
-			c.Void++
+		case discarded:
+			c.Discarded++
 		case running:
 			if underWay = true; !alive {
 				t.State = notJudged
@@ -156,11 +153,11 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 			case run.HistoryName:
 				t.History = true
 			case run.VerdictName, bench.TrialName:
-				if t.State != void {
-					t.State = measured
+				if t.State != discarded {
+					t.State = observed
 				}
 			case run.VoidName:
-				t.State = void
+				t.State = discarded
 			}
 		}
 		trials = append(trials, t)
@@ -172,30 +169,32 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 type state = html.Badge
 
 var (
-	kept        = scored(checker.Pass, checker.Held)
-	caught      = scored(checker.XFail, checker.Violated)
-	broken      = scored(checker.Fail, checker.Violated)
-	undecided   = scored(checker.Inconclusive, checker.Undecided)
-	measured    = scored(checker.NoExpectation, checker.Held)
-	overlapped  = state{Class: "result-violated", Symbol: "◫", Word: "both inside"}
-	faulted     = state{Class: "result-fault", Symbol: "⚡", Word: "fault"}
-	running     = state{Class: "result-running", Symbol: "▶", Word: "running"}
-	waiting     = state{Class: "result-observed", Symbol: "·", Word: "waiting"}
-	begun       = state{Class: "result-observed", Symbol: "◐", Word: "begun"}
-	done        = state{Class: "result-observed", Symbol: "✓", Word: "done"}
-	interrupted = state{Class: "result-interrupted", Symbol: "■", Word: "interrupted"}
-	stopped     = state{Class: "result-interrupted", Symbol: "■", Word: "stopped"}
-	void        = state{Class: "result-inconclusive", Symbol: "–", Word: "void"}
-	notJudged   = state{Class: "result-inconclusive", Symbol: "?", Word: "not judged"}
-	withheld    = state{Class: "result-inconclusive", Symbol: "?", Word: "withheld"}
-	unreported  = state{Class: "result-inconclusive", Symbol: "?", Word: "no results"}
-	unreadable  = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
+	pass         = stateOf(checker.Pass, checker.Held)
+	xfail        = stateOf(checker.XFail, checker.Violated)
+	fail         = stateOf(checker.Fail, checker.Violated)
+	inconclusive = stateOf(checker.Inconclusive, checker.Undecided)
+	observed     = stateOf(checker.NoExpectation, checker.Held)
+	overlapped   = state{Class: "result-violated", Symbol: "◫", Word: "both inside"}
+	faulted      = state{Class: "result-fault", Symbol: "⚡", Word: "fault"}
+	running      = state{Class: "result-running", Symbol: "▶", Word: "running"}
+	waiting      = state{Class: "result-observed", Symbol: "·", Word: "waiting"}
+	begun        = state{Class: "result-observed", Symbol: "◐", Word: "begun"}
+	done         = state{Class: "result-observed", Symbol: "✓", Word: "done"}
+	interrupted  = state{Class: "result-interrupted", Symbol: "■", Word: "interrupted"}
+	stopped      = state{Class: "result-interrupted", Symbol: "■", Word: "stopped"}
+	discarded    = state{Class: "result-inconclusive", Symbol: "–", Word: "discarded"}
+	notJudged    = state{Class: "result-inconclusive", Symbol: "?", Word: "not judged"}
+	withheld     = state{Class: "result-inconclusive", Symbol: "?", Word: "withheld"}
+	unreported   = state{Class: "result-inconclusive", Symbol: "?", Word: "no results"}
+	unreadable   = state{Class: "result-inconclusive", Symbol: "?", Word: "unreadable"}
 )
 
-// scored returns the state of a score. A violation that no claim forbids has one of its own.
-func scored(score checker.Result, observed checker.Observed) state {
-	b := run.BadgeOf(score, observed)
-	b.Word = strings.TrimPrefix(b.Class, "result-")
+// stateOf returns the state of a result. A violation without an expectation has a state of its own.
+func stateOf(result checker.Result, observed checker.Observed) state {
+	b := run.BadgeOf(result, observed)
+	if b.Class == "result-violated" {
+		b.Word = "violated"
+	}
 	return b
 }
 
@@ -205,7 +204,7 @@ func gravest(rows []run.Observation) (states []state) {
 		return run.Gravity(b.Result, b.Observed) - run.Gravity(a.Result, a.Observed)
 	})
 	for _, o := range rows {
-		if s := scored(o.Result, checker.NotApplicable); len(states) == 0 || s != measured && s != states[len(states)-1] {
+		if s := stateOf(o.Result, checker.NotApplicable); len(states) == 0 || s != observed && s != states[len(states)-1] {
 			states = append(states, s)
 		}
 	}
@@ -214,15 +213,15 @@ func gravest(rows []run.Observation) (states []state) {
 
 // tallied returns the gravest state of what a run found, and how often each was found.
 func tallied(t run.Tally) (worst state, counts string) {
-	worst = measured
-	for _, score := range []checker.Result{checker.XFail, checker.Pass, checker.Inconclusive, checker.XPass, checker.Fail} {
-		if n := *t.Of(score); n > 0 {
-			worst = scored(score, checker.NotApplicable)
+	worst = observed
+	for _, result := range []checker.Result{checker.XFail, checker.Pass, checker.Inconclusive, checker.XPass, checker.Fail} {
+		if n := *t.Of(result); n > 0 {
+			worst = stateOf(result, checker.NotApplicable)
 			counts += fmt.Sprintf(", %s %s", format.Count(n), worst.Word)
 		}
 	}
-	if worst == caught {
-		worst = kept
+	if worst == xfail {
+		worst = pass
 	}
 	return worst, counts
 }
@@ -230,11 +229,11 @@ func tallied(t run.Tally) (worst state, counts string) {
 func rowState(row bench.Row) state {
 	switch {
 	case row.Unsafe == nil:
-		return measured
+		return observed
 	case row.Unsafe.Expected:
-		return caught
+		return xfail
 	}
-	return broken
+	return fail
 }
 
 var outcomes = map[selection.Outcome]state{
@@ -244,7 +243,6 @@ var outcomes = map[selection.Outcome]state{
 	selection.NothingFits:  {Class: "result-fail", Symbol: "✗", Word: "nothing fits"},
 }
 
-// marks returns the verdicts on a trial, the gravest first.
 func (s *Server) marks(name, dir string) []mark {
 	var v checker.Verdict
 	err := s.read(path.Join(name, dir, run.VerdictName), &v)
@@ -262,14 +260,14 @@ func (s *Server) marks(name, dir string) []mark {
 	return marksOf(&v, h)
 }
 
-// marksOf returns the findings of a verdict, without what was neither claimed nor violated.
+// marksOf returns the findings of a verdict, without what was neither expected nor violated.
 func marksOf(v *checker.Verdict, h histories.Header) []mark {
 	var found []mark
 	gravity := map[state]int{}
 	for _, f := range v.Findings {
-		score := checker.ResultOf(h.Expectation(f.Property).Expected, f.Observed)
-		m := mark{State: scored(score, f.Observed), Text: f.Property}
-		if m.State == measured {
+		result := checker.ResultOf(h.Expectation(f.Property).Expected, f.Observed)
+		m := mark{State: stateOf(result, f.Observed), Text: f.Property}
+		if m.State == observed {
 			continue
 		}
 		if f.Observed == checker.Violated {
@@ -278,7 +276,7 @@ func marksOf(v *checker.Verdict, h histories.Header) []mark {
 		if f.Observed == checker.Undecided && f.Why != "" {
 			m.Text += ": " + f.Why
 		}
-		gravity[m.State] = run.Gravity(score, f.Observed)
+		gravity[m.State] = run.Gravity(result, f.Observed)
 		found = append(found, m)
 	}
 	if len(v.Oracle.Disagreements) > 0 {
@@ -295,9 +293,9 @@ func (s *Server) benchMarks(name, dir string) []mark {
 		return nil
 	}
 	if t.Void != "" {
-		return []mark{{void, t.Void}}
+		return []mark{{discarded, t.Void}}
 	}
-	return []mark{{measured, "a floor: there is nothing to judge"}}
+	return []mark{{observed, "a baseline: there is nothing to judge"}}
 }
 
 func (s *Server) openHistory(file string) (*histories.Reader, func(), error) {

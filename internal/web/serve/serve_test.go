@@ -24,15 +24,15 @@ func TestPages(t *testing.T) {
 		status     int
 		has, lacks []string
 	}{
-		{"/", 200, []string{"11 folders", "✗", "broken", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
+		{"/", 200, []string{"11 folders", "✗", "FAIL", "▶", "running", "stopped", "no sign of life for 2 h", "2 of 6 trials finished", "bench: synthetic", "redis 7.0.15 (local)",
 			"It cannot be read: run.json: unexpected end of JSON input.", "99", "advised", "fenced", "latest", "data-every"}, nil},
 		{"/?q=bench+synthetic", 200, []string{"2 folders of 11", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No folder has all of these words"}, nil},
 		{"/?q=running&part=live", 200, []string{"20261120-115900-going"}, []string{"<html", "20261118"}},
-		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "kept", "broken", "/history/20261118-100000-first/lock1/contend+none/001",
+		{"/folder/20261118-100000-first", 200, []string{"lock0/contend+none", "pass", "FAIL", "/history/20261118-100000-first/lock1/contend+none/001",
 			"/files/20261118-100000-first/report/index.html", "Set beside"}, []string{"data-every"}},
 		{"/folder/latest", 200, []string{"lock1/contend+none/001"}, nil},
-		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "caught", "report/index.html"}, []string{"withheld"}},
+		{"/folder/20261117-bench-a", 200, []string{"fenced at contended-16c-1k-1ms", "xfail", "report/index.html"}, []string{"withheld"}},
 		{"/folder/20261115-advice", 200, []string{"Choose fenced", "/files/20261115-advice/advice.html",
 			`href="/folder/20261115-advice%2Frun"`, `href="/folder/20261117-bench-a"`, "<code>../../elsewhere</code>"}, nil},
 		{"/folder/20261115-advice%2Frun", 200, []string{"/history/20261115-advice%2Frun/lock1/contend+none/001", "/files/20261115-advice%2Frun/report/index.html"}, nil},
@@ -238,6 +238,20 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// TestOlderResults: results of an earlier version are refused with the command that writes them again.
+func TestOlderResults(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "20261118-100000-first"), theTime().Add(-50*time.Hour), "broken")
+	file := filepath.Join(dir, "20261118-100000-first", runreport.ResultsName)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, strings.Replace(string(text), `"lockbench_results": 2`, `"lockbench_results": 1`, 1))
+	holds(t, "older", get(serverOf(t, dir).Handler("127.0.0.1"), "/").Body.String(), []string{
+		"results.json has version 1 and this lockbench reads version 2: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
+}
+
 // TestInProgress: a run that goes on tells how far it has come, and one that was killed how long ago it last gave a sign.
 func TestInProgress(t *testing.T) {
 	dir := writeAll(t)
@@ -248,8 +262,8 @@ func TestInProgress(t *testing.T) {
 	plain := func(w *httptest.ResponseRecorder) string {
 		return strings.Join(strings.Fields(spaces.ReplaceAllString(w.Body.String(), " ")), " ")
 	}
-	holds(t, "going", plain(going), []string{"In progress", "2 of 6 trials finished, 1 void; last sign of life 3 s ago", "1 done, 1 running, 0 begun, 1 waiting",
-		"✗ broken mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"Killed"})
+	holds(t, "going", plain(going), []string{"In progress", "2 of 6 trials finished, 1 discarded; last sign of life 3 s ago", "1 done, 1 running, 0 begun, 1 waiting",
+		"✗ FAIL mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"Killed"})
 	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, nil)
 	holds(t, "killed", plain(killed), []string{"Killed, as it seems.", "last sign of life was 2 h ago", "0 running", "1 interrupted"}, []string{"In progress"})
 	holds(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
@@ -265,7 +279,7 @@ func TestInProgress(t *testing.T) {
 	if _, err := runreport.Build(filepath.Join(dir, "20261120-100000-killed")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "✗ broken"}, nil)
+	holds(t, "reported", plain(get(h, "/folder/20261120-100000-killed")), []string{"Killed, as it seems.", "✗ FAIL"}, nil)
 	// The time goes on, and nothing else: it is taken for killed.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * quiet) }

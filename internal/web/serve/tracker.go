@@ -99,7 +99,6 @@ func (o *overlap) add(t *projection.Hold, to time.Duration) {
 	}
 }
 
-// Who names the clients.
 func (o *overlap) Who() string {
 	if len(o.Clients) == 1 { // it did not know whether it held, and went on as another
 		return "client " + clientWord(o.Clients[0]) + " twice"

@@ -135,7 +135,6 @@ func (v view) Home() view  { return v.at(0, v.To-v.From) }
 func (v view) End() view   { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
 func (v view) All() view   { v.From, v.To = 0, v.until; return v }
 
-// around returns a view of a time with its surroundings.
 func (v view) around(from, to time.Duration) view {
 	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // a file may say anything
 	margin := max((to-from)/2, time.Millisecond/2)
