@@ -75,7 +75,6 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	return h, !c.gone
 }
 
-// ask is the acquire itself, recorded.
 func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held, error) {
 	h := Held{number: c.log.NextHold()}
 	known := key

@@ -204,7 +204,6 @@ type step struct {
 	ends bool
 }
 
-// mutexModel is the model: its state is the hold that has it.
 func mutexModel(holder int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return holder },

@@ -127,7 +127,6 @@ func (s *stream) watermark(k *projection.Key, v *projection.View, now int64) int
 	return now
 }
 
-// takeIn takes in the holds that last.
 func (s *stream) takeIn(k *projection.Key, v *projection.View, now int64) {
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		p, ok := pairOf(v, h)

@@ -17,7 +17,6 @@ func newMutualExclusion(m monitor) Judgement {
 	})
 }
 
-// until says which of the two left first.
 func until(a, b *projection.Hold) string {
 	first := a
 	if b.End < a.End {

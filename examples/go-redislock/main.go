@@ -33,7 +33,6 @@ func main() {
 	})
 }
 
-// said tells what is definite.
 func said(err error) error {
 	known := map[error]error{redislock.ErrNotObtained: impls.ErrBusy, redislock.ErrLockNotHeld: impls.ErrNotHeld}
 	return errors.Join(known[err], err)

@@ -75,7 +75,6 @@ func (h *history) parse(f *form) (*entry, error) {
 	return e, e.finish()
 }
 
-// finish reads what depends on more than one field.
 func (e *entry) finish() (err error) {
 	if !e.has(":due") {
 		e.op.Due = e.op.Call

@@ -104,7 +104,6 @@ func (f *forms) unread() {
 	f.offset--
 }
 
-// form reads one form, which is known to begin here.
 func (f *forms) form() (form, error) {
 	f.start = f.offset
 	got, err := f.value(0)

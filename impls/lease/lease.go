@@ -149,7 +149,6 @@ func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Cont
 	h.cancel()
 }
 
-// renew asks once, and not beyond the end of the lease.
 func (h *Lease) renew(ask func(context.Context) error) (sent time.Time, err error) {
 	h.mu.Lock()
 	until := h.until

@@ -60,7 +60,6 @@ type directory struct {
 // introduceWithin bounds the wait for a server to say what it calls itself.
 const introduceWithin = time.Second
 
-// open is the dialer of a cluster's client.
 func (d *directory) open(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, err := d.find(ctx, addr)
 	if err != nil {

@@ -79,7 +79,6 @@ func (l *listener) subscribe() *redis.PubSub {
 	return sub
 }
 
-// receive ends with close.
 func (l *listener) receive() {
 	sub, quiet, confirmed := l.subscribe(), false, false
 	for l.life.Err() == nil {
@@ -156,7 +155,6 @@ func (l *listener) join(token string) (w *waiter, leave func()) {
 	}
 }
 
-// close ends the receiving and waits for it.
 func (l *listener) close() error {
 	l.end()
 	l.mu.Lock()

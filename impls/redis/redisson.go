@@ -38,7 +38,6 @@ func Redisson() impls.Impl {
 	}
 }
 
-// redissonUsual is what the whole family is expected to do.
 func redissonUsual() []impls.Expectation {
 	return slices.Concat(
 		expect.Excludes("the script grants only what is free or the owner's own, in one step"),

@@ -52,7 +52,6 @@ type postgresPoolLock struct {
 	conns  [pooled]chan *postgresSession // whoever takes one out has it for a statement; nil: not connected
 }
 
-// use has the next connection do something.
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
 	defer cancel()

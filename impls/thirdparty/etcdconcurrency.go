@@ -95,7 +95,6 @@ func (s *etcdSession) End() {
 	}
 }
 
-// session opens one. The context bounds that alone.
 func (l *etcdMutexes) session(ctx context.Context, ttl time.Duration) (*etcdSession, error) {
 	w := newAttempt(l.client.Ctx(), ctx, waiting.CommandTimeout)
 	s, err := concurrency.NewSession(l.client, concurrency.WithTTL(int(etcd.Seconds(ttl))), concurrency.WithContext(w))

@@ -125,7 +125,6 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		SentAfter: max(0, m.Until().Add(-validity).Sub(start))}}, nil
 }
 
-// again is called between two attempts.
 func (l *redSyncLock) again(int) time.Duration {
 	l.env.Tally.Attempt()
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond

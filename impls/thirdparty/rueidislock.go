@@ -110,7 +110,6 @@ type connection struct {
 	open func() (rueidislock.Locker, error)
 }
 
-// locker returns the one for a lease.
 func (l *rueidisLockLock) locker(ttl time.Duration) (rueidislock.Locker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -92,7 +92,6 @@ func (s *server) open(text []byte, about func(Open) (About, error), open func(Op
 	return nil
 }
 
-// ready says what a lock can do, which its type tells.
 func (a About) ready(lock impls.Lock) Ready {
 	r := Ready{Version: Version, Name: a.Name, Doc: a.Doc, Deployment: a.Deployment, BackOffMS: a.BackOff.Milliseconds(), Expectations: a.Expectations}
 	_, renews := lock.(impls.Renewer)
@@ -219,7 +218,6 @@ func (h *held) end(id int64, name string) {
 	}
 }
 
-// answer does what a request asks for.
 func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	var l Line
 	var err error

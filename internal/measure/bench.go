@@ -202,7 +202,6 @@ func (b *Bench) folder(p bench.Pair, block int) string {
 	return path.Join(b.Points[p.Point].ID, b.Subjects[p.Subject].Name, fmt.Sprintf("%03d", block+1))
 }
 
-// one measures a pair once.
 func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []bench.Pair) error {
 	subject, point, begun := b.Subjects[p.Subject], b.Points[p.Point], time.Now()
 	t := &bench.Trial{Version: bench.Version, Dir: b.folder(p, block), Subject: subject.Name, Point: point.ID,
@@ -259,7 +258,6 @@ func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	return sum
 }
 
-// measure runs one trial and fills in its figures.
 func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point, t *bench.Trial, granted *atomic.Int64) error {
 	at := store{s.Store, s.Deployment}
 	switch {

@@ -24,7 +24,6 @@ type reading struct {
 	counts
 }
 
-// since returns what was counted between two readings.
 func (r reading) since(before reading) counts {
 	d := counts{}
 	for metric, n := range r.counts {

@@ -156,7 +156,6 @@ func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	}
 }
 
-// curves returns the distributions that have samples.
 func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	all := bench.Curves{}
 	for class, name := range classes(point) {

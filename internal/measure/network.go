@@ -101,7 +101,6 @@ const askWithin = 5 * time.Second
 // errURL does not quote the URL, which may have a password.
 var errURL = errors.New("the URL of a server cannot be read")
 
-// openPinger connects to the first server of a store.
 func openPinger(store string, front []string) (pinger, error) {
 	open, known := map[string]func(front []string) (pinger, error){
 		servers.Redis: pingRedis, servers.MySQL: pingMySQL, servers.Postgres: pingPostgres, servers.MongoDB: pingMongo,
@@ -113,7 +112,6 @@ func openPinger(store string, front []string) (pinger, error) {
 	return open(front)
 }
 
-// hosts returns addresses without their schemes.
 func hosts(front []string) []string {
 	var all []string
 	for _, at := range front {

@@ -70,7 +70,6 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	return p, nil
 }
 
-// section adds what a section measures.
 func (p *Plan) section(s *suites.Section, how string, remote servers.Remote) error {
 	subjects, err := p.subjects(s, how, remote)
 	if err != nil {
@@ -210,7 +209,6 @@ func (p *Plan) again() {
 	}
 }
 
-// controls adds the bench's controls.
 func (p *Plan) controls() {
 	ref, _ := lockNamed(reference)
 	none, _ := lockNamed("none")
@@ -239,7 +237,6 @@ func (p *Plan) controls() {
 		Doc: "no client begins an iteration for " + stall.String() + ", as if the machine were paused"}, paced)
 }
 
-// pings adds a round trip of each store.
 func (p *Plan) pings() {
 	at := len(p.Points)
 	p.Points = append(p.Points, bench.Point{ID: pingPoint, Section: controls, Workload: "ping", Clients: 1, Processes: 1, Keys: 1,

@@ -203,7 +203,6 @@ func short(text string) string {
 	return begin + lo.Ternary(begin == text, "", "...")
 }
 
-// assign sets a variable from a checked text.
 func assign(into any, text string) (err error) {
 	switch p := into.(type) {
 	case encoding.TextUnmarshaler:

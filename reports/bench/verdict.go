@@ -208,7 +208,6 @@ func (v *view) unsafeRow(name string) (Row, bool) {
 	return find(v.Rows, func(row Row) bool { return row.Subject == name && row.Unsafe != nil })
 }
 
-// circumstances are the conditions of the verdict.
 func (v *view) circumstances() string {
 	e := v.Plan.Environment
 	judged, _ := v.judged()

@@ -50,7 +50,6 @@ func (v *view) ranked(point string) []Ranked {
 	return filter(v.ranking(point), func(r Ranked) bool { return r.Rank > 0 })
 }
 
-// rowsAt returns the rows of a point, by subject.
 func (v *view) rowsAt(point string) (rows []*Row) {
 	for i := range v.Rows {
 		if v.Rows[i].Point == point {

@@ -158,7 +158,6 @@ func (s LaneSpan) line(class Class) draw.LineStyle {
 	return draw.LineStyle{Color: ink{Class: class, title: s.Title}, Width: 1}
 }
 
-// box fills a span's time and returns its sides.
 func (d *laneMarks) box(class Class, s LaneSpan, below, high vg.Length, paint string) (from, to vg.Length) {
 	from = d.x(s.From)
 	to = max(from+2, d.x(s.To))

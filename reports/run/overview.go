@@ -51,7 +51,6 @@ func (r *Results) overview() (cells [][]string, workload string) {
 	return cells, workload
 }
 
-// failed reports whether an expectation was not met.
 func (o Observation) failed() bool {
 	return o.Result == checker.Fail || o.Result == checker.XPass || o.Result == checker.Inconclusive
 }

@@ -79,7 +79,6 @@ func (r *Results) saleRows() []saleRow {
 
 func (s *Sale) cell() [3]string { return [3]string{s.Lock, s.Deployment, s.Workload} }
 
-// rowOf sums up the sales of a cell.
 func rowOf(all []Sale) saleRow {
 	slices.SortStableFunc(all, func(a, b Sale) int { return cmp.Compare(a.Goodput, b.Goodput) })
 	row := saleRow{Sale: all[(len(all)-1)/2], Trials: len(all), Exact: true, Spared: format.None}

@@ -156,7 +156,6 @@ func (r *Results) saidOfLocks() (html.Tone, string) {
 	return tone, text + "."
 }
 
-// few lists at most three names.
 func few(names []string, between string) string {
 	if len(names) > 3 {
 		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))

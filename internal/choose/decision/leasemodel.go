@@ -65,7 +65,6 @@ func (m LeaseModel) each(visit func(acquire, length, share float64)) {
 
 func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
-// double returns the probability that a hold is doubled.
 func (m LeaseModel) double(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
 		m.each(func(trip, length, share float64) {

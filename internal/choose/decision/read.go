@@ -127,7 +127,6 @@ func (g *gathering) readRun(dir, from string) error {
 	return nil
 }
 
-// source adds a source, with an id within its kind.
 func (g *gathering) source(kind, letter string, s selection.Source) selection.Source {
 	n := lo.CountBy(g.Sources, func(other selection.Source) bool { return other.Kind == kind })
 	s.ID, s.Kind = fmt.Sprint(letter, n+1), kind

@@ -247,7 +247,6 @@ func final(r *selection.Report, c selection.Cell) bool {
 	return c.Answer == selection.No && (c.Tag == selection.Measured || slices.ContainsFunc(r.Requirements, untried))
 }
 
-// try runs cells, and reports the run as far as it got.
 func (a *advising) try(ctx context.Context, doc string, trials int, cells []trial.Cell) error {
 	fits, notes := trial.Fitting(cells, a.servers.How, a.servers.Remote)
 	for _, n := range lo.Without(lo.Uniq(notes), a.told...) {

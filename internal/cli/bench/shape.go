@@ -93,7 +93,6 @@ func (s *shape) suite() (*suites.Suite, error) {
 	return made, nil
 }
 
-// over applies the flags that go with any suite.
 func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, error) {
 	made := s.given(cmd)
 	changed := func(name string) bool { return made || cmd.Flags().Changed(name) }

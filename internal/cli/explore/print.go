@@ -98,7 +98,6 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 	return nil
 }
 
-// printExplored prints the counterexamples, then the counts.
 func printExplored(out io.Writer, result *explore.Result, dir string) {
 	for _, l := range result.Locks {
 		for i, s := range l.Counterexamples {
@@ -131,7 +130,6 @@ func printCounterexample(w io.Writer, s explore.Counterexample, file string) {
 	fmt.Fprintf(w, "\n  %s\n\n  replay: lockbench replay %s\n  on real servers: lockbench replay %s --servers local\n\n", picture, file, file)
 }
 
-// table prints rows, and a blank line below them.
 func table(w io.Writer, align uint, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', align)
 	for _, row := range rows {

@@ -88,7 +88,6 @@ func (f replayFlags) onServers(cmd *cobra.Command, cell trial.Cell, file explore
 	return said, nil
 }
 
-// take adds a trial that counts.
 func (s *onServers) take(stderr io.Writer, out trial.Outcome, property string) {
 	s.Trials++
 	s.Server = out.Server

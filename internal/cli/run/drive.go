@@ -146,7 +146,6 @@ func (p *progress) line() string {
 	return line
 }
 
-// begin shows a trial, with a counter that is watched.
 func (p *progress) begin(name string) *shownTrial {
 	p.mu.Lock()
 	defer p.mu.Unlock()

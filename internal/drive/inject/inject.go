@@ -223,7 +223,6 @@ func (s *step) trigger(ctx context.Context) {
 	}
 }
 
-// do injects, records, and sees to the healing.
 func (s *step) do(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +293,6 @@ func outcomeOf(err error) (histories.Outcome, string) {
 	return histories.OK, ""
 }
 
-// victims returns the clients that a step befalls.
 func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:

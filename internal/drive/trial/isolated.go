@@ -109,7 +109,6 @@ func (c Cell) unreachable(how string) error {
 	return fmt.Errorf("%s needs servers of lockbench's own: %s, and --servers local", c.Fault.Name, stores.Provide(c.Lock.Store))
 }
 
-// verbs returns what the cell's plan does.
 func (c Cell) verbs() (all []faults.Verb) {
 	if c.faulty() {
 		for _, s := range c.Fault.Plan(faults.Scene{TTL: time.Second, Deployment: c.On(), Processes: 3}).Steps {
@@ -119,7 +118,6 @@ func (c Cell) verbs() (all []faults.Verb) {
 	return all
 }
 
-// onlyDoes reports whether the cell's plan does nothing else.
 func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }

@@ -165,7 +165,6 @@ func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 	return servers.Spec{How: how, Store: c.Lock.Store, Deployment: c.On(), Remote: remote, Clock: slices.Contains(c.verbs(), faults.Jump)}
 }
 
-// header returns the header of a cell's histories.
 func (c Cell) header(s Setting, server string) histories.Header {
 	p := s.Params
 	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),

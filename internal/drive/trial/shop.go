@@ -68,7 +68,6 @@ func (s *sale) up(ctx context.Context) (err error) {
 	return s.staff(ctx)
 }
 
-// staff starts the services, and the gate if there is one.
 func (s *sale) staff(ctx context.Context) error {
 	keeper, err := children.New()
 	if err != nil {

@@ -275,7 +275,6 @@ func (p *Process) hung(why error) {
 	_ = p.child.Kill()
 }
 
-// fail keeps the first thing that it did wrong.
 func (p *Process) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,7 +283,6 @@ func (p *Process) fail(err error) {
 	}
 }
 
-// reason adds what it did wrong to an error.
 func (p *Process) reason(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -47,7 +47,6 @@ var phrases = map[faults.Verb]phrase{
 var points = map[workloads.Point]string{workloads.Asking: "tries to acquire the lock", workloads.Granted: "acquires the lock",
 	workloads.Working: "works", workloads.Releasing: "releases the lock"}
 
-// describe says what a fault does.
 func (x *Example) describe(f *fault) string {
 	begins := phrases[f.Do.Verb].begins
 	if f.Do.Verb == faults.Cut && f.Do.OneWay {
@@ -105,7 +104,6 @@ func (f *fault) process() string {
 	return text
 }
 
-// servers names the servers that a fault befalls.
 func (x *Example) servers(f *fault) string {
 	count := faults.Scene{Deployment: x.Deployment}.Servers()
 	switch {
@@ -117,7 +115,6 @@ func (x *Example) servers(f *fault) string {
 	return numbered("server", f.Do.Nodes)
 }
 
-// replica names the replicas that a fault befalls.
 func (x *Example) replica(f *fault) string {
 	if x.Deployment != "two-replicas" && x.Deployment != "sentinel" || len(f.Do.Nodes) == 0 {
 		return "the replica"

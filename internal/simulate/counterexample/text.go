@@ -14,7 +14,6 @@ const long = 10 * time.Millisecond
 
 func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
 
-// lasting formats a duration to about three digits.
 func lasting(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -71,7 +70,6 @@ func (x *Example) line(op *histories.Op, when time.Duration) string {
 	return fmt.Sprintf("%s %s %s: %s%s", x.client(op), words[op.Kind], op.Key, strings.Join(parts, ", "), x.whileHeld(op, when))
 }
 
-// outcome says how an operation ended.
 func outcome(op *histories.Op) string {
 	switch {
 	case op.Open():

@@ -267,7 +267,6 @@ func (t *timeline) step() time.Duration {
 	}
 }
 
-// legend explains the marks that are used.
 func (t *timeline) legend(used map[rune]bool) []string {
 	var all []string
 	text := ""

@@ -152,7 +152,6 @@ func (p *Progress) add(seeds []Seed) {
 	}
 }
 
-// update changes the progress and shows it.
 func (r *running) update(change func(*Progress)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +200,6 @@ func (r *running) within(start time.Time, left int) time.Duration {
 	return max(share, leastMinimising)
 }
 
-// sum adds up the outcomes of a subject's seeds.
 func sum(s Subject, seeds []Seed) *LockResult {
 	l := &LockResult{Subject: s, Met: map[string]map[string]int{}}
 	digest := sha256.New()
@@ -279,7 +277,6 @@ type Meeting struct {
 	State string `json:"state"`
 }
 
-// met returns the faults that took effect, in their order.
 func (r *Run) met() []Meeting {
 	var all []Meeting
 	for i := range r.Ops {

@@ -75,7 +75,6 @@ type Unknown struct {
 
 func (u *Unknown) Error() string { return fmt.Sprintf("unknown %s %q", u.What, u.Name) }
 
-// named returns the row of a table that has a name.
 func named[T any](what string, table []T, name string, nameOf func(T) string) (T, error) {
 	var known []string
 	for _, row := range table {

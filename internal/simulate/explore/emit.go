@@ -82,7 +82,6 @@ func (c Case) how() string {
 	return cmp.Or(strings.Join(verbs, "-"), "nothing")
 }
 
-// camel turns a name with dashes into camel case.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "-") {

@@ -171,7 +171,6 @@ func (c Case) checkMoment(m workloads.Moment) error {
 	return nil
 }
 
-// times returns all times of a case.
 func (c *Case) times() []*time.Duration {
 	p := &c.Params
 	all := []*time.Duration{&p.Duration, &p.Grace, &p.TTL, &p.Wait, &p.Hold, &p.Think}

@@ -134,7 +134,6 @@ func (s *shrinker) shortenTurns() {
 	}
 }
 
-// turns returns how often a client asks.
 func (s *shrinker) turns(client int32) uint64 {
 	for _, t := range s.Plan.Turns {
 		if t.Client == client {

@@ -65,7 +65,6 @@ func (l *link) each(do func(*pair)) {
 	}
 }
 
-// add makes a connection known and gives it its number.
 func (l *link) add(c *pair) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +100,6 @@ func (c *pair) sever() {
 	}
 }
 
-// died closes a connection whose client was killed.
 func (c *pair) died() {
 	c.sever()
 	c.toServer.mu.Lock()
@@ -247,7 +245,6 @@ func (o *outbox) put(p *pipe, chunk []byte) {
 	}
 }
 
-// leave sends everything.
 func (o *outbox) leave() {
 	o.mu.Lock()
 	letters := o.letters

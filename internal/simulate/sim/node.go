@@ -30,7 +30,6 @@ type node struct {
 	slow   bool                 // the emulator runs scripts itself
 }
 
-// begin starts an emulator for the node.
 func (n *node) begin() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
@@ -170,7 +169,6 @@ func (n *node) evict(key string) error {
 // contents is what a server knew at a time: each function restores a key in an empty server.
 type contents []func(*miniredis.Miniredis)
 
-// contents copies all that the server has.
 func (n *node) contents() (contents, error) {
 	server := n.running()
 	if server == nil {

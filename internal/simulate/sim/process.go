@@ -29,7 +29,6 @@ type process struct {
 	work     sync.WaitGroup
 }
 
-// open opens a lock in a new process.
 func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource, stops bool) (*process, error) {
 	p := &process{place: at, resource: resource, stops: stops}
 	p.life, p.end = context.WithCancel(context.Background())
@@ -141,7 +140,6 @@ func (p *process) close() error {
 	return err
 }
 
-// asWorkload returns the process as a workload uses it.
 func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }

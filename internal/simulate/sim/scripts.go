@@ -97,7 +97,6 @@ func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command str
 	return true
 }
 
-// run runs a script and writes what it returns.
 func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	defer in.SetTop(0)
 	in.SetGlobal("KEYS", in.list(keys))
@@ -151,7 +150,6 @@ func (in *interpreter) redisCall(raise bool) int {
 	return 1
 }
 
-// value returns a server's answer as a Lua value.
 func (in *interpreter) value(answer any) lua.LValue {
 	switch a := answer.(type) {
 	case int:
@@ -170,7 +168,6 @@ func (in *interpreter) value(answer any) lua.LValue {
 	return lua.LFalse // a null
 }
 
-// reply writes what a script returned.
 func reply(peer *server.Peer, value lua.LValue) {
 	switch v := value.(type) {
 	case lua.LNumber:

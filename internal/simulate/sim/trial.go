@@ -254,7 +254,6 @@ func (t Trial) connect(w *world) error {
 	return nil
 }
 
-// header returns the header of the history.
 func (t Trial) header() histories.Header {
 	p := t.Params
 	expected := t.Expectations

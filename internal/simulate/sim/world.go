@@ -100,7 +100,6 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 	return effect, errors.Join(errs...)
 }
 
-// befall does something to one server.
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	if a.Verb == faults.Unlink { // of a replica, which is no server that the lock asks
 		copied, err := w.net.nodes[0].contents()
@@ -246,7 +245,6 @@ func (n *network) Dialer(process int) func(ctx context.Context, network, addr st
 	}
 }
 
-// connect returns both ends of a new connection.
 func (n *network) connect(process, node int) (client, server *conn) {
 	l := n.links[process][node]
 	c := &pair{link: l, talk: proxy.Begin()}

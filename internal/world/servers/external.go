@@ -49,7 +49,6 @@ func (r Remote) TLS(store string) bool {
 	return slices.ContainsFunc(r.Of(store), func(t Target) bool { return t.TLS() != nil })
 }
 
-// servers returns each server of a store that was named.
 func (r Remote) servers(store string) []*external {
 	var all []*external
 	for _, t := range r.Of(store) {

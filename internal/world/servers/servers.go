@@ -208,7 +208,6 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// following does something to the nodes that follow others.
 func (g *Group) following(what string, do func(Replication) error) error {
 	if g.Replication == nil {
 		return fmt.Errorf("%s: it needs redis-servers of our own that follow one another", what)

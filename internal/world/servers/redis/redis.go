@@ -89,7 +89,6 @@ type starter struct {
 	library string // that moves a server's clock; "": none
 }
 
-// deployed returns how a deployment starts.
 func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {
 	return func(ctx context.Context, l *servers.Launcher, nodes int) (err error) {
 		s := starter{Launcher: l}
