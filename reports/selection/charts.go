@@ -95,20 +95,20 @@ func (v *view) Leases() *charts.Chart {
 	}
 	c := &charts.Chart{ID: "lease-chart", Name: l.Option, Takeaway: v.leaseTakeaway(),
 		Note: "Above: how likely it is that another client is granted the lock before its holder is done. A bar through a mark is the 95 % interval of what was observed in trials of a lease. Below: from the death of a holder to the next grant.",
-		Head: []string{"lease", "double hold, each acquisition", "double hold, given a pause", "recovery, mean", "recovery, at most"}}
+		Head: []string{"lease", "two holders, each acquisition", "two holders, given a pause", "recovery, mean", "recovery, at most"}}
 	c.Rows = lo.Map(l.Curve, func(p LeasePoint, _ int) []string {
 		name := format.Setting(p.TTLNS) + lo.Ternary(p.TTLNS == l.AdvisedNS, " (advised)", "")
 		return []string{name, chance(p.Double), chance(p.GivenPause), format.Duration(p.RecoveryMeanNS), format.Duration(p.RecoveryMaxNS)}
 	})
 	c.Draw(charts.Grid{Columns: 1, Panels: []charts.Panel{v.doubleHolds(), v.recoveries()}},
-		"The probability of a double hold, and the time to recover, by the length of the lease")
+		"The probability of two holders at once, and the time to recover, by the length of the lease")
 	return c
 }
 
 func (v *view) leaseTakeaway() string {
 	p, _ := lo.Find(v.Lease.Curve, func(at LeasePoint) bool { return at.TTLNS == v.Lease.AdvisedNS })
 	p = cmp.Or(p, v.Lease.Curve[len(v.Lease.Curve)-1])
-	return fmt.Sprintf("Lease %s: double hold with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
+	return fmt.Sprintf("Lease %s: two clients hold at once with a probability of %s for each acquisition, recovery within %s.", format.Setting(p.TTLNS), chance(p.Double), format.Duration(p.RecoveryMaxNS))
 }
 
 func (v *view) leaseLine(name string, style int, of func(LeasePoint) float64) charts.Line {
@@ -145,7 +145,7 @@ func (v *view) doubleHolds() charts.Lines {
 		most = max(most, c.Share(), c.High)
 		tried.Points = append(tried.Points, charts.Point{X: c.InUse() / 1e9, Y: c.Share(), Low: c.Low, High: c.High, Text: fmt.Sprintf("tried: %d of %d", c.Doubles, c.Pauses)})
 	}
-	y := charts.Axis{Label: "probability of a double hold", Log: true, Low: cmp.Or(most, 1) * leastShown, High: 1}
+	y := charts.Axis{Label: "probability of two holders", Log: true, Low: cmp.Or(most, 1) * leastShown, High: 1}
 	for power := math.Ceil(math.Log10(y.Low)); power <= 0; power++ {
 		if at := math.Pow(10, power); int(power)%2 == 0 {
 			y.Ticks = append(y.Ticks, charts.Tick{At: at, Text: chance(at)})

@@ -50,7 +50,7 @@ type Finding struct {
 	ViolatedIn int              `json:"violated_in"`   // of those
 	Violations int              `json:"violations"`    // over all of them
 	Operations int              `json:"operations"`
-	Weight     string           `json:"weight"` // the counts that give it its weight, in words
+	Weight     string           `json:"weight"` // the counts that are its evidence, in words
 	TTLNS      int64            `json:"ttl_ns"` // the lease that was asked for
 	Clients    int              `json:"clients"`
 	Witness    string           `json:"witness,omitempty"`

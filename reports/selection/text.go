@@ -40,7 +40,7 @@ func Text(w io.Writer, r *Report) error {
 	t.list("what would change it", t.changes())
 	t.list("lease", nonEmpty(t.LeaseSay()))
 	for _, c := range t.Tried() {
-		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with a double hold (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
+		t.Hang("  "+c.Look.Symbol+" ", fmt.Sprintf("tried %s: %s pauses with two holders (%s %s), predicted %s: %s", c.TTL, c.Doubles, c.Observed, c.Interval, c.Predicted, c.Look.Word))
 	}
 	t.list("conditions", lo.FilterMap(t.Needs.Asks(), func(a asked, _ int) (string, bool) {
 		return a.Title + ": " + a.Answer + " [" + a.Tag + "]", a.Key == "hold" || a.Key == "pauses"

@@ -121,5 +121,5 @@ func Warning(scenario string) string {
 	if pause, ok := strings.CutPrefix(scenario, decision.PauseScenario(0)[:len(decision.PauseScenario(0))-2]); ok {
 		return "a process stands still for the longest that was ever seen: " + pause + " of a trial whose lease is the one that is advised"
 	}
-	return "processes stand still in their holds, for times drawn from the pauses there are: how many holds are doubled is what the curve of leases predicts"
+	return "processes are paused in their holds, for times drawn from the distribution of pauses; the lease curve predicts how often two clients then hold at once"
 }

@@ -136,7 +136,7 @@ func (v *verifying) stood(c *Checked, s selection.StoodStill) {
 		return err
 	})
 	if c.complete() && seen != (decision.Paused{Holds: s.Holds, Doubled: s.Doubled}) {
-		c.differs("%s: the report says that %d of %d paused holds were doubled, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds)
+		c.differs("%s: the report says that another client held during %d of %d paused holds, its histories say %d of %d", s.Dir, s.Doubled, s.Holds, seen.Doubled, seen.Holds)
 	}
 }
 
