@@ -44,7 +44,7 @@ var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-ng
 
 type nginx struct{ program, modules string }
 
-// findNginx finds them where Debian has them.
+// findNginx finds them in Debian's locations.
 func findNginx() (n nginx, err error) {
 	if n.program, err = exec.LookPath("nginx"); err != nil {
 		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // not on everybody's PATH
