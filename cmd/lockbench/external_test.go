@@ -43,7 +43,7 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees nobody else's
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // so that clean sees only its own
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -52,7 +52,7 @@ func TestExternal(t *testing.T) {
 	})
 }
 
-// condition tells what is missing on this machine: [missing:redis-server], [missing:tls], [missing:mariadbd]. What
+// condition reports what is missing on this machine: [missing:redis-server], [missing:tls], [missing:mariadbd]. What
 // LOCKBENCH_REQUIRE names must not be.
 func condition(cond string) (bool, error) {
 	what, ok := strings.CutPrefix(cond, "missing:")
@@ -127,7 +127,7 @@ func admin(ts *testscript.TestScript) *redis.Client {
 	return c
 }
 
-// store KEY... stores keys that are nobody's business.
+// store KEY... stores keys of other users.
 func store(ts *testscript.TestScript, _ bool, keys []string) {
 	for _, key := range keys {
 		ts.Check(admin(ts).Set(context.Background(), key, "precious", 0).Err())
@@ -178,7 +178,7 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SILENT", l.Addr().String())
 }
 
-// tells [DIR]: stdout, stderr and every file of a folder, unpacked, tell the password; the use is with !.
+// tells [DIR]: stdout, stderr and every file of a folder, unpacked, contain the password; used with !.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

@@ -113,7 +113,7 @@ func (r *started) processes() []int {
 	return all
 }
 
-// owns tells whether a process is of the run. A redis-server writes over its environment, and is at work in a
+// owns reports whether a process is of the run. A redis-server writes over its environment, and is at work in a
 // folder of its own.
 func (r *started) owns(pid int) bool {
 	at := fmt.Sprintf("/proc/%d/", pid)
@@ -216,7 +216,7 @@ func (r *started) judged() int {
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
 // TestKilled: a run that is killed at any moment leaves no process, no port and no temporary folder, also where its
-// workers and servers stand still, and what it has recorded can be judged and reported.
+// workers and servers are paused, and what it has recorded can be judged and reported.
 func TestKilled(t *testing.T) {
 	t.Parallel() // it waits, mostly
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))

@@ -14,10 +14,10 @@ import (
 	"lockbench/internal/cli"
 )
 
-// soundWorker is a program with a lock of the table in it, as a user's is.
+// soundWorker is a user's program with a correct lock.
 func soundWorker() { workerOf("sound", "set-px-lua") }
 
-// brokenWorker excludes nobody.
+// brokenWorker does not exclude.
 func brokenWorker() { workerOf("broken", "none") }
 
 func workerOf(name, lock string) {

@@ -36,7 +36,7 @@ func Poll(ctx context.Context, r impls.Request, every time.Duration, try func() 
 // impls.ErrNotHeld from the release, are definite, any other error is not.
 type Try func(context.Context, impls.Request) (g impls.Grant, release func(context.Context) error, err error)
 
-// Tried makes a lock of a library's that can only be tried: whoever waits tries every so often.
+// Tried makes a lock of a library that can only try: waiters try at an interval.
 func Tried(every time.Duration, try Try) impls.Lock {
 	return &tried{every: every, try: try, held: map[string]func(context.Context) error{}}
 }

@@ -76,7 +76,7 @@ func (e Expectation) OfLock() (impls.Expectation, error) {
 // The capabilities of a worker, beyond acquire, release, ping, read, write and append.
 const (
 	CanRenew     = "renew"     // on request
-	CanProbe     = "probe"     // tells what the store says
+	CanProbe     = "probe"     // reads the store's state
 	CanRenewSelf = "watchdog"  // renews by itself while it holds
 	CanReenter   = "reentrant" // grants again to the owner that holds
 	CanTellLoss  = "lost"
@@ -116,7 +116,7 @@ type Line struct {
 	Refused string `json:"refused,omitempty"` // definite: it had no effect
 	Error   string `json:"error,omitempty"`   // everything else: it may have had one
 
-	Key       string `json:"key,omitempty"` // of a grant, where it is not the one that was asked for
+	Key       string `json:"key,omitempty"` // of a grant, if it is not the requested one
 	Token     string `json:"token,omitempty"`
 	Fence     int64  `json:"fence,omitempty"`
 	Depth     int    `json:"depth,omitempty"`

@@ -17,7 +17,7 @@ import (
 // About is what a lock says of itself.
 type About struct {
 	Name, Doc    string
-	Deployment   string // single where it is left out
+	Deployment   string // "": single
 	Reentrant    bool
 	Renews       bool // by itself
 	Fences       bool // each grant bears a token
@@ -60,7 +60,7 @@ type server struct {
 	end      context.CancelFunc
 	asked    sync.WaitGroup
 
-	writing sync.Mutex // guards the output: apart, so that requests are read while nobody reads the answers
+	writing sync.Mutex // guards the output: separate, so that requests are read while the output blocks
 	out     *json.Encoder
 	failed  error
 
@@ -163,13 +163,13 @@ func (s *server) close() error {
 
 // held is what a worker keeps of its outermost holds, by the ids of their acquires: to report their losses and renewals.
 type held struct {
-	over  map[int64]chan struct{} // closed when nobody waits for its loss any more
+	over  map[int64]chan struct{} // closed when its loss is no longer reported
 	named map[string]int64        // the latest of each name
-	ended []string                // names of those that were given back, the oldest first
+	ended []string                // names of released holds, the oldest first
 	early map[string][]Line       // renewals, by name, made before the grant was answered
 }
 
-// remembered is how many released holds are kept: a renewal after the release is reported.
+// remembered is how many released holds are remembered: a renewal after the release is reported.
 const remembered = 1 << 14
 
 func newHeld() held {
@@ -178,10 +178,10 @@ func newHeld() held {
 
 func name(key, token string) string { return key + "\x00" + token }
 
-// mostEarly bounds the renewals that are kept for holds that may never be answered.
+// mostEarly bounds the stored renewals of acquires that may never be answered.
 const mostEarly = 1000
 
-// renewed returns whose a renewal is; 0: that is not known yet, and it is kept.
+// renewed returns the id of the hold that was renewed; 0: not known yet, and the renewal is stored.
 func (h *held) renewed(name string, l Line) int64 {
 	id := h.named[name]
 	if id == 0 && len(h.early) < mostEarly {
@@ -248,7 +248,7 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	return l
 }
 
-// setOutcome tells definite answers from others. When in doubt, indefinite.
+// setOutcome sets a definite or an indefinite outcome; in doubt, indefinite.
 func (l *Line) setOutcome(err error) {
 	switch {
 	case err == nil:
@@ -276,7 +276,7 @@ func (s *server) acquire(ctx context.Context, r Request, read time.Time) (Line, 
 	return Line{Key: h.Key, Token: h.Token, Fence: h.Fence, Depth: h.Depth, SentAfter: int64(h.SentAfter), Validity: int64(h.Validity)}, nil
 }
 
-// remember has the loss of an outermost hold told, and its renewals.
+// remember reports the loss and the renewals of an outermost hold.
 func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	s.mu.Lock()
 	over, early := s.held.begin(id, name(h.Key, h.Token))
@@ -297,7 +297,7 @@ func (s *server) remember(h impls.Hold, id int64, read time.Time) {
 	})
 }
 
-// renewed is what the lock's Env has told of its renewals.
+// renewed reports a renewal of the lock's Env.
 func (s *server) renewed(g impls.Grant, sent time.Duration, err error) {
 	l := Line{Elapsed: int64(sent), Validity: int64(g.Validity)}
 	l.setOutcome(err)

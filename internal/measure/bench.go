@@ -47,7 +47,7 @@ type Progress struct {
 	Granted        *atomic.Int64
 }
 
-// fewest trials give an interval, and let the lock that is measured twice be told from itself at one point.
+// fewest is the least number of trials for an interval, and for a test of the lock that is measured twice.
 const fewest = 8
 
 // Run measures block after block until the intervals are narrow, or the budget or ctx is over. Trials that are there

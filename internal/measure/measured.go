@@ -76,7 +76,7 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	for _, f := range out.Verdict.Findings {
 		switch e := out.Header.Expectation(f.Property); {
 		case f.Observed == checker.Violated:
-			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: told(f), Expected: e.Expected == histories.ToBeViolated})
+			j.Violated = append(j.Violated, bench.Violation{Property: f.Property, Text: sentence(f), Expected: e.Expected == histories.ToBeViolated})
 		case f.Observed == checker.Undecided && e.Expected == histories.ToHold:
 			j.Undecided = append(j.Undecided, f.Property)
 		}
@@ -84,7 +84,7 @@ func judged(dir, file string, out trial.Outcome) (*bench.Judged, error) {
 	return j, nil
 }
 
-func told(f checker.Finding) string {
+func sentence(f checker.Finding) string {
 	if f.Witness != nil {
 		return f.Witness.Story
 	}
@@ -144,7 +144,7 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds those that are metrics and have enough samples.
+// percentiles adds the percentiles that are metrics and have enough samples.
 func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
 	for _, p := range []struct {
 		name string
@@ -172,7 +172,7 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures adds those that were counted beside the record.
+// figures adds the figures that were counted beside the history.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]

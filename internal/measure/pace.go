@@ -42,7 +42,7 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 }
 
 // warm returns when two slices in a row had the same rate and every client has had its turn, as far as one can tell from
-// how many grants there were; false: that did not come about within the time that there is for it.
+// how many grants there were; false: it did not happen within the time limit.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {

@@ -21,7 +21,7 @@ import (
 const HintOwn = "an address of Redis is redis://host:port/database, or rediss:// for TLS; give passwords in LOCKBENCH_REDIS_PASSWORD" +
 	", and in LOCKBENCH_MYSQL_PASSWORD and its like for the others"
 
-// Servers holds the flags that say where locks run, and what they come to.
+// Servers holds the flags that say where locks run, and their result.
 type Servers struct {
 	Own
 	How    string // servers.Ways
@@ -37,7 +37,7 @@ func (s *Servers) Define(fl *pflag.FlagSet, what, howMany string) {
 	s.Own.Define(fl, howMany)
 }
 
-// Settle settles where the locks run: to name servers means those, for the stores of which some are named.
+// Settle decides where the locks run: on the named servers, if any are named.
 func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	if s.Remote, err = s.Own.Remote(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *Servers) Settle(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// Required returns an error if a missing store is one that the environment calls required: a test that cannot run where it
+// Required returns an error if LOCKBENCH_REQUIRE names a missing store: a test that cannot run where it
 // must run must not pass.
 func Required(missing []string) error {
 	asked := strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ",")
@@ -141,7 +141,7 @@ func (o *Own) given() []string {
 // Named reports whether any was given.
 func (o *Own) Named() bool { return len(o.given()) > 0 }
 
-// addressFlag is a flag that never tells its secrets. It takes whatever it is given, because the flag library quotes what a
+// addressFlag is a flag that never prints its secrets. It takes whatever it is given, because the flag library quotes what a
 // flag refuses.
 type addressFlag struct {
 	store servers.Store

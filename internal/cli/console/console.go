@@ -64,7 +64,7 @@ type Refusal struct {
 	What, Hint string
 }
 
-// Refuse returns the usage error of the first reason that applies; hint is for those that have none of their own.
+// Refuse returns the usage error of the first reason that applies; hint is for reasons without one.
 func Refuse(hint string, all ...Refusal) error {
 	for _, r := range all {
 		if r.If {

@@ -41,7 +41,7 @@ func TestPeersAreChosenByName(t *testing.T) {
 	}
 }
 
-// TestOnlyTheControlIsLeft: where the servers given fit none of the locks, nothing is run.
+// TestOnlyTheControlIsLeft: if the given servers fit none of the locks, nothing is run.
 func TestOnlyTheControlIsLeft(t *testing.T) {
 	r := Runner{flags: &flags{}, cells: []trial.Cell{{Lock: impls.Impl{Name: "none"}}}, notes: []string{"redlock is left out"}}
 	if err := r.checkServers(t.Context()); err == nil || !strings.Contains(err.Error(), "redlock is left out") {

@@ -80,11 +80,11 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 	return failed
 }
 
-// split parts the trials whose figures are to be compared, of which one runs at a time, from those that mostly wait.
+// split separates the trials whose figures are compared, which run one at a time, from the trials that mostly wait.
 func (r *Runner) split(all []work) (measured, waiting []work) {
 	waits := func(w work) bool { return w.cell.Fault.Name != "none" || w.cell.Workload.Waits }
 	if !slices.ContainsFunc(all, waits) {
-		return all, nil // controls stay where they stand in the plan
+		return all, nil // in the order of the plan
 	}
 	for _, w := range all {
 		if waits(w) || len(r.scenarios) > 0 || w.cell.Lock.Store == "" {

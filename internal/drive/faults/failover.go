@@ -28,7 +28,7 @@ var failover = Fault{
 	},
 }
 
-// withReplica adds a replica: where a lock waits for one, a second that need not be the one it waited for.
+// withReplica adds a replica; if a lock waits for one (WAIT), a second, which may be another than the acknowledging one.
 func withReplica(usual string) string {
 	if usual == "replica" {
 		return "two-replicas"

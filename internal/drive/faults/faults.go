@@ -23,7 +23,7 @@ type Fault struct {
 	Only func(impls.Impl) string
 	// Shape changes the parameters with which it is shown; nil: the usual ones.
 	Shape func(*workloads.Params, Scene)
-	Plan  func(Scene) Plan // nil: nothing goes wrong
+	Plan  func(Scene) Plan // nil: no fault
 }
 
 // NotFor returns why a lock cannot show the fault, "" if it can.
@@ -75,7 +75,7 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan lists what goes wrong, and which clients wait for it.
+// Plan lists the steps of a fault, and which clients wait for them.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
@@ -100,7 +100,7 @@ type Gate struct {
 	Patience time.Duration    `json:"patience_ns"`
 }
 
-// Step is one thing that goes wrong, once.
+// Step is one action, carried out once.
 type Step struct {
 	Name string  `json:"name,omitempty"` // what the records call it; "": as they call the plan
 	When Trigger `json:"when,omitzero"`

@@ -66,7 +66,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestPlans: a plan names who is there, and nobody else.
+// TestPlans: a plan names only existing clients and servers.
 func TestPlans(t *testing.T) {
 	for _, f := range All() {
 		if f.Plan == nil {

@@ -14,7 +14,7 @@ var killBetween = Fault{
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The others begin when it is dead: nobody is granted the lock before.
+		// The other clients begin when it is dead, so that none is granted the lock before.
 		return Plan{
 			Gates: []Gate{
 				{Client: 1, Until: granted(victim, 0), Patience: s.TTL / 4},

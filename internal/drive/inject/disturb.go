@@ -20,7 +20,7 @@ type Link interface {
 	Counters() proxy.Counters
 }
 
-// act carries an action out. What is done where a command passes the network is done there: see step.arm.
+// act carries out an action. Actions on a command in the network are carried out there: see step.arm.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:

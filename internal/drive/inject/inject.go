@@ -36,7 +36,7 @@ type Effect struct {
 	Seen func() error
 }
 
-// Injector carries a fault's plan out while clients are driven: it is told where they are, and records what
+// Injector carries out a fault's plan while clients are driven: it is notified of their progress, and records what
 // it injects and heals. A fault counts only if it was verified.
 type Injector struct {
 	plan  faults.Plan

@@ -252,7 +252,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders: what a client is told at its moments, and that a client that is gone is recorded so.
+// TestOrders: the orders for a client at its moments; a client that goes away is recorded as gone.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {

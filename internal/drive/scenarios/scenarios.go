@@ -25,7 +25,7 @@ type Scenario struct {
 
 // Part lists trials of a scenario with some locks.
 type Part struct {
-	Locks    string // names, with spaces; lock@deployment where it is not the usual one
+	Locks    string // names, with spaces; lock@deployment if it is not the usual one
 	Fault    string // "": none
 	Workload string // "": counter
 }
@@ -67,12 +67,12 @@ func named[T any](all []T, name string, nameOf func(T) string) (T, error) {
 	return all[i], nil
 }
 
-// All returns every scenario: first what goes wrong in the client, then on the network, then in the server.
+// All returns every scenario: first faults of clients, then of the network, then of servers.
 func All() []Scenario {
 	return slices.Concat(ofAlgorithms, ofClients, ofPauses, ofNetworks, ofServers, ofStores, ofSessions, ofTime)
 }
 
-// ofAlgorithms are those in which nothing goes wrong but the lock.
+// ofAlgorithms are the scenarios without a fault, in which the lock itself is wrong.
 var ofAlgorithms = []Scenario{
 	{
 		Name:    "mutex-in-each-process",

@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/trial"
 )
 
-// cells are those of every scenario.
+// cells returns the cells of every scenario.
 func cells(t *testing.T) []trial.Cell {
 	t.Helper()
 	var all []trial.Cell

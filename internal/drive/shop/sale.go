@@ -19,7 +19,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Sale is a flash sale about to begin: buyers who each have a connection of their own, and order one after the other.
+// Sale is a flash sale: buyers with a connection each, which order one after the other.
 type Sale struct {
 	Services []*Process
 	Gate     *Gate // nil: buyers go to the services themselves, buyer n to service n modulo their number

@@ -155,7 +155,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing is for a segment of which nothing is left. A buyer that finds every segment empty is told that all is sold.
+// nothing is for a segment of which nothing is left. If every segment is empty, the answer is sold out.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -164,11 +164,11 @@ func (v *visit) nothing(key string) Outcome {
 	return SoldOut
 }
 
-// work spends the time under the lock, or less where the lock is lost.
+// work spends the time under the lock, or less if the lock is lost.
 func (v *visit) work(lost <-chan struct{}) {
 	select {
 	case <-time.After(v.Hold):
-	case <-lost: // nil, and never ready, where the lock cannot tell
+	case <-lost: // nil, and never ready, if the lock does not report losses
 	}
 }
 
@@ -207,7 +207,7 @@ func OpenStock(url, prefix string) (*Stock, error) {
 
 func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
 
-// Keys are where the stock of several keys stands.
+// Keys are the keys of the stock.
 func (s *Stock) Keys(keys []string) []string {
 	var all []string
 	for _, k := range keys {
@@ -235,7 +235,7 @@ func (s *Stock) Close() error { return s.client.Close() }
 // longestLine bounds the first line of either side.
 const longestLine = 1 << 20
 
-// Serve is a service's process: it reads an Opening, opens the lock, says where it listens, and serves until its input ends.
+// Serve is a service's process: it reads an Opening, opens the lock, writes its address, and serves until its input ends.
 func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
 	text, err := lines.ReadBytes('\n')

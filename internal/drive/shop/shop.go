@@ -29,13 +29,13 @@ type Opening struct {
 	Hold    time.Duration `json:"hold_ns"` // the work under the lock
 }
 
-// ready is the line with which it answers: where it listens on 127.0.0.1, or why it does not.
+// ready is its first line: its port on 127.0.0.1, or an error.
 type ready struct {
 	Address string `json:"address,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// Outcome is what a buyer is told.
+// Outcome is the answer to a buyer.
 type Outcome string
 
 const (
@@ -121,7 +121,7 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	unread := json.NewEncoder(p.in).Encode(o) // of less interest than why it was not read, if the process tells
+	unread := json.NewEncoder(p.in).Encode(o) // less useful than the process's own error, if there is one
 	text, err := bufio.NewReader(io.LimitReader(out, longestLine)).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("it did not report its address: %w", err)

@@ -130,7 +130,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestServe: a service's process says where it listens and ends with its input; where it cannot sell it says so.
+// TestServe: a service's process writes its address and ends with its input; if it cannot sell it writes an error.
 func TestServe(t *testing.T) {
 	open := func(lock string, _ impls.Env) (impls.Lock, error) {
 		if lock != "halves" {
@@ -174,7 +174,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestProcessSays: what keeps a service from starting is told with what it said, and what is told stays out of it.
+// TestProcessSays: the error of a service that cannot start has its output, and not its input.
 func TestProcessSays(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{

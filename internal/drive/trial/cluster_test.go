@@ -9,7 +9,7 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover: two hold where the replica that takes over has not heard of the grant, and where it has, one.
+// TestClusterFailover: two clients hold the lock at once if the promoted replica has not received the grant, and only then.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel() // it waits, mostly
 	needRedis(t)

@@ -17,7 +17,7 @@ import (
 	"lockbench/workloads"
 )
 
-// needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
+// needRedis skips a test if redis-server is missing, and fails it if redis-server is required.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err == nil {
@@ -69,7 +69,7 @@ func actedOut() []acted {
 	}
 }
 
-// TestEachFault acts every fault out once: it takes effect, stands in the history where it should, and every
+// TestEachFault injects every fault once: it takes effect, is recorded in the right place, and every
 // expectation is met.
 func TestEachFault(t *testing.T) {
 	t.Parallel()

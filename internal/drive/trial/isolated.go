@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns why a fault cannot be shown on a cluster, where a node that is back takes nothing for two seconds and
-// the memory and the clock of one are not those of all; nil: it can, or this is none.
+// unclustered returns why a fault cannot be shown on a cluster, where a restarted node refuses commands for two seconds, and
+// memory and clock are per node; nil: it can be shown, or the deployment is no cluster.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

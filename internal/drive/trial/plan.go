@@ -192,7 +192,7 @@ const (
 	mostProcesses = 16 // of clients, each with its network
 )
 
-// Planned is the cell of a plan that is no fault of the table: what goes wrong is the plan as it stands, and the
+// Planned returns the cell of a plan that is not a built-in fault: the plan is injected as given, and the
 // parameters are the ones given, whatever the run's are. The seed is the run's, so that each trial has its own. A trial
 // counts although a step did not take place. The error says what real processes and servers cannot do.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {

@@ -32,7 +32,7 @@ func plannedParams() workloads.Params {
 	return p
 }
 
-// TestPlanned: a plan's own parameters are used, whatever those of the run are, but for the seed.
+// TestPlanned: a plan's own parameters are used, instead of the run's, except for the seed.
 func TestPlanned(t *testing.T) {
 	p := plannedParams()
 	c, err := plannedFor(t, "single", p, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: time.Second})

@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// What is usual in a shop where nothing else was asked for: a crowd, and work that takes longer than the lock does.
+// The defaults of a shop: many buyers, and work that takes longer than locking.
 const (
 	UsualBuyers = 40
 	UsualHold   = 5 * time.Millisecond

@@ -41,7 +41,7 @@ func saleCell(t *testing.T, lock, workload string) Cell {
 	return Cell{Lock: l, Workload: namedWorkload(workload), Fault: faults.None()}
 }
 
-// needGate skips, by name, where there is no nginx for the gate.
+// needGate skips if there is no nginx for the gate.
 func needGate(t *testing.T) {
 	t.Helper()
 	err := shop.GateSupported()
@@ -148,7 +148,7 @@ func sham() impls.Impl {
 		Open: func(impls.Env) (impls.Lock, error) { return catalog.All()[0].Open(impls.Env{}) }}
 }
 
-// TestOversold: a shop whose lock excludes nobody sells more than there is, and the record shows it.
+// TestOversold: a shop whose lock does not exclude sells more than its stock, and the history shows it.
 func TestOversold(t *testing.T) {
 	s := saleSetting(t, 2*time.Millisecond)
 	var granted atomic.Int64

@@ -23,7 +23,7 @@ import (
 	"lockbench/workloads"
 )
 
-var summary = flag.String("summary", "", "write what the soak came to to this file")
+var summary = flag.String("summary", "", "write the results of the soak to this file")
 
 // soakAtOnce is how many trials run at once: they mostly wait.
 const soakAtOnce = 14
@@ -61,7 +61,7 @@ func (y *tally) of() int { return y.met + y.not + y.undecided }
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
-		t.Skip("LOCKBENCH_SOAK does not say how many trials each lock is to have: make soak takes 500, and half an hour or more")
+		t.Skip("LOCKBENCH_SOAK is not set to the number of trials of each lock: make soak runs 500, for half an hour or more")
 	}
 	needRedis(t)
 	own, err := OwnWorker()
@@ -178,7 +178,7 @@ func voidReason(file string) string {
 	return void.Reason
 }
 
-// tallyOf finds the tally of a property, nil where nothing is expected of it.
+// tallyOf returns the tally of a property; nil if it has no expectation.
 func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally {
 	if expected == histories.Unspecified {
 		return nil
@@ -246,7 +246,7 @@ func soakCells(n int) []*soakCell {
 	all := []*soakCell{underSentinels(n)} // first, since it takes longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // CI requires those that it installs; there is none of MongoDB to be had
+			continue // CI requires the stores that it installs, which MongoDB is not
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)
@@ -316,7 +316,7 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping copies the trials in which something was not as expected to where they can be looked at.
+// keeping copies the trials with an unexpected result to a folder.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"lockbench/histories"
 )
 
-// soakSummary is what came of a soak, as a page of Markdown.
+// soakSummary returns the results of a soak, as a page of Markdown.
 func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	var b strings.Builder
 	trials, discarded, given, hold, violated := 0, 0, 0, tally{}, tally{}
@@ -31,7 +31,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 			sum.met, sum.not, sum.undecided = sum.met+y.met, sum.not+y.not, sum.undecided+y.undecided
 		}
 	}
-	begun := 0 // fewer than n where the soak was bounded in time
+	begun := 0 // fewer than n if the soak was bounded in time
 	for _, c := range cells {
 		begun = max(begun, c.done+c.given)
 	}

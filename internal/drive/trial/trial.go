@@ -26,7 +26,7 @@ import (
 type Setting struct {
 	Run        string         // names the run; part of every key
 	Servers    string         // how servers are brought up: servers.Ways
-	Remote     servers.Remote // where they are, if external
+	Remote     servers.Remote // their addresses, if external
 	Params     workloads.Params
 	FaultTTL   time.Duration     // the lease asked for under faults; 0: the fault's default
 	LockParams map[string]string // of the locks that know them

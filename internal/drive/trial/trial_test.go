@@ -117,7 +117,7 @@ func TestStalledTrialIsVoid(t *testing.T) {
 	}
 }
 
-// TestWritingFails: where the record cannot be written the trial ends early and says so.
+// TestWritingFails: if the history cannot be written the trial ends early with an error.
 func TestWritingFails(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full, a disk that is always full, on this system")

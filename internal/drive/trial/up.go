@@ -82,7 +82,7 @@ func (t *trial) open(process int) (impls.Lock, error) {
 	return lock, err
 }
 
-// opening returns what the lock of a process that is started is told.
+// opening returns the first line for the lock of a process.
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}

@@ -36,7 +36,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links returns those of a process, or < 0 of all, to the servers with these numbers; without numbers to all.
+// Links returns the links of a process (< 0: of all) to the servers with these numbers; without numbers to all.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	var all []inject.Link
 	for p := range w.scene.Processes {

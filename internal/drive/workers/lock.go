@@ -49,7 +49,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	return hold, nil
 }
 
-// milliseconds rounds up, so that a short wait is not taken for none; -1 where there is no end.
+// milliseconds rounds up, so that a short wait does not become 0; -1: no limit.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -67,7 +67,7 @@ func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
 	return outcome(l.p.call(ctx, worker.RequestOn("release", g), 0))
 }
 
-// Renew extends a grant, where the process can.
+// Renew extends a grant, if the worker has the capability.
 func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	if !l.p.Can(worker.CanRenew) {
 		return g, fmt.Errorf("the worker %s names no capability %q", l.p.Ready.Name, worker.CanRenew)
@@ -138,8 +138,8 @@ type hold struct {
 	asked time.Time
 	grant impls.Grant
 	known bool          // the grant has been read
-	early []worker.Line // renewals told before
-	over  bool          // nobody waits for its loss any more
+	early []worker.Line // renewals reported before
+	over  bool          // no caller waits for its loss any more
 	told  bool          // that it is lost
 	lost  chan struct{}
 	after atomic.Int64 // of the loss, since the acquire

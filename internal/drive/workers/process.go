@@ -53,7 +53,7 @@ type Process struct {
 	failed  error // what it did wrong
 }
 
-// Start starts a command as a worker and returns when it has said what it is. renewed is told of renewals
+// Start starts a command as a worker and returns when it has written its first line. renewed is called with renewals
 // that the lock makes by itself; see impls.Env. A process that was started ends with its keeper at the latest.
 func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	return startWithin(ctx, usualBounds(), k, command, open, renewed)
@@ -82,7 +82,7 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
-	unread := p.send(open) // of less interest than why it was not read, if the process tells
+	unread := p.send(open) // less useful than the process's own error, if there is one
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -217,7 +217,7 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 	return answer, r.ID, nil
 }
 
-// giveUp tells the process that the caller's patience is over, and leaves it a moment to answer.
+// giveUp sends a cancel request, and leaves the process a moment to answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
 	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
 	select {
@@ -251,7 +251,7 @@ func (p *Process) tell(v any) error {
 		return p.reason(workloads.ErrGone)
 	}
 	select {
-	case <-p.gone: // the end of its output tells more
+	case <-p.gone: // the end of its output has the cause
 	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}
@@ -265,7 +265,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // where pipes have none, a process that is killed ends the wait
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // if pipes have no deadlines, killing the process ends the wait
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }
@@ -292,7 +292,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed returns what the process did wrong, such as to end by itself; nil: nothing but what it was told to.
+// Failed returns what the process did wrong, such as exiting early; nil: nothing.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed
@@ -318,7 +318,7 @@ func (p *Process) Running(ctx context.Context) error {
 	return outcome(l, err)
 }
 
-// Pause stops the process where it is, and returns when that is seen. Resume has it go on.
+// Pause pauses the process, and returns when that is verified. Resume resumes it.
 func (p *Process) Pause() error  { return p.child.Pause() }
 func (p *Process) Resume() error { return p.child.Resume() }
 

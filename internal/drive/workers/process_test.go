@@ -56,7 +56,7 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// gone wants the process to be no more, and nobody to listen to it.
+// gone fails the test unless the process has ended and its output is closed.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "what reads it": p.gone} {
@@ -166,7 +166,7 @@ func TestDeaf(t *testing.T) {
 	gone(t, p)
 }
 
-// TestWaitingWithoutEnd: who waits for ever is told when the process does not answer others either.
+// TestWaitingWithoutEnd: a call without a deadline fails when the process does not answer pings either.
 func TestWaitingWithoutEnd(t *testing.T) {
 	b := generous()
 	b.answer = short
@@ -239,7 +239,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestLateGrant: what is granted to somebody who has gone away is given back.
+// TestLateGrant: a grant to a caller that has gone away is released.
 func TestLateGrant(t *testing.T) {
 	b := generous()
 	b.giveUp = time.Millisecond
@@ -290,7 +290,7 @@ func TestNotices(t *testing.T) {
 	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
 		t.Errorf("lost after %v", after)
 	}
-	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was told before the grant was read
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was reported before the grant was read
 		t.Errorf("renewed %v, want %s", renewed, want)
 	}
 }

@@ -74,7 +74,7 @@ func using(do func(ctx context.Context, key, body string, fence int64) (string, 
 	}
 }
 
-// fenceOf is the token of a request; 0 where there is none.
+// fenceOf returns the token of a request; 0: none.
 func fenceOf(q *http.Request) (int64, error) {
 	text := q.URL.Query().Get("fence")
 	if text == "" {

@@ -15,7 +15,7 @@ import (
 	"lockbench/impls/worker"
 )
 
-// TestMain makes the test binary a worker where its first argument says how it is to behave.
+// TestMain makes the test binary a worker if its first argument names a behaviour.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "as-worker" {
 		os.Exit(m.Run())

@@ -17,7 +17,7 @@ type Suite struct {
 	Name      string
 	Doc       string
 	Trials    int           // of each subject at each point
-	MaxTrials int           // of those that are still too wide; Trials: no more
+	MaxTrials int           // of points whose intervals are still too wide; Trials: no more
 	Budget    time.Duration // for all of it; 0: as long as it takes
 	// Narrow is the half width of the 95 % interval of goodput, relative to its median, at which trials end.
 	Narrow     float64
@@ -39,7 +39,7 @@ type Section struct {
 	TTL       time.Duration
 	Processes int // at most one for each client
 	Arrivals  bench.Arrivals
-	Rate      []float64 // per second, of all clients together; none where arrivals are closed
+	Rate      []float64 // per second, of all clients together; none if arrivals are closed
 	Fault     string
 	Duration  time.Duration // of the measured window, at least
 	Rounds    int           // turns of every client that the window must have room for
@@ -49,7 +49,7 @@ type Section struct {
 type Lock struct {
 	Name       string            // in the table
 	Deployment string            // "": its usual one
-	As         string            // the subject's name, where it is not the lock's
+	As         string            // the subject's name, if it is not the lock's
 	Params     map[string]string // the lock's own
 }
 
