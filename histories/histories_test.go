@@ -306,8 +306,8 @@ func TestTornTail(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":             {"", "line 1"},
-		"no header":         {`{"client":0,"kind":"acquire","call":1}` + "\n", `"lockbench":1`},
-		"newer":             {`{"lockbench":2,"what":{"is":"this"}}` + "\n", "version 2, this lockbench reads up to version 1"},
+		"no header":         {`{"client":0,"kind":"acquire","call":1}` + "\n", `"lockbench":2`},
+		"newer":             {`{"lockbench":3,"what":{"is":"this"}}` + "\n", "version 3, this lockbench reads up to version 2"},
 		"unknown in header": {`{"lockbench":1,"lok":"x"}` + "\n", "lok"},
 		"unknown field":     {header + `{"client":0,"kind":"acquire","call":1,"retrun":2}` + "\n", `line 2: unknown field "retrun"`},
 		"fault elsewhere":   {header + `{"client":0,"kind":"acquire","call":1,"fault":"x"}` + "\n", `"fault" belongs to an inject or a heal, not to kind acquire`},

@@ -99,7 +99,7 @@ func TestInterrupted(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !strings.Contains(stdout.String(), "mutual-exclusion") {
+	if !strings.Contains(stdout.String(), "set-px-lua  yes") {
 		t.Errorf("what was recorded is not in the table:\n%s", &stdout)
 	}
 }

@@ -120,7 +120,7 @@ func TestEDNMalformed(t *testing.T) {
 		{first + "[1 2]", "line 2: want a map such as"},
 		{"[" + strings.TrimSpace(first) + "] 1", "line 1: something follows the vector"},
 		{strings.Repeat("[", 100), "line 1: nested more than 64 deep"},
-		{`{:type :info :process :nemesis :f :lockbench :value "{\"lockbench\":2}"}`, "format version 2"},
+		{`{:type :info :process :nemesis :f :lockbench :value "{\"lockbench\":3}"}`, "format version 3"},
 		{first + `{:type :info :process :nemesis :f :lockbench :time 6 :value "{}"}`, "line 2: a header that is not the first entry"},
 	} {
 		if _, _, err := read(t, []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
