@@ -6,8 +6,8 @@
 # internal/measure, which runs some of the ones on some of the others, and the command in the packages that it puts together. Of
 # virtual time two tests are enough: the detector shuffles goroutines, and histories must not show it.
 RACED = $(shell go list ./... | grep -v -e /checker -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ \
-	-e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose/advisor$$ -e /internal/choose/decision$$ \
-	-e /internal/web/serve$$ -e /examples -e /reports -e /internal/cli -e /cmd/)
+	-e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
+	-e /internal/web -e /examples -e /reports -e /internal/cli -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
