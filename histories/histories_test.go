@@ -126,10 +126,15 @@ func TestMarksCover(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
+		marked := make(chan struct{}) // for the first time; on a busy machine the clients could be done before
+		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {
 				l := rec.Log(int32(c))
-				for range each {
+				for i := range each {
+					if i == each/2 {
+						<-marked
+					}
 					l.Call(Op{Kind: Acquire, Key: "k"})
 					l.Return(Result{Outcome: OK})
 				}
@@ -145,6 +150,7 @@ func TestMarksCover(t *testing.T) {
 				rec.Drain()
 			default:
 				rec.Mark(0)
+				mark()
 			}
 		}
 	})
