@@ -113,6 +113,11 @@ func (c check) Where() string {
 	return cellWords("", cmp.Or(strings.Join(names, ", "), c.Gravest.Workload), c.Gravest.Fault)
 }
 
+// byLock returns the observations of each lock on each deployment, in the order of the plan.
+func (r *Results) byLock() [][]Observation {
+	return grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} })
+}
+
 // groups are by lock, or by scenario if the run has scenarios: what belongs to none of them then comes last.
 func (r *Results) groups() (all []group) {
 	label := r.Run.labels()
@@ -134,7 +139,7 @@ func (r *Results) groups() (all []group) {
 	for _, l := range r.Run.Locks {
 		docs[l.Name] = l.Doc
 	}
-	for _, seen := range grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} }) {
+	for _, seen := range r.byLock() {
 		o := seen[0]
 		add(group{ID: "lock-", Label: label(o.Lock, o.Deployment), Deployment: o.Deployment, Doc: docs[o.Lock]}, seen)
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +112,8 @@ func TestStandings(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	of := func(scores ...checker.Result) *Results {
-		r := &Results{Trials: []Trial{{State: Judged}}}
+		r := &Results{Trials: []Trial{{State: Judged}}, Cells: []Observation{
+			{Lock: "l", Workload: "w", Fault: "none", Property: "mutual-exclusion", Observed: checker.Held, Evidence: []Evidence{{Dir: "d"}}}}}
 		for _, s := range scores {
 			r.Cells = append(r.Cells, Observation{Lock: "l", Workload: "w", Fault: "none", Property: "p", Result: s, Evidence: []Evidence{{Dir: "d"}}})
 		}
@@ -141,27 +141,54 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSaidOfLocks: what a lock did decides, whatever was expected; the tone is bad if nothing was expected.
-func TestSaidOfLocks(t *testing.T) {
-	seen := func(lock, fault string, lease, mutual checker.Observed, e histories.Expected) []Observation {
-		return []Observation{{Lock: lock, Workload: "counter", Fault: fault, Property: "lease-exclusion", Observed: lease, Expected: e},
-			{Lock: lock, Workload: "counter", Fault: fault, Property: "mutual-exclusion", Observed: mutual, Expected: e}}
+// TestSayLocks: what a lock did decides, whatever was expected. An unknown is never told as exclusion, and the tone is bad if
+// a lock without expectations let two clients hold at once.
+func TestSayLocks(t *testing.T) {
+	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
+	r := &Results{}
+	see := func(lock, fault string, lease, mutual checker.Observed, e histories.Expected) {
+		r.Cells = append(r.Cells, Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "lease-exclusion", Observed: lease, Expected: e},
+			Observation{Lock: lock, Workload: "counter", Fault: fault, Property: "mutual-exclusion", Observed: mutual, Expected: e})
 	}
-	const held, vio, none = checker.Held, checker.Violated, checker.NotApplicable
-	r := &Results{Cells: slices.Concat(
-		seen("sound", "none", held, held, histories.ToHold), seen("leased", "none", held, held, histories.ToHold),
-		seen("leased", "holder-stall", held, vio, histories.ToBeViolated), seen("broken", "none", vio, vio, histories.ToBeViolated),
-		seen("nothing", "none", none, vio, histories.ToBeViolated))}
-	tone, text := r.saidOfLocks()
-	if want := "1 of 4 locks excluded in every trial; 1 only while the lease lasted: leased; 2 let two clients hold at once: broken, nothing."; tone != html.Unsure || text != want {
+	see("sound", "none", held, held, histories.ToHold)
+	see("sound", "holder-kill", none, none, histories.ToHold)
+	if tone, text := r.sayLocks(); tone != html.Good || text != "1 of 1 lock excluded in every trial." {
 		t.Errorf("%s, %s", tone, text)
 	}
-	r.Cells = append(r.Cells, seen("mine", "none", held, held, histories.Unspecified)...)
-	if tone, _ := r.saidOfLocks(); tone != html.Unsure {
+	see("leased", "none", held, held, histories.ToHold)
+	see("leased", "holder-stall", held, vio, histories.ToBeViolated)
+	see("broken", "none", vio, vio, histories.ToBeViolated)
+	see("promises nothing", "none", none, vio, histories.ToBeViolated)
+	see("undecided", "none", held, held, histories.ToHold)
+	see("undecided", "partition", und, und, histories.ToHold)
+	see("never judged", "none", none, none, histories.ToHold)
+	const want = "1 of 6 locks excluded in every trial; 2 not settled: undecided, never judged; 1 only while the lease lasted: leased; " +
+		"2 let two clients hold at once: broken, promises nothing."
+	if tone, text := r.sayLocks(); tone != html.Unsure || text != want {
+		t.Errorf("%s\ngot  %s\nwant %s", tone, text, want)
+	}
+	see("mine", "none", held, held, histories.Unspecified)
+	if tone, _ := r.sayLocks(); tone != html.Unsure {
 		t.Errorf("a lock that excluded: %s", tone)
 	}
-	r.Cells = append(r.Cells, seen("mine", "process-pause", vio, vio, histories.Unspecified)...)
-	if tone, _ := r.saidOfLocks(); tone != html.Bad {
-		t.Errorf("a lock of which nothing was expected let two hold at once: %s", tone)
+	see("mine", "process-pause", vio, vio, histories.Unspecified)
+	if tone, _ := r.sayLocks(); tone != html.Bad {
+		t.Errorf("a lock without expectations let two clients hold at once: %s", tone)
+	}
+}
+
+// TestCrash: the worst of all trials counts, and an unknown is no recovery.
+func TestCrash(t *testing.T) {
+	for want, seen := range map[string][]checker.Observed{
+		"–": {checker.NotApplicable}, "ok": {checker.NotApplicable, checker.Held}, "?": {checker.Held, checker.Undecided, checker.Held},
+		"NO": {checker.Violated, checker.Undecided, checker.Held},
+	} {
+		var all []Observation
+		for _, o := range seen {
+			all = append(all, Observation{Property: "recovery", Observed: o})
+		}
+		if got := crash(all); got != want {
+			t.Errorf("%v: %s, want %s", seen, got, want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (r *Results) sayResults(say func(tone html.Tone, format string, args ...any
 	if t.XPass > 0 {
 		say(html.Bad, "%s not detected: %s. What the suite cannot detect it cannot rule out.", format.Plural(t.XPass, "known defect"), r.listed(checker.XPass, "on"))
 	}
-	tone, text := r.saidOfLocks()
+	tone, text := r.sayLocks()
 	say(tone, "%s", text)
 	if t.Inconclusive > 0 {
 		say(html.Unsure, "%s inconclusive.", format.Plural(t.Inconclusive, "result is", "results are"))
@@ -96,62 +96,31 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// evidence says what a pass means.
+// evidence returns the sentence on what a pass means.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }
 
-// exclusion is what a lock did about two clients at once, over all trials.
-type exclusion int
-
-const (
-	excluded    exclusion = iota // no two holds overlapped
-	withinLease                  // holds overlapped after a lease had ended, and only then
-	overlapped                   // promised holds overlapped, or holds of a lock that promises nothing
-)
-
-func exclusionOf(seen []Observation) (worst exclusion) {
-	for _, cell := range grouped(seen, func(o *Observation) [3]string { return [3]string{o.Scenario, o.Workload, o.Fault} }) {
-		promised := checker.NotApplicable // by the lock: its leases did not overlap
-		for _, o := range cell {
-			if o.Property == "lease-exclusion" {
-				promised = o.Observed
-			}
-		}
-		for _, o := range cell {
-			switch {
-			case o.Observed != checker.Violated || o.Property != "lease-exclusion" && o.Property != "mutual-exclusion":
-			case promised == checker.Held:
-				worst = max(worst, withinLease)
-			default:
-				worst = overlapped
-			}
-		}
-	}
-	return worst
-}
-
-// saidOfLocks says which locks excluded. The tone is what the locks did: unsure if not all of them excluded, and bad if one
-// did not of which nothing was expected.
-func (r *Results) saidOfLocks() (html.Tone, string) {
+// sayLocks returns which locks excluded, in one sentence. The tone is good if all did, and bad if a lock without
+// expectations let two clients hold at once.
+func (r *Results) sayLocks() (html.Tone, string) {
 	label, tone := r.Run.labels(), html.Good
-	var names [overlapped + 1][]string
-	for _, seen := range grouped(r.Cells, func(o *Observation) [2]string { return [2]string{o.Lock, o.Deployment} }) {
-		e := exclusionOf(seen)
-		names[e] = append(names[e], label(seen[0].Lock, seen[0].Deployment))
-		if e != excluded && tone == html.Good {
+	var names [len(exclusionLooks)][]string
+	for _, seen := range r.byLock() {
+		class := exclusionOf(seen)
+		names[class] = append(names[class], label(seen[0].Lock, seen[0].Deployment))
+		if class != excluded && tone == html.Good {
 			tone = html.Unsure
 		}
-		if e == overlapped && !slices.ContainsFunc(seen, func(o Observation) bool { return o.Expected != histories.Unspecified }) {
+		if class == overlapped && !slices.ContainsFunc(seen, func(o Observation) bool { return o.Expected != histories.Unspecified }) {
 			tone = html.Bad
 		}
 	}
 	text := fmt.Sprintf("%d of %s excluded in every trial", len(names[excluded]), format.Plural(len(slices.Concat(names[:]...)), "lock"))
-	if n := names[withinLease]; len(n) > 0 {
-		text += fmt.Sprintf("; %d only while the lease lasted: %s", len(n), few(n, ", "))
-	}
-	if n := names[overlapped]; len(n) > 0 {
-		text += fmt.Sprintf("; %d let two clients hold at once: %s", len(n), few(n, ", "))
+	for class, did := range []string{withinLease: "only while the lease lasted", overlapped: "let two clients hold at once", unsettled: "not settled"} {
+		if n := names[class]; did != "" && len(n) > 0 {
+			text += fmt.Sprintf("; %d %s: %s", len(n), did, few(n, ", "))
+		}
 	}
 	return tone, text + "."
 }

@@ -29,13 +29,12 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 		}
 	}
 	if len(r.Run.Scenarios) == 0 {
-		cells, workload := r.overview()
-		codes := map[string]string{"✓": "32", "~": "33", "✗": "31"}
+		cells, classes, workload := r.overview()
 		t.PaintedColumns(cells, func(row, column int) string {
-			if column != 0 && column != 2 {
+			if row == 0 || column != 0 && column != 2 {
 				return ""
 			}
-			return codes[cells[row][0]]
+			return exclusionLooks[classes[row-1]].codes
 		})
 		for _, line := range overviewLegend {
 			t.Add("  " + line)
@@ -63,10 +62,8 @@ func (r *Results) Text(w io.Writer, color, verbose bool) error {
 	}
 	v := r.verdict()
 	t.AddPainted(map[html.Tone]string{html.Good: "32;1", html.Bad: "31;1", html.Unsure: "33;1"}[v.Tone], v.Headline, "")
-	if v.Rest != "" {
-		t.Add(v.Rest)
-	}
-	t.Add(v.Conditions)
+	t.Paragraph(v.Rest)
+	t.Paragraph(v.Conditions)
 	_, err := t.WriteTo(w)
 	return err
 }
