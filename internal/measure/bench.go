@@ -214,7 +214,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	if ctx.Err() != nil {
 		return ctx.Err() // a bench that is resumed measures it again
 	}
-	if errors.Is(err, trial.ErrVoid) {
+	if errors.Is(err, trial.ErrDiscarded) {
 		t.Void, err = err.Error(), nil
 	}
 	if err != nil {

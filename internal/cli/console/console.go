@@ -26,18 +26,18 @@ import (
 
 // The exit codes. Users and their scripts rely on them.
 const (
-	ExitFail        = 1
-	ExitUsage       = 2
-	ExitUndecided   = 3
-	ExitEnvironment = 4
-	ExitBreach      = 5
-	ExitXPass       = 6
-	ExitInternal    = 70
-	ExitInterrupted = 130
+	ExitFail         = 1
+	ExitUsage        = 2
+	ExitInconclusive = 3
+	ExitEnvironment  = 4
+	ExitBreach       = 5
+	ExitXPass        = 6
+	ExitInternal     = 70
+	ExitInterrupted  = 130
 )
 
 // precedence is which code to exit with if several apply.
-var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitUndecided}
+var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
 // Exit is an error with an exit code. Without Err the output has said all there is to say.
 type Exit struct {
@@ -88,7 +88,7 @@ func Unknown(what, name string, known []string) error {
 
 // CodeOf returns the exit code of a result; 0 if it is no failure.
 func CodeOf(s checker.Result) int {
-	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitUndecided}[s]
+	return map[checker.Result]int{checker.Fail: ExitFail, checker.XPass: ExitXPass, checker.Inconclusive: ExitInconclusive}[s]
 }
 
 // Codes holds the exit codes that apply.

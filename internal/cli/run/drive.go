@@ -52,7 +52,7 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 		if failed == nil {
 			failed = err
 		}
-		if !errors.Is(err, trial.ErrVoid) {
+		if !errors.Is(err, trial.ErrDiscarded) {
 			stop()
 		}
 	}

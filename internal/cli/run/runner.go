@@ -105,7 +105,7 @@ func (r *Runner) measure(ctx context.Context) (failed, err error) {
 	m.Ended, m.Interrupted = time.Now().UTC(), ctx.Err() != nil
 	if failed != nil {
 		what := "the run ended early: "
-		if errors.Is(failed, trial.ErrVoid) {
+		if errors.Is(failed, trial.ErrDiscarded) {
 			what = "a trial was given up: "
 		}
 		m.Warnings = append(m.Warnings, what+format.Scrub(failed.Error()))

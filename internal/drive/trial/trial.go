@@ -63,8 +63,8 @@ type Outcome struct {
 	Missed     string // what of the plan did not take place, if the trial counts all the same
 }
 
-// ErrVoid is returned if every attempt at a trial was discarded.
-var ErrVoid = errors.New("trials in a row were discarded")
+// ErrDiscarded is returned if every attempt at a trial was discarded.
+var ErrDiscarded = errors.New("trials in a row were discarded")
 
 // attempts is how often a trial is tried until it counts.
 const attempts = 5
@@ -85,7 +85,7 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 			return out, err
 		}
 	}
-	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrVoid, out.Void)
+	return out, fmt.Errorf("%s: %d %w, the last because %s", c, attempts, ErrDiscarded, out.Void)
 }
 
 // Lasts returns about how long a trial of a cell takes.
