@@ -9,9 +9,9 @@ import (
 	"lockbench/workloads"
 )
 
-// TestClusterFailover: two clients hold the lock at once if the promoted replica has not received the grant, and only then.
+// TestClusterFailover checks that two clients hold the lock at once only if the promoted replica has not received the grant.
 func TestClusterFailover(t *testing.T) {
-	t.Parallel() // it waits, mostly
+	t.Parallel() // it mostly waits
 	needRedis(t)
 	own, err := OwnWorker()
 	if err != nil {
@@ -36,7 +36,7 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// TestWhereALockIsDeployed: what a lock was not written for is refused in one sentence.
+// TestWhereALockIsDeployed checks that unsuitable deployments are refused in one sentence.
 func TestWhereALockIsDeployed(t *testing.T) {
 	for _, c := range []struct{ lock, on, why string }{
 		{"set-px-lua", servers.Cluster, ""},
@@ -45,7 +45,7 @@ func TestWhereALockIsDeployed(t *testing.T) {
 		{"fenced", servers.Cluster, "one slot"},
 		{"redlock", servers.Single, "another number of servers"},
 		{"set-px-lua", "moon", "no deployment"},
-		{"local-mutex", servers.Single, "talks to no server"},
+		{"local-mutex", servers.Single, "uses no server"},
 	} {
 		lock, err := findLock(c.lock)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestWhereALockIsDeployed(t *testing.T) {
 	}
 }
 
-// TestNotOnACluster: a fault that cannot be shown there is left out, and why is said.
+// TestNotOnACluster checks that faults which do not apply to a cluster are left out with a reason.
 func TestNotOnACluster(t *testing.T) {
 	lock, err := findLock("set-px-lua")
 	if err != nil {

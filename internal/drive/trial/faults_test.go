@@ -29,14 +29,14 @@ func needRedis(t *testing.T) {
 	t.Skip("redis-server is not on the PATH: apt install redis-server")
 }
 
-// acted is a fault acted out with a lock that shows it, and what its history then says of it.
+// acted is a fault, a lock to inject it with, and what the history must then contain.
 type acted struct {
 	fault, lock string
-	injected    string // the clients that it befalls, or "harness", in order
-	healed      string // likewise
+	injected    string // the affected clients, or "harness", in order
+	healed      string // in the same form
 }
 
-// actedOut has every fault but none.
+// actedOut returns a row for each fault except none.
 func actedOut() []acted {
 	return []acted{
 		{"holder-stall", "set-px", "0", "0"},
@@ -69,7 +69,7 @@ func actedOut() []acted {
 	}
 }
 
-// TestEachFault injects every fault once: it takes effect, is recorded in the right place, and every
+// TestEachFault injects every fault once and checks that it took effect, was recorded for the right client, and that every
 // expectation is met.
 func TestEachFault(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestEachFault(t *testing.T) {
 	all := actedOut()
 	for _, f := range faults.All() {
 		if f.Plan != nil && !slices.ContainsFunc(all, func(a acted) bool { return a.fault == f.Name }) {
-			t.Errorf("nobody acts %s out", f.Name)
+			t.Errorf("no row injects %s", f.Name)
 		}
 	}
 	for _, a := range all {
@@ -111,7 +111,7 @@ func (a acted) act(t *testing.T, own []string) {
 	}
 }
 
-// recorded is whom the injects and the heals of a trial's history befall, each in order.
+// recorded returns the clients of the inject and heal operations of a trial's history, each in order.
 func recorded(t *testing.T, out Outcome) (injected, healed string) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -131,7 +131,7 @@ func recorded(t *testing.T, out Outcome) (injected, healed string) {
 			who = fmt.Sprint(" ", l.Op.Client)
 		}
 		switch {
-		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // it is listed again when it is done
+		case l.Op.Kind != histories.Inject && l.Op.Kind != histories.Heal, l.Op.Open(): // it is listed again with its outcome
 		case l.Op.Outcome != histories.OK || l.Op.Fault != out.Header.Fault:
 			t.Errorf("%s of %s: %s %s", l.Op.Kind, l.Op.Fault, l.Op.Outcome, l.Op.Error)
 		case l.Op.Kind == histories.Inject:

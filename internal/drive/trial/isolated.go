@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// openApart starts a process for each that the clients are spread over, and one for the epilogue.
+// openApart starts a process for each group of clients, and one for the epilogue.
 func (t *trial) openApart(ctx context.Context) error {
 	register := t.Workload.Register()
 	a := t.world
@@ -55,11 +55,11 @@ func (t *trial) openApart(ctx context.Context) error {
 		a.processes = append(a.processes, p)
 		t.processes = append(t.processes, workloads.Process{Lock: p.Lock(), Resource: p, Running: p.Running})
 	}
-	t.processes[t.Params.Processes].Resource = register // the harness reads and writes what is guarded itself
+	t.processes[t.Params.Processes].Resource = register // the epilogue accesses the resource directly
 	return nil
 }
 
-// OwnWorker is the command that runs a lock of the table in a process of its own: this program again.
+// OwnWorker returns the command that runs a lock of the catalog in a separate process: this program with the verb worker.
 func OwnWorker() ([]string, error) {
 	self, err := os.Executable()
 	return []string{self, "worker"}, err
@@ -72,13 +72,13 @@ func since(before, after map[string]float64) map[string]float64 {
 	return after
 }
 
-// Deployed returns why a lock cannot be tried on a deployment; nil: it can.
+// Deployed returns why a lock cannot run on a deployment, or nil.
 func Deployed(l impls.Impl, on string) error {
 	known := stores.Deployments(l.Store)
 	several := []string{servers.Five, servers.FiveDelayed}
 	switch {
 	case l.Store == "":
-		return fmt.Errorf("%s talks to no server", l.Name)
+		return fmt.Errorf("%s uses no server", l.Name)
 	case !slices.Contains(known, on):
 		return fmt.Errorf("there is no deployment %q of %s (there are %s)", on, l.Store, strings.Join(known, ", "))
 	case on == servers.Cluster && !slices.ContainsFunc(l.Expect, func(e impls.Expectation) bool { return e.Deployment == on }):
@@ -89,7 +89,7 @@ func Deployed(l impls.Impl, on string) error {
 	return nil
 }
 
-// On puts a plan on a deployment.
+// On sets the deployment of all cells of a plan.
 func On(deployment string, plan []Cell) []Cell {
 	for i := range plan {
 		plan[i].Deployment = deployment
@@ -97,8 +97,8 @@ func On(deployment string, plan []Cell) []Cell {
 	return plan
 }
 
-// unreachable returns why a fault of servers cannot be injected into servers that are brought up that way; nil: it can. A
-// container can be paused and killed; it comes back too slowly for a holder that waits for it to be in time.
+// unreachable returns why a server fault cannot be injected into servers started in that way, or nil. Containers can be paused
+// and killed, but restart too slowly for a holder that waits for them.
 func (c Cell) unreachable(how string) error {
 	if c.Fault.Kind != faults.Servers || how == servers.Local {
 		return nil
@@ -122,8 +122,8 @@ func (c Cell) onlyDoes(verbs ...faults.Verb) bool {
 	return !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return !slices.Contains(verbs, v) })
 }
 
-// unclustered returns why a fault cannot be shown on a cluster, where a restarted node refuses commands for two seconds, and
-// memory and clock are per node; nil: it can be shown, or the deployment is no cluster.
+// unclustered returns why a fault does not apply to a cluster, or nil. A restarted node of a cluster refuses commands for two
+// seconds, and memory and clock are per node.
 func (c Cell) unclustered() error {
 	if c.On() != servers.Cluster || c.Fault.Kind != faults.Servers {
 		return nil

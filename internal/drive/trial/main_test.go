@@ -17,8 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain is also the worker, the shop, and a server of the stores that are Go modules: such processes are this test
-// program again.
+// TestMain runs the tests, or, as a child process of a test, a worker, a shop or a store.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
@@ -61,7 +60,7 @@ func openNamed(o worker.Open, env impls.Env) (impls.Lock, error) {
 	return l.Open(env)
 }
 
-// openLock opens a lock for a service of the shop.
+// openLock opens the lock of a service of the shop.
 func openLock(lock string, env impls.Env) (impls.Lock, error) {
 	if lock == sham().Name {
 		return sham().Open(env)

@@ -1,5 +1,5 @@
-// Package trial runs trials: servers are brought up, clients are driven, what happens is recorded and
-// judged. A cell of a plan goes in; a folder with a history, a verdict and counters comes out.
+// Package trial runs trials: it starts servers, runs clients, records every operation and judges the history. A Cell and a
+// Setting go in; a folder with a history, a verdict and counters, and an Outcome come out.
 package trial
 
 import (
@@ -18,17 +18,17 @@ import (
 	"lockbench/workloads"
 )
 
-// Cell is one combination to try.
+// Cell is a combination of lock, deployment, workload and fault.
 type Cell struct {
 	Lock       impls.Impl
-	Deployment string // "": the lock's usual one, or what the fault needs instead
+	Deployment string // "" for the default of the lock, or the one that the fault needs
 	Workload   workloads.Workload
 	Fault      faults.Fault
-	Scenario   string // whose part it is, if any
-	Partly     bool   // a trial counts although not all of the plan took place: it looks for a violation, not for a pass
+	Scenario   string // that the cell belongs to, if any
+	Partly     bool   // a trial counts even if parts of the fault plan did not take place: it searches for a violation
 }
 
-// On returns the deployment of the lock; "" if it talks to no server.
+// On returns the deployment of the lock; "" if it uses no server.
 func (c Cell) On() string {
 	switch {
 	case c.Deployment != "" || c.Lock.Store == "":
@@ -39,7 +39,7 @@ func (c Cell) On() string {
 	return c.Lock.Deployment
 }
 
-// LockName returns the name of the lock, with its deployment if that is not its usual one.
+// LockName returns the name of the lock, with its deployment if that is not the default.
 func (c Cell) LockName() string {
 	if on := c.On(); on != c.Lock.Deployment {
 		return c.Lock.Name + "@" + on
@@ -47,7 +47,7 @@ func (c Cell) LockName() string {
 	return c.Lock.Name
 }
 
-// Dir returns the path of the cell's trials in a run folder, with slashes.
+// Dir returns the slash-separated path of the cell's folder in a run folder.
 func (c Cell) Dir() string {
 	return path.Join(c.Scenario, c.LockName(), c.Workload.Name+"+"+c.Fault.Name)
 }
@@ -56,11 +56,10 @@ func (c Cell) String() string { return c.LockName() + " " + c.Workload.Name + "+
 
 func (c Cell) faulty() bool { return c.Fault.Plan != nil }
 
-// InProcesses reports whether the clients live in processes of their own: under a fault, and if the lock is a program.
+// InProcesses reports whether clients run in separate processes: under a fault, or if the lock is a program.
 func (c Cell) InProcesses() bool { return c.faulty() || len(c.Lock.Worker) > 0 }
 
-// Plan returns every cell that applies, in the order of the lists: not every workload or fault makes sense with
-// every lock. A lock that talks to no server is driven without faults.
+// Plan returns the combinations that apply, in the order of the lists. A lock that uses no server runs without faults.
 func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Fault) []Cell {
 	var plan []Cell
 	for _, l := range locks {
@@ -88,8 +87,8 @@ func Plan(locks []impls.Impl, loads []workloads.Workload, injected []faults.Faul
 	return plan
 }
 
-// Kills returns the cells that show how soon each lock that talks to a store is granted again after its holder has died,
-// if recovery is expected.
+// Kills returns the cells that measure how soon a lock is granted again after its holder was killed, for each lock that is
+// expected to recover.
 func Kills(locks []impls.Impl) []Cell {
 	const fault, workload = "holder-kill", "counter"
 	locks = slices.DeleteFunc(slices.Clone(locks), func(l impls.Impl) bool {
@@ -101,14 +100,14 @@ func Kills(locks []impls.Impl) []Cell {
 	return Plan(locks, loads, injected)
 }
 
-// Usual returns a plan without the cells that are tried only if both lock and workload are named.
+// Usual returns a plan without the cells that run only if both lock and workload are named.
 func Usual(plan []Cell) []Cell {
 	return slices.DeleteFunc(plan, func(c Cell) bool {
 		return c.Workload.Usual != nil && !slices.Contains(c.Workload.Usual, c.Lock.Name)
 	})
 }
 
-// Fitting returns the cells that such servers can serve, and once each the reasons why others cannot be.
+// Fitting returns the cells that such servers support, and the reasons why others are left out, each once.
 func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reasons []string) {
 	for _, c := range plan {
 		err := c.unfit(how, remote)
@@ -121,7 +120,7 @@ func Fitting(plan []Cell, how string, remote servers.Remote) (fits []Cell, reaso
 	return fits, reasons
 }
 
-// unfit returns why the cell cannot be tried on servers brought up that way; nil: it can.
+// unfit returns why such servers do not support the cell, or nil.
 func (c Cell) unfit(how string, remote servers.Remote) error {
 	if c.Lock.Store != "" {
 		if err := stores.Supported(c.spec(how, remote)); err != nil {
@@ -146,7 +145,7 @@ func (c Cell) unfit(how string, remote servers.Remote) error {
 	return nil
 }
 
-// leftOut returns what a reason is about: a whole store, or a lock with its workload and fault.
+// leftOut names what is left out: a whole store, or a lock with its workload and fault.
 func (c Cell) leftOut(why error) string {
 	if errors.As(why, new(servers.Absent)) {
 		return c.Lock.Store
@@ -187,14 +186,14 @@ func (c Cell) header(s Setting, server string) histories.Header {
 }
 
 const (
-	// shortestLease is the shortest lease on real servers: with less, what a machine does by itself looks like a fault.
+	// shortestLease is the shortest lease on real servers: ordinary delays of a machine would look like faults of a shorter one.
 	shortestLease = 400 * time.Millisecond
-	mostProcesses = 16 // of clients, each with its network
+	mostProcesses = 16 // of clients, each behind proxies
 )
 
-// Planned returns the cell of a plan that is not a built-in fault: the plan is injected as given, and the
-// parameters are the ones given, whatever the run's are. The seed is the run's, so that each trial has its own. A trial
-// counts although a step did not take place. The error says what real processes and servers cannot do.
+// Planned returns a cell that injects a plan which is no built-in fault. The parameters replace those of the run, except for the
+// seed, which differs between trials. A trial counts even if a step did not take place. The error names what real processes
+// and servers cannot do.
 func Planned(name string, lock impls.Impl, deployment string, w workloads.Workload, p workloads.Params, plan faults.Plan) (Cell, error) {
 	w.Adapt = nil // the parameters were adapted when the plan was made
 	c := Cell{Lock: lock, Deployment: deployment, Workload: w, Partly: true, Fault: faults.Fault{
@@ -219,13 +218,13 @@ func Planned(name string, lock impls.Impl, deployment string, w workloads.Worklo
 func (c Cell) refused(p workloads.Params, plan faults.Plan) error {
 	switch {
 	case len(c.Lock.Worker) == 0 && c.Lock.Store == "":
-		return fmt.Errorf("%s talks to no server", c.Lock.Name)
+		return fmt.Errorf("%s uses no server", c.Lock.Name)
 	case p.Processes > mostProcesses:
 		return fmt.Errorf("%d processes are more than the %d that one machine runs side by side", p.Processes, mostProcesses)
 	case p.TTL < shortestLease:
 		return fmt.Errorf("a lease of %v is too short for a real machine: want at least %v, with a larger --scale", p.TTL, shortestLease)
 	case p.Hold > p.TTL*9/10:
-		return fmt.Errorf("work of %v leaves no slack in a lease of %v: a late holder would be no evidence", p.Hold, p.TTL)
+		return fmt.Errorf("a hold of %v leaves no slack in a lease of %v: a late holder would prove nothing", p.Hold, p.TTL)
 	}
 	for _, s := range plan.Steps {
 		if err := c.refusedStep(s.Do); err != nil {
@@ -241,7 +240,7 @@ func (c Cell) refusedStep(a faults.Action) error {
 	replicas := map[string]int{servers.Replica: 1, servers.TwoReplicas: 2, servers.Cluster: 1, servers.Sentinel: 2}[on]
 	switch a.Verb {
 	case faults.Drift:
-		return fmt.Errorf("%s: the clock of a server can be set, and its rate cannot", a.Verb)
+		return fmt.Errorf("%s: the rate of a server's clock cannot be changed", a.Verb)
 	case faults.Unlink, faults.Failover:
 		if replicas == 0 {
 			return fmt.Errorf("%s needs a replica, and the deployment %s has none", a.Verb, on)
@@ -252,7 +251,7 @@ func (c Cell) refusedStep(a faults.Action) error {
 		return nil
 	case faults.Restart:
 		if a.Keeps != (on == servers.Durable) {
-			return fmt.Errorf("%s with keeps:%t: on the deployment %s it comes back with keeps:%t", a.Verb, a.Keeps, on, on == servers.Durable)
+			return fmt.Errorf("%s with keeps:%t: on the deployment %s a restart has keeps:%t", a.Verb, a.Keeps, on, on == servers.Durable)
 		}
 	}
 	if i := slices.IndexFunc(a.Nodes, func(n int) bool { return n < 0 || n >= asked }); i >= 0 {

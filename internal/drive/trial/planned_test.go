@@ -10,7 +10,7 @@ import (
 	"lockbench/workloads"
 )
 
-// plannedFor is the cell of one action, in parameters that suit a real machine.
+// plannedFor returns a cell with one action and parameters that suit a real machine.
 func plannedFor(t *testing.T, deployment string, p workloads.Params, do faults.Action) (Cell, error) {
 	t.Helper()
 	name := "set-px"
@@ -32,7 +32,7 @@ func plannedParams() workloads.Params {
 	return p
 }
 
-// TestPlanned: a plan's own parameters are used, instead of the run's, except for the seed.
+// TestPlanned checks that the parameters of a plan replace those of the run, except for the seed.
 func TestPlanned(t *testing.T) {
 	p := plannedParams()
 	c, err := plannedFor(t, "single", p, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: time.Second})
@@ -55,7 +55,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// TestPlannedOn: a server that is to keep what it knew has it on disk.
+// TestPlannedOn checks that a server which must keep its data over a restart stores it on disk.
 func TestPlannedOn(t *testing.T) {
 	c, err := plannedFor(t, "single", plannedParams(), faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true})
 	if err != nil || c.On() != "durable" {
@@ -63,7 +63,7 @@ func TestPlannedOn(t *testing.T) {
 	}
 }
 
-// TestPlannedRefused: what real processes and servers cannot do is refused, by name.
+// TestPlannedRefused checks that what real processes and servers cannot do is refused by name.
 func TestPlannedRefused(t *testing.T) {
 	for _, c := range []struct {
 		on     string
@@ -71,8 +71,8 @@ func TestPlannedRefused(t *testing.T) {
 		change func(*workloads.Params)
 		want   string
 	}{
-		{"single", faults.Action{Verb: faults.Drift, Nodes: []int{0}}, nil, "its rate cannot"},
-		{"five", faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true}, nil, "on the deployment five it comes back with keeps:false"},
+		{"single", faults.Action{Verb: faults.Drift, Nodes: []int{0}}, nil, "the rate of a server's clock cannot be changed"},
+		{"five", faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true}, nil, "on the deployment five a restart has keeps:false"},
 		{"five", faults.Action{Verb: faults.Failover, Nodes: []int{1}}, nil, "failover needs a replica, and the deployment five has none"},
 		{"replica", faults.Action{Verb: faults.Unlink, Nodes: []int{2}}, nil, "unlink names the servers [2], and the replicas of replica are 1 to 1"},
 		{"replica", faults.Action{Verb: faults.Failover}, nil, "failover names the servers []"},

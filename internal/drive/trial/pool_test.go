@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestPool: no two trials have the same servers at once, and the next trial has those of the last.
+// TestPool checks that no two trials share servers, and that servers are used again.
 func TestPool(t *testing.T) {
 	var p Pool
 	lend := func() (*servers.Group, func() error) {
@@ -55,7 +55,7 @@ func TestPool(t *testing.T) {
 	must(p.Close())
 }
 
-// TestHarmedServersAreNotLent: a trial whose fault befalls servers has servers of its own.
+// TestHarmedServersAreNotLent checks that a trial with a server fault starts separate servers.
 func TestHarmedServersAreNotLent(t *testing.T) {
 	lent := servers.Group{}
 	for _, c := range []struct {

@@ -13,10 +13,10 @@ import (
 
 const (
 	beat      = 10 * time.Millisecond
-	markEvery = 500 * time.Millisecond // twice as often as the format asks, so that one late beat does no harm
+	markEvery = 500 * time.Millisecond // half of what the format allows, so that one late beat does no harm
 )
 
-// whilePulsed calls do while the pulse drains the recorder, and closes that. An error of the recorder cancels do.
+// whilePulsed runs do while pulse drains the recorder, then closes the recorder. An error of the recorder cancels do.
 func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
@@ -35,9 +35,8 @@ func whilePulsed(ctx context.Context, rec *histories.Recorder, do func(context.C
 	return err
 }
 
-// pulse keeps a recorder drained and marked while a trial runs, and watches the harness itself: a beat
-// that comes late was a time in which nothing here ran, and no client either. It returns the first error
-// of the recorder, when it has one or when ctx ends.
+// pulse drains and marks a recorder until ctx ends. It also detects stalls of this process, in which no client ran either: a
+// beat comes late then. It returns the first error of the recorder.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -64,8 +63,8 @@ func pulse(ctx context.Context, rec *histories.Recorder) error {
 	}
 }
 
-// stalls watches the processes of a trial for times in which they did not run though no fault had stopped them:
-// a machine that is too busy makes a holder as late as a fault does, and must not be taken for one.
+// stalls records the longest time for which a process of a trial did not run although no fault had paused it. A busy machine
+// delays a holder as a fault does, and a trial in which it did is discarded.
 type stalls struct {
 	ended sync.WaitGroup
 	stop  context.CancelFunc
@@ -73,11 +72,11 @@ type stalls struct {
 	mu      sync.Mutex
 	longest time.Duration
 	process int
-	excused map[int]time.Time // until when a fault has stopped a process
+	excused map[int]time.Time // until when a fault pauses each process
 }
 
 const (
-	stallBeat = 40 * time.Millisecond // the interval at which a process is asked whether it runs
+	stallBeat = 40 * time.Millisecond // interval between two probes of a process
 	unbounded = 365 * 24 * time.Hour
 )
 
@@ -101,13 +100,13 @@ func (s *stalls) watch(ctx context.Context, i int, p *workers.Process) {
 		}
 		asked := time.Now()
 		if p.Running(ctx) != nil {
-			return // it is no more, or the trial is over
+			return // the process or the trial has ended
 		}
 		s.answered(i, asked, time.Now())
 	}
 }
 
-// answered takes an answer in. What a fault has stopped meanwhile is excused.
+// answered records the time that a probe took, unless a fault paused the process meanwhile.
 func (s *stalls) answered(i int, asked, answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +124,7 @@ func (s *stalls) excuse(i int, stopped bool) {
 	}
 }
 
-// end returns why the trial does not count; "": it does.
+// end returns why the trial is discarded; "" if it counts.
 func (s *stalls) end(most time.Duration) (void string) {
 	s.stop()
 	s.ended.Wait()

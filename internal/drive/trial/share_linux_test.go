@@ -18,9 +18,9 @@ import (
 	"lockbench/workloads"
 )
 
-// BenchmarkRecordingShare is what recording costs where it costs most: set-px-lua on a real server, every
-// client on a key of its own as a rule, without hold or pause. It is the processor time of the thread that
-// encodes and compresses, as a share of all processor time there is. The goal is 2 %.
+// BenchmarkRecordingShare measures the processor time of the thread that encodes and compresses histories, as a share of all
+// processor time, in the most expensive case: set-px-lua on a real server, mostly uncontended keys, no hold, no pause. The goal
+// is at most 2 %.
 func BenchmarkRecordingShare(b *testing.B) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		b.Skip("redis-server is not on the PATH: apt install redis-server")
@@ -44,7 +44,7 @@ func BenchmarkRecordingShare(b *testing.B) {
 	b.ReportMetric(100*cost/float64(b.N)/float64(runtime.NumCPU()), "%-of-cpu")
 }
 
-// measure drives once and returns the grants and the time that was spent on draining.
+// measure runs the clients once and returns the number of grants and the processor time of draining.
 func (t *trial) measure(b *testing.B) (float64, time.Duration) {
 	rec, err := histories.NewRecorder(io.Discard, histories.Header{}, t.Params.Logs())
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *trial) measure(b *testing.B) (float64, time.Duration) {
 	}
 }
 
-// threadTime is the processor time that this thread has used.
+// threadTime returns the processor time that this thread has used.
 func threadTime(b *testing.B) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {

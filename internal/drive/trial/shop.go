@@ -16,13 +16,13 @@ import (
 	"lockbench/workloads"
 )
 
-// The defaults of a shop: many buyers, and work that takes longer than locking.
+// The defaults of a shop: many buyers, and a hold that is longer than an acquire.
 const (
 	UsualBuyers = 40
 	UsualHold   = 5 * time.Millisecond
 )
 
-// Asked holds what was asked for of a shop; nil stands for the usual value.
+// Asked holds the parameters of a shop that the user set; nil stands for the default.
 type Asked struct {
 	Buyers *int
 	Hold   *time.Duration
@@ -38,7 +38,7 @@ func (a Asked) of(p workloads.Params) workloads.Params {
 // sale is a trial whose clients are buyers of a shop.
 type sale struct {
 	*trial
-	stocked   *servers.Group // the stock's own Redis
+	stocked   *servers.Group // Redis for the stock only
 	stock     *shop.Stock
 	processes []*shop.Process
 	gate      *shop.Gate
@@ -50,7 +50,7 @@ func (s *sale) up(ctx context.Context) (err error) {
 	}
 	how := s.Servers
 	if how == servers.External {
-		how = servers.Auto // the stock is no part of what is looked at, and stays on this machine
+		how = servers.Auto // the stock is not what is tested, and stays on this machine
 	}
 	if s.stocked, err = stores.Start(ctx, servers.Spec{How: how, Store: servers.Redis}); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *sale) product() string { return s.Params.KeyNames()[0] }
 
 func (s *sale) segments() []string { return workloads.SegmentsOf(s.fresh.Lock, s.product()) }
 
-// drive sells, lets buyers come for a while when all is sold, and does what every trial ends with.
+// drive sells all pieces, lets more buyers come for a while, and runs the epilogue.
 func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := s.newDrive(rec, []workloads.Process{s.fresh})
 	crowd := &shop.Sale{Services: s.processes, Gate: s.gate, Params: s.Params, Recorder: rec, Granted: s.granted}
@@ -134,12 +134,12 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin returns how long a sale may take: far more than one piece after the other takes.
+// sellWithin bounds a sale generously: three times what selling piece after piece takes.
 func (s *sale) sellWithin() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 
-// writeSale writes counters.json, of the lock's servers, and shop.json.
+// writeSale writes counters.json with the counters of the lock's servers, and shop.json.
 func (s *sale) writeSale(f shop.Figures, lock, stock counted) error {
 	segments := s.segments()
 	f.Segments, f.Form = len(segments), s.form(len(segments))
@@ -164,14 +164,14 @@ func (s *sale) form(segments int) string {
 	}
 	switch {
 	case len(parts) == 0 && s.Lock.Store == "":
-		return "unshared" // no lock, or one that each service has for itself
+		return "unshared" // no lock, or a separate lock in each service
 	case len(parts) == 0:
 		return "plain"
 	}
 	return strings.Join(parts, " and ")
 }
 
-// perOrder returns the commands for each order, without those to connect and to count; nil if none are known.
+// perOrder returns the commands per order, without those that connect or read counters; nil if the store counts none.
 func (c counted) perOrder(orders int) *float64 {
 	if c.Before == nil || c.After == nil || orders == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (c counted) perOrder(orders int) *float64 {
 			}
 		}
 	}
-	if !counts { // not a Redis: it counts other things
+	if !counts { // not Redis: its counters are of other things
 		return nil
 	}
 	n /= float64(orders)

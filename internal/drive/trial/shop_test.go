@@ -20,7 +20,7 @@ import (
 	"lockbench/workloads"
 )
 
-// saleSetting is a sale with the time under the lock that was asked for.
+// saleSetting returns the setting of a sale with a hold of the given length.
 func saleSetting(t *testing.T, hold time.Duration) Setting {
 	t.Helper()
 	own, err := os.Executable()
@@ -41,7 +41,7 @@ func saleCell(t *testing.T, lock, workload string) Cell {
 	return Cell{Lock: l, Workload: namedWorkload(workload), Fault: faults.None()}
 }
 
-// needGate skips if there is no nginx for the gate.
+// needGate skips a test if nginx is missing.
 func needGate(t *testing.T) {
 	t.Helper()
 	err := shop.GateSupported()
@@ -66,8 +66,8 @@ func figuresOf(t *testing.T, out Outcome) (f shop.Figures) {
 	return f
 }
 
-// TestFlashSale: in every form of the shop exactly the stock is sold, nothing is left, every expectation is met, and whoever comes
-// after the sell-out reaches a service unless there is a gate.
+// TestFlashSale checks that every form of the shop sells exactly the stock and meets every expectation, and that buyers after
+// the last sale reach a service only without a gate.
 func TestFlashSale(t *testing.T) {
 	for _, c := range []struct{ form, lock, workload string }{
 		{"plain", "set-px-lua", "flash-sale"}, {"split", "segmented", "flash-sale"},
@@ -97,7 +97,7 @@ func TestFlashSale(t *testing.T) {
 	}
 }
 
-// soldUnderAHold counts the pieces that were sold under a hold that stands in the record as one.
+// soldUnderAHold counts the pieces that were sold during a recorded hold.
 func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	t.Helper()
 	r, err := histories.Open(filepath.Join(out.Dir, "history.jsonl.zst"))
@@ -122,8 +122,8 @@ func soldUnderAHold(t *testing.T, out Outcome) (n int) {
 	return n
 }
 
-// TestSplitStockSellsFaster: where the time under the lock dominates, five segments sell at least four times as many orders a
-// second. Other work on the machine may spoil one attempt.
+// TestSplitStockSellsFaster checks that five segments sell at least four times as many orders per second if the hold dominates.
+// One attempt may fail because of other load on the machine.
 func TestSplitStockSellsFaster(t *testing.T) {
 	needRedis(t)
 	s := saleSetting(t, 20*time.Millisecond)
@@ -142,13 +142,13 @@ func TestSplitStockSellsFaster(t *testing.T) {
 	}
 }
 
-// sham grants everything to everybody.
+// sham grants every acquire.
 func sham() impls.Impl {
 	return impls.Impl{Name: "sham", Store: servers.Redis, Deployment: servers.Single,
 		Open: func(impls.Env) (impls.Lock, error) { return catalog.All()[0].Open(impls.Env{}) }}
 }
 
-// TestOversold: a shop whose lock does not exclude sells more than its stock, and the history shows it.
+// TestOversold checks that a shop whose lock does not exclude sells more than its stock, and that its history shows it.
 func TestOversold(t *testing.T) {
 	s := saleSetting(t, 2*time.Millisecond)
 	var granted atomic.Int64

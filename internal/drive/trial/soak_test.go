@@ -25,39 +25,39 @@ import (
 
 var summary = flag.String("summary", "", "write the results of the soak to this file")
 
-// soakAtOnce is how many trials run at once: they mostly wait.
+// soakAtOnce is the number of concurrent trials, which mostly wait.
 const soakAtOnce = 14
 
-// soakCell is a cell that is tried again and again, each time with another seed.
+// soakCell is a cell that is run many times, each time with another seed.
 type soakCell struct {
 	Cell
 	trials int
 
 	mu        sync.Mutex
 	done      int
-	discarded int // trials, which were repeated
-	given     int // up: all attempts were discarded
+	discarded int // trials that were repeated
+	abandoned int // trials of which all attempts were discarded
 	why       string
 	longest   time.Duration
 	server    string
-	tallies   []*tally // of the properties of which something is expected
+	tallies   []*tally // of the properties with an expectation
 }
 
-// tally is how one property came out, over all trials of a cell.
+// tally counts the results of one property over all trials of a cell.
 type tally struct {
 	property  string
 	expected  histories.Expected
 	met       int // pass or xfail
 	not       int // FAIL or xpass
 	undecided int
-	absent    int // it did not apply
+	absent    int // not applicable
 }
 
-// of is how many trials showed something.
+// of returns the number of trials to which the property applied.
 func (y *tally) of() int { return y.met + y.not + y.undecided }
 
-// TestSoak tries the best locks under every fault that they are expected to survive, and every lock under every fault
-// that is expected to violate a property, again and again. There may be no FAIL, and hardly an xpass.
+// TestSoak runs the best locks many times under every fault that they are expected to survive, and every lock under each fault
+// that is expected to violate a property. It allows no FAIL, and at most one xpass in twenty.
 func TestSoak(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("LOCKBENCH_SOAK"))
 	if err != nil || n < 1 {
@@ -73,8 +73,8 @@ func TestSoak(t *testing.T) {
 	kept := &keeping{dir: filepath.Join(os.TempDir(), fmt.Sprintf("soak-%d", os.Getpid()))}
 	s.soak(t, cells, n, kept)
 	for _, c := range cells {
-		if c.given > max(1, c.trials/20) {
-			t.Errorf("%s: %d of %d trials were given up, the last because %s", c, c.given, c.trials, c.why)
+		if c.abandoned > max(1, c.trials/20) {
+			t.Errorf("%s: all attempts of %d of %d trials were discarded, the last because %s", c, c.abandoned, c.trials, c.why)
 		}
 		for _, y := range c.tallies {
 			if why := y.complaint(); why != "" {
@@ -82,7 +82,7 @@ func TestSoak(t *testing.T) {
 			}
 		}
 	}
-	if why := tooManyMissed(cells); why != "" {
+	if why := tooManyXPass(cells); why != "" {
 		t.Error(why)
 	}
 	text := soakSummary(cells, n, start)
@@ -94,7 +94,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak does the trials, first the first of each cell, then the second.
+// soak runs the first trial of each cell, then the second, and so on.
 func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	type work struct {
 		cell *soakCell
@@ -103,7 +103,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	todo := make(chan work)
 	var workers sync.WaitGroup
 	root, begun := t.TempDir(), time.Now()
-	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no seed is begun later; "": no limit
+	limit, _ := time.ParseDuration(os.Getenv("LOCKBENCH_SOAK_FOR")) // no trial begins later; "": no limit
 	for range soakAtOnce {
 		workers.Go(func() {
 			for w := range todo {
@@ -128,7 +128,7 @@ func (s Setting) soak(t *testing.T, cells []*soakCell, n int, kept *keeping) {
 	workers.Wait()
 }
 
-// soakOnce tries a cell once more, and keeps the history if a result is not as expected.
+// soakOnce runs a cell once, and keeps the history if a result is not as expected.
 func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *keeping) error {
 	defer os.RemoveAll(dir)
 	start := time.Now()
@@ -143,7 +143,7 @@ func (s Setting) soakOnce(t *testing.T, c *soakCell, dir string, n int, kept *ke
 	}
 	switch {
 	case err != nil && len(voids) == attempts:
-		c.given++
+		c.abandoned++
 		return nil
 	case err != nil:
 		return err
@@ -193,7 +193,7 @@ func (c *soakCell) tallyOf(property string, expected histories.Expected) *tally 
 	return y
 }
 
-// add counts a finding, and says whether it is not as expected.
+// add counts a finding and reports whether it is not as expected.
 func (y *tally) add(f checker.Finding) (odd bool) {
 	switch checker.ResultOf(y.expected, f.Observed) {
 	case checker.Pass, checker.XFail:
@@ -210,7 +210,7 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 	return true
 }
 
-// complaint is what is wrong with a tally, in a sentence; "" if nothing is.
+// complaint returns a sentence about what is wrong with a tally, or "".
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
@@ -223,30 +223,30 @@ func (y *tally) complaint() string {
 	return ""
 }
 
-// tooManyMissed looks at all known defects together: with few trials of each, one xpass in each would be accepted.
-func tooManyMissed(cells []*soakCell) string {
-	missed, all := 0, 0
+// tooManyXPass judges all known defects together: with few trials of each, one xpass in each would be accepted.
+func tooManyXPass(cells []*soakCell) string {
+	xpass, all := 0, 0
 	for _, c := range cells {
 		for _, y := range c.tallies {
 			if y.expected == histories.ToBeViolated {
-				missed, all = missed+y.not, all+y.of()
+				xpass, all = xpass+y.not, all+y.of()
 			}
 		}
 	}
-	if missed > max(1, all/20) {
-		return fmt.Sprintf("%d of %d known defects were not detected", missed, all)
+	if xpass > max(1, all/20) {
+		return fmt.Sprintf("%d of %d known defects were not detected", xpass, all)
 	}
 	return ""
 }
 
-// soakCells are the cells of a soak: n trials of each of the best locks, spread over the faults under which it
-// something is expected to hold, and a fifth of that for each cell in which a violation is expected.
+// soakCells returns the cells of a soak: n trials of each of the best locks, spread over the faults under which a property is
+// expected to hold, and n/5 trials of each cell in which a violation is expected.
 func soakCells(n int) []*soakCell {
 	best := []string{"set-px-lua", "redisson", "redlock", "fenced"}
 	all := []*soakCell{underSentinels(n)} // first, since it takes longest
 	for _, l := range catalog.Own() {
 		if l.Store != "" && stores.Missing(l.Store) != nil {
-			continue // CI requires the stores that it installs, which MongoDB is not
+			continue // CI requires the stores that it can install
 		}
 		var holding []*soakCell
 		cells := faultyCells(l)
@@ -273,14 +273,14 @@ func soakCells(n int) []*soakCell {
 	return all
 }
 
-// underSentinels is a failover with three Sentinels, with the expectations of any failover.
+// underSentinels returns the cell of a failover by three Sentinels.
 func underSentinels(n int) *soakCell {
 	lock, _ := findLock("set-px-lua")
 	return &soakCell{Cell: Cell{Lock: lock, Deployment: servers.Sentinel, Workload: namedWorkload(""), Fault: namedFault("failover")}, trials: max(n/5, 1)}
 }
 
-// faultyCells are a lock's cells under faults: with the workload counter, or that which an expectation names,
-// on what the lock is deployed on, and on what an expectation names.
+// faultyCells returns the cells of a lock under faults. Workload and deployment are those that the expectation names, by default
+// counter and the deployment of the lock.
 func faultyCells(l impls.Impl) []*soakCell {
 	var cells []*soakCell
 	seen := map[string]bool{}
@@ -316,7 +316,7 @@ func namedFault(name string) faults.Fault {
 	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// keeping copies the trials with an unexpected result to a folder.
+// keeping copies trials with an unexpected result to a folder.
 type keeping struct {
 	dir string
 	mu  sync.Mutex

@@ -13,13 +13,13 @@ import (
 	"lockbench/histories"
 )
 
-// soakSummary returns the results of a soak, as a page of Markdown.
+// soakSummary returns the results of a soak as Markdown.
 func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	var b strings.Builder
-	trials, discarded, given, hold, violated := 0, 0, 0, tally{}, tally{}
+	trials, discarded, abandoned, hold, violated := 0, 0, 0, tally{}, tally{}
 	var version []string
 	for _, c := range cells {
-		trials, discarded, given = trials+c.done, discarded+c.discarded, given+c.given
+		trials, discarded, abandoned = trials+c.done, discarded+c.discarded, abandoned+c.abandoned
 		if c.server != "" && !slices.Contains(version, c.server) {
 			version = append(version, c.server)
 		}
@@ -33,17 +33,17 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	}
 	begun := 0 // fewer than n if the soak was bounded in time
 	for _, c := range cells {
-		begun = max(begun, c.done+c.given)
+		begun = max(begun, c.done+c.abandoned)
 	}
 	bound := ""
 	if limit := os.Getenv("LOCKBENCH_SOAK_FOR"); limit != "" && begun < n {
-		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // so that no cell had all of its trials
+		bound = "LOCKBENCH_SOAK_FOR=" + limit + " " // no cell had all of its trials
 	}
 	fmt.Fprintf(&b, "# Soak\n\n`%sLOCKBENCH_SOAK=%d go test ./internal/drive/trial -run TestSoak`, %s, took %s: %s, %s/%s with %d cores, %s;\nseeds 1 to %d, %d trials at once.\n\n",
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), strings.Join(version, ", "), begun, soakAtOnce)
-	fmt.Fprintf(&b, "In %d trials %d properties were judged that are expected to hold: %d FAIL, %d inconclusive. Of %d expected violations %d were detected (xfail).\n%d more trials were discarded and repeated: their fault could not be verified, or a process was paused by no fault.\n%d were given up, since all of %d attempts were discarded.\n",
-		trials, hold.of(), hold.not, hold.undecided, violated.of(), violated.met, discarded, given, attempts)
+	fmt.Fprintf(&b, "In %d trials %d properties were judged that are expected to hold: %d FAIL, %d inconclusive. Of %d expected violations %d were detected (xfail).\n%d more trials were discarded and repeated: their fault could not be verified, or a process was paused by no fault.\n%d were not replaced, since all of %d attempts were discarded.\n",
+		trials, hold.of(), hold.not, hold.undecided, violated.of(), violated.met, discarded, abandoned, attempts)
 	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Expected to hold\n\n| cell | trials | discarded | longest | properties | FAIL | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
 	for _, c := range cells {
 		c.expectedToHold(&b)
@@ -67,7 +67,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	return b.String()
 }
 
-// expectedToHold writes a cell's row of the properties that are expected to hold, if it has any.
+// expectedToHold writes the row of a cell's properties that are expected to hold, if any.
 func (c *soakCell) expectedToHold(b *strings.Builder) {
 	var names []string
 	of, fails := 0, 0
@@ -90,7 +90,7 @@ func (c *soakCell) expectedToHold(b *strings.Builder) {
 	}
 }
 
-// wilson is the 95 % interval of a rate after E. B. Wilson.
+// wilson returns the 95 % confidence interval of a rate after E. B. Wilson (1927).
 func wilson(k, n int) string {
 	if n == 0 {
 		return "-"
@@ -102,7 +102,7 @@ func wilson(k, n int) string {
 	return fmt.Sprintf("%.1f to %.1f %%", 100*max(0, mid-half), 100*min(1, mid+half))
 }
 
-// TestComplaint: the soak can fail.
+// TestComplaint checks that a soak can fail.
 func TestComplaint(t *testing.T) {
 	const holds, violated = histories.ToHold, histories.ToBeViolated
 	for _, c := range []struct {
@@ -122,8 +122,8 @@ func TestComplaint(t *testing.T) {
 			t.Errorf("%+v: %q", c.tally, got)
 		}
 	}
-	missed := []*soakCell{{tallies: []*tally{{expected: violated, not: 1}}}, {tallies: []*tally{{expected: violated, not: 1}}}}
-	if tooManyMissed(missed) == "" || tooManyMissed(missed[:1]) != "" {
-		t.Errorf("two of two known defects not detected: %q, one of one: %q", tooManyMissed(missed), tooManyMissed(missed[:1]))
+	undetected := []*soakCell{{tallies: []*tally{{expected: violated, not: 1}}}, {tallies: []*tally{{expected: violated, not: 1}}}}
+	if tooManyXPass(undetected) == "" || tooManyXPass(undetected[:1]) != "" {
+		t.Errorf("two of two known defects not detected: %q, one of one: %q", tooManyXPass(undetected), tooManyXPass(undetected[:1]))
 	}
 }

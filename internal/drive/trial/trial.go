@@ -22,45 +22,45 @@ import (
 	"lockbench/workloads"
 )
 
-// Setting holds what all trials of a run have in common.
+// Setting holds what all trials of a run share.
 type Setting struct {
-	Run        string         // names the run; part of every key
-	Servers    string         // how servers are brought up: servers.Ways
+	Run        string         // id of the run: part of every key
+	Servers    string         // how servers are started: servers.Ways
 	Remote     servers.Remote // their addresses, if external
 	Params     workloads.Params
-	FaultTTL   time.Duration     // the lease asked for under faults; 0: the fault's default
-	LockParams map[string]string // of the locks that know them
-	Worker     []string          // the command that runs a lock of the table in a process of its own
-	Self       string            // this program, which is also a server of some stores, and a service of the shop
-	Asked      Asked             // of a shop
-	Trials     int               // of each cell
+	FaultTTL   time.Duration     // the TTL under faults; 0: the default of the fault
+	LockParams map[string]string // parameters of locks, ignored by those that do not know them
+	Worker     []string          // the command that runs a lock of the catalog in a separate process
+	Self       string            // path of this program, which also serves some stores and the shop
+	Asked      Asked             // parameters of a shop that the user set
+	Trials     int               // number of trials of each cell
 	// Lend returns servers for a trial that does not harm them, and the function that takes them back; nil: each trial starts
 	// its own.
 	Lend func(context.Context, servers.Spec) (g *servers.Group, giveBack func() error, err error)
 
-	// For measurements beyond the record:
-	Pace  func(context.Context, Running)                                    // returns when no iteration is to begin any more; nil: after the duration
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks reach their servers; nil: the network
-	Tally *impls.Tally                                                      // of what locks do by themselves; nil: it is not counted
+	// For measurements beyond the history:
+	Pace  func(context.Context, Running)                                    // returns when no further iteration may begin; nil: after the duration
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // how locks connect to their servers; nil: over the network
+	Tally *impls.Tally                                                      // counts what locks do in the background; nil: it is not counted
 }
 
-// Running is a trial while its clients are driven.
+// Running describes a trial while its clients run.
 type Running struct {
-	Since   func() time.Duration // the time of its history
+	Since   func() time.Duration // the time on the clock of its history
 	Granted *atomic.Int64
-	Group   *servers.Group // without nodes: the lock talks to nothing
+	Group   *servers.Group // without nodes if the lock uses no server
 }
 
-// Outcome is a trial that came to its end.
+// Outcome is the result of a trial that ended.
 type Outcome struct {
 	Dir    string
 	Server string // product, version and how
-	// Durability is what has become of a write there when it is acknowledged.
+	// Durability states what the server guarantees about an acknowledged write.
 	Durability string
 	Header     histories.Header
 	Verdict    *checker.Verdict
-	Void       string // why the trial is discarded; "": it counts
-	Missed     string // what of the plan did not take place, if the trial counts all the same
+	Void       string // why the trial is discarded; "" if it counts
+	Missed     string // the steps of the plan that did not take place, if the trial counts anyway
 }
 
 // ErrDiscarded is returned if every attempt at a trial was discarded.
@@ -69,11 +69,11 @@ var ErrDiscarded = errors.New("trials in a row were discarded")
 // attempts is how often a trial is tried until it counts.
 const attempts = 5
 
-// Try tries a cell until a trial counts: the nth of the cell, from 0. The folders of a cell's trials are 001,
-// 002, ... in dir, those of repeated ones after all others. granted shows how far it is. It is an error if all
-// attempts are discarded. When ctx ends it is cut short, judged as far as it got, and returned.
+// Try runs the nth trial of a cell, from 0, again until it is not discarded. The folders of the trials of a cell are 001, 002,
+// ... in dir, and those of repeated trials follow. granted counts the grants so far. The error is ErrDiscarded if all attempts
+// were discarded. When ctx ends, the trial ends early, and what was recorded is judged.
 func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
-	s.Params.Seed += uint64(n) // first, for what a fault draws may say how long it takes
+	s.Params.Seed += uint64(n) // first: the duration of a fault may depend on the seed
 	s.Params = s.params(c)
 	s.LockParams = s.lockParams(c)
 	var out Outcome
@@ -109,7 +109,7 @@ func (s Setting) params(c Cell) workloads.Params {
 	return p
 }
 
-// faultTTL returns the lease that is asked for under a fault; 0: the usual one.
+// faultTTL returns the TTL under a fault; 0 stands for the default.
 func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	if asked == 0 && c.Lock.Shortest <= faults.UsualTTL {
 		return 0
@@ -117,9 +117,8 @@ func (c Cell) faultTTL(asked time.Duration) time.Duration {
 	return max(asked, c.Lock.Shortest)
 }
 
-// lockParams returns the parameters of a cell's lock. Under a fault waiters pause between two tries unless they are told
-// to spin: waiters that spin leave the machine no time for other processes, and a holder that is late for want of it is
-// no evidence.
+// lockParams returns the parameters of a cell's lock. Under a fault, waiters back off between two tries unless the user set
+// another way: spinning waiters would starve the other processes, and a holder that is late for that reason proves nothing.
 func (s Setting) lockParams(c Cell) map[string]string {
 	if !c.faulty() || len(c.Lock.Worker) > 0 || s.LockParams["wait"] != "" {
 		return s.LockParams
@@ -136,10 +135,10 @@ type trial struct {
 	granted *atomic.Int64
 	watch   *workloads.Watch
 
-	group     *servers.Group // without nodes: the lock talks to nothing
+	group     *servers.Group // without nodes if the lock uses no server
 	processes []workloads.Process
 	fresh     workloads.Process
-	world     *world // empty unless the processes are real ones
+	world     *world // empty if the processes are simulated
 	release   []func() error
 	void      string
 	missed    string
@@ -168,7 +167,7 @@ func (t *trial) run(ctx context.Context) (Outcome, error) {
 	return out, errors.Join(err, judgeErr)
 }
 
-// record brings everything up, drives, and takes everything down. recorded: there is a history to judge.
+// record starts everything, runs the clients, and stops everything. recorded reports whether there is a history to judge.
 func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	up, drive := t.up, t.drive
 	if t.Workload.Served {
@@ -193,7 +192,7 @@ func (t *trial) record(ctx context.Context) (recorded bool, err error) {
 	return true, drive(ctx, rec)
 }
 
-// drive runs the workload and the epilogue. What the servers counted is read around the workload alone.
+// drive runs the workload and the epilogue. Counters of the servers cover the workload only.
 func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 	d := t.newDrive(rec, t.processes)
 	if t.Pace != nil {
@@ -215,7 +214,7 @@ func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process)
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted}
 }
 
-// epilogue ends every trial that was not cut short.
+// epilogue checks at the end of a trial that the lock is free again, unless the trial was cut short.
 func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	if ctx.Err() == nil {
 		header := t.header(t.Setting, "")
@@ -223,7 +222,7 @@ func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
 	}
 }
 
-// runThrough drives the clients and injects the fault. All faults are healed before the epilogue.
+// runThrough runs the clients and injects the fault. Every fault is healed when it returns.
 func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	if !t.faulty() {
 		d.Run(ctx)
@@ -242,12 +241,12 @@ func (t *trial) runThrough(ctx context.Context, d *workloads.Drive) {
 	t.void = cmp.Or(missed, late)
 }
 
-// mayBeLate returns how late a holder under a fault may be without outliving its lease by that alone.
+// mayBeLate returns the longest delay of a holder that alone does not make it outlive its lease.
 func (t *trial) mayBeLate() time.Duration {
 	return (t.Params.TTL - min(t.Params.Hold, t.Params.TTL)) * 3 / 4
 }
 
-// judge reads the history back: what is judged is what is on the disk.
+// judge reads the history back and judges it: the verdict is about what is on disk.
 func (t *trial) judge() (Outcome, error) {
 	out := Outcome{Dir: t.dir, Server: t.group.Server, Durability: t.group.Durability}
 	v, header, err := judge.File(t.historyFile(), judge.Options{})
@@ -259,7 +258,7 @@ func (t *trial) judge() (Outcome, error) {
 	switch stall := v.MaxStall.Round(time.Millisecond); {
 	case v.MaxStall > t.Params.TTL:
 		out.Void = fmt.Sprintf("lockbench itself was paused for %s, longer than the TTL of %s", stall, t.Params.TTL)
-	case t.faulty() && v.MaxStall > t.mayBeLate(): // it says when a hold's work is over
+	case t.faulty() && v.MaxStall > t.mayBeLate(): // this process ends the work of a hold
 		out.Void = fmt.Sprintf("lockbench itself was paused for %s, and a holder may be at most %s late", stall, t.mayBeLate())
 	}
 	if out.Void != "" {

@@ -20,8 +20,8 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEachCell tries the whole plan, briefly, on the emulator: every expectation is met, so that each
-// property that can be violated without a fault is detected in a known-broken lock, and no violation in a correct one.
+// TestEachCell runs every cell without a fault briefly on the emulator. Every expectation must be met: each property that can be
+// violated without a fault is violated by a known-broken lock and by no correct one.
 func TestEachCell(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,17 +33,16 @@ func TestEachCell(t *testing.T) {
 	violated := map[string]bool{}
 	plan, _ := Fitting(Plan(catalog.All(), workloads.All(), []faults.Fault{faults.None()}), s.Servers, s.Remote)
 	plan = slices.DeleteFunc(plan, func(c Cell) bool {
-		// Of what the race detector can find one workload has enough; and one shows that a lock works on another store
-		// than Redis: the comparison itself drives them all.
+		// One workload is enough for the race detector, and to show that a lock works on its store.
 		enough := testing.Short() || c.Lock.Store != "" && c.Lock.Store != servers.Redis
-		return c.Workload.Served || enough && c.Workload.Name != "counter" // shops have tests of their own
+		return c.Workload.Served || enough && c.Workload.Name != "counter" // TestFlashSale runs shops
 	})
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range plan {
 			t.Run(c.String(), func(t *testing.T) {
 				t.Parallel()
-				caughtHere, _ := s.tryOnce(t, c)
-				for _, property := range caughtHere {
+				seen, _ := s.tryOnce(t, c)
+				for _, property := range seen {
 					mu.Lock()
 					violated[property] = true
 					mu.Unlock()
@@ -58,12 +57,12 @@ func TestEachCell(t *testing.T) {
 	}
 }
 
-// tryOnce tries a cell, checks that every expectation is met, and returns the properties that were violated as expected.
+// tryOnce runs a cell, checks that every expectation is met, and returns the properties that were violated as expected.
 func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) {
 	var granted atomic.Int64
 	out, err := s.Try(t.Context(), c, t.TempDir(), 0, &granted)
 	if err != nil && strings.Contains(out.Void, "was paused") {
-		t.Skip("this machine is too busy to tell: ", err)
+		t.Skip("this machine is too busy: ", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) 
 		switch score := checker.ResultOf(out.Header.Expectation(f.Property).Expected, f.Observed); score {
 		case checker.XPass, checker.Inconclusive:
 			if stall := out.Verdict.MaxStall; c.faulty() && stall > out.Header.TTL.D()/20 {
-				t.Skipf("this machine is too busy to tell: it was paused for %v, and %s is %s", stall, f.Property, score)
+				t.Skipf("this machine is too busy: it was paused for %v, and %s is %s", stall, f.Property, score)
 			}
 			t.Errorf("%s %s: %s", f.Property, score, f.Why)
 		case checker.Fail:
@@ -89,13 +88,13 @@ func (s Setting) tryOnce(t *testing.T, c Cell) (violated []string, out Outcome) 
 	return violated, out
 }
 
-// contend is the bare workload.
+// contend returns the workload that only acquires and releases.
 func contend() workloads.Workload {
 	all := workloads.All()
 	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == "contend" })]
 }
 
-func TestStalledTrialIsVoid(t *testing.T) {
+func TestStalledTrialIsDiscarded(t *testing.T) {
 	for _, c := range []struct {
 		stall, fault string
 		void         bool
@@ -117,7 +116,7 @@ func TestStalledTrialIsVoid(t *testing.T) {
 	}
 }
 
-// TestWritingFails: if the history cannot be written the trial ends early with an error.
+// TestWritingFails checks that a trial ends early with an error if its history cannot be written.
 func TestWritingFails(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full, a disk that is always full, on this system")
@@ -135,7 +134,7 @@ func TestWritingFails(t *testing.T) {
 	}
 }
 
-// TestPulseSeesAStall: a harness that does not run for a while says so in the next mark.
+// TestPulseSeesAStall checks that the next mark holds the time for which this process did not run.
 func TestPulseSeesAStall(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	file := &slow{by: stall}
@@ -145,7 +144,7 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markEvery)
 	defer cancel()
-	file.active = true // from now on, writing a mark holds the pulse up
+	file.active = true // from now on, writing a mark delays the pulse
 	if err := pulse(ctx, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +157,11 @@ func TestPulseSeesAStall(t *testing.T) {
 	}
 	cover, err := histories.Replay(r.Next, func(histories.Event) error { return nil })
 	if err != nil || cover.MaxStall < stall/2 {
-		t.Errorf("the longest stall seen is %v, of one of %v (%v)", cover.MaxStall, stall, err)
+		t.Errorf("the longest stall is %v, want at least half of %v (%v)", cover.MaxStall, stall, err)
 	}
 }
 
-// slow is a file on a disk that takes its time.
+// slow is a file on a slow disk.
 type slow struct {
 	bytes.Buffer
 	by     time.Duration
@@ -184,7 +183,7 @@ func TestPlanLeavesOutWhatDoesNotApply(t *testing.T) {
 	}
 }
 
-// TestUsual: a shop is driven with the locks that show its forms, and under no fault.
+// TestUsual checks that a shop runs with the locks that show its forms, and without faults.
 func TestUsual(t *testing.T) {
 	var got []string
 	for _, c := range Usual(Plan(catalog.All(), workloads.All(), faults.All())) {

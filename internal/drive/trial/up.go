@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// up brings up servers, opens the locks, and has every client connect: no acquire pays for a connection.
+// up starts servers, opens the locks, and has every client connect, so that no recorded acquire includes a connection.
 func (t *trial) up(ctx context.Context) error {
 	if err := t.start(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (t *trial) openHere(context.Context) error {
 	return nil
 }
 
-// open opens the lock of a process for as long as the trial lasts.
+// open opens the lock of a process until the trial ends.
 func (t *trial) open(process int) (impls.Lock, error) {
 	lock, err := t.Lock.Open(impls.Env{Nodes: t.group.Front(), CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 		Params: t.LockParams, Rand: impls.NewRand(t.Params.Seed, uint64(process)), Renewed: t.watch.Renewed, Dial: t.Dial, Tally: t.Tally})
@@ -87,19 +87,19 @@ func (t *trial) open(process int) (impls.Lock, error) {
 	return lock, err
 }
 
-// opening returns the first line for the lock of a process.
+// opening returns the first line that the process of a lock reads.
 func (t *trial) opening(process int, nodes []string) worker.Open {
 	return worker.Open{Lock: t.Lock.Name, Nodes: nodes, CAFile: t.Remote.CAFile, Prefix: servers.KeyPrefix(t.Run), Process: process,
 		Seed: t.Params.Seed, Params: t.LockParams}
 }
 
 const (
-	connectTimeout = 10 * time.Second // bounds the first acquires of every client, which no other client contends for
+	connectTimeout = 10 * time.Second // for the first acquires of all clients, each of a key without contention
 	connectTries   = 20
-	connectAgain   = 50 * time.Millisecond // the pause between two tries
+	connectAgain   = 50 * time.Millisecond // between two tries
 )
 
-// connect has every client, and the epilogue's, take and release a key of its own, all at once.
+// connect has all clients, including that of the epilogue, acquire and release a separate key each, at the same time.
 func (t *trial) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -116,7 +116,8 @@ func (t *trial) connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOne acquires and releases a key, and others after an error: a first connection may take longer than a lock allows.
+// connectOne acquires and releases a key. After an error it tries again with another key: the first connection may take
+// longer than the timeout of the lock.
 func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Duration) (err error) {
 	for try := range connectTries {
 		name := fmt.Sprintf("%s.%d", who, try)
@@ -125,7 +126,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; no other client has the key
+		if err == nil || errors.Is(err, impls.ErrNotHeld) { // a known-broken lock may answer so
 			return nil
 		}
 		select {
@@ -137,7 +138,7 @@ func connectOne(ctx context.Context, lock impls.Lock, who string, ttl time.Durat
 	return err
 }
 
-// later has something done when the trial is taken down: what was brought up last goes first.
+// later registers a function that runs when the trial ends. The functions run in reverse order.
 func (t *trial) later(do func() error) { t.release = append(t.release, do) }
 
 func (t *trial) down() error {
@@ -148,23 +149,23 @@ func (t *trial) down() error {
 	return errors.Join(errs...)
 }
 
-// counted is counters.json: what servers counted before and after the workload; null if they do not.
+// counted is the content of counters.json: the counters of the servers before and after the workload, null if there are none.
 type counted struct {
 	Server string             `json:"server"`
 	Store  string             `json:"store,omitempty"`
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
-	// Network is what passed between the processes and the servers, if that was looked at.
+	// Network counts what passed between processes and servers, if the trial ran behind proxies.
 	Network map[string]float64 `json:"network,omitempty"`
 }
 
-// counting returns what servers count while do runs.
+// counting returns the counters of the servers before and after do.
 func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c counted, err error) {
 	ctx = context.WithoutCancel(ctx) // also after an interrupt
 	read := func() (map[string]float64, error) {
 		all, err := Counters(ctx, g)
 		if err != nil && t.faulty() {
-			return nil, nil // a server may be dead, or count from anew
+			return nil, nil // a server may be dead, or have restarted its counters
 		}
 		return all, err
 	}
@@ -178,7 +179,7 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 	return c, err
 }
 
-// Counters returns what servers have counted, summed over the nodes; nil if they do not count.
+// Counters returns the counters of servers, summed over the nodes; nil if they have none.
 func Counters(ctx context.Context, g *servers.Group) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
