@@ -53,7 +53,7 @@ func (t *trial) start(ctx context.Context) error {
 	t.group = g
 	t.later(g.Stop)
 	t.later(sweep)
-	return g.Around(ctx, t.storeKey())
+	return g.OrderByKey(ctx, t.storeKey())
 }
 
 func (t *trial) shares() bool { return t.Shared != nil && !t.faulty() }

@@ -267,9 +267,9 @@ func (p *pipe) offer(chunk []byte) {
 	case chunk == nil:
 		p.held = append(p.held, proxy.Part{})
 	case toServer:
-		p.held = slices.AppendSeq(p.held, talk.Said(chunk))
+		p.held = slices.AppendSeq(p.held, talk.FromClient(chunk))
 	default:
-		p.held = slices.AppendSeq(p.held, talk.Answered(chunk))
+		p.held = slices.AppendSeq(p.held, talk.FromServer(chunk))
 	}
 	p.advance()
 }

@@ -127,7 +127,7 @@ func (p *pipe) advance() {
 // an instant of its own: several servers may be asked at once, and the first command decides for all.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
-	if !part.Met {
+	if !part.Complete {
 		p.pass(part.Bytes, turn)
 		return
 	}

@@ -247,7 +247,7 @@ func (n *network) Dialer(process int) func(ctx context.Context, network, addr st
 
 func (n *network) connect(process, node int) (client, server *conn) {
 	l := n.links[process][node]
-	c := &pair{link: l, talk: proxy.Begin()}
+	c := &pair{link: l, talk: proxy.NewConversation()}
 	l.add(c)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	here, there := n.processes[process], &n.nodes[node].place
