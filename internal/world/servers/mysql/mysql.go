@@ -181,7 +181,7 @@ func access() *servers.Access {
 		Version: func(ctx context.Context, t servers.Target, _ string) (version string, err error) {
 			err = at(t, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version) })
 			if answers(err, refusedUser, refusedDatabase) {
-				err = errors.New("access denied: wrong user, password or database")
+				err = errors.New("access denied: check the user, the password and the database")
 			}
 			return version, err
 		},

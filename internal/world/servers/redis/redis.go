@@ -311,7 +311,7 @@ func explain(err error) error {
 	case strings.Contains(text, "NOAUTH"):
 		return fmt.Errorf("a password is required: set %s", of.PasswordVariable())
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "AUTH"):
-		return errors.New("wrong user or password")
+		return errors.New("access denied: check the user and the password")
 	}
 	return err
 }
