@@ -1,10 +1,10 @@
-# The habits of the project. `make check` is what CI runs.
+# The tasks of the project. CI runs `make check`.
 
 .PHONY: check test skipped fuzz differential scenarios soak explore bench run clean
 
-# The heaviest go without the race detector: the judge, decisions and pages run on one goroutine, trials and servers are raced in
-# internal/measure, which runs some of the ones on some of the others, and the command in the packages that it puts together. Of
-# virtual time two tests are enough: the detector shuffles goroutines, and histories must not show it.
+# The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
+# trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
+# run with it, because it shuffles goroutines and histories must not depend on their order.
 RACED = $(shell go list ./... | grep -v -e /checker -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ \
 	-e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
 	-e /internal/web -e /examples -e /reports -e /internal/cli -e /cmd/)
@@ -16,13 +16,13 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 	go test -race -short -timeout 10m $(RACED)
 	go test -race -timeout 5m -run '^(TestRecordIsRun|TestScriptsRecordTheSame)$$' ./internal/simulate/sim
 
-test: ## the tests, as the README has it
+test: ## all tests, without the race detector
 	go test ./...
 
-skipped: ## what the tests skip on this machine, and the way to have it
+skipped: ## the tests that are skipped on this machine, and what to install
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"
 
-# Without a bound on it, making inputs small takes nearly all of the time.
+# Without a bound, minimising inputs takes nearly all of the time.
 FUZZTIME ?= 30s
 FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
@@ -33,29 +33,29 @@ fuzz: ## every fuzz target for FUZZTIME
 differential: ## monitor, frontier search and Porcupine on 1,000,000 random histories per model; CI takes 100,000, a test run 20,000
 	LOCKBENCH_DIFFERENTIAL=1000000 go test ./checker/judge -count=1 -timeout 1h -run '^TestDifferential$$' -v -args -summary $(CURDIR)/docs/evidence/differential.txt
 
-scenarios: ## run every scenario, and write docs/evidence/scenarios.md from the results
+scenarios: ## run every scenario and write docs/evidence/scenarios.md
 	rm -rf runs/scenarios-doc
 	go run ./cmd/lockbench run --scenarios all --out runs/scenarios-doc
 	cp runs/scenarios-doc/report/scenarios.md docs/evidence/scenarios.md
 
-# Of each lock explored; 430,000 are 2,000 hours of clients.
+# Seeds per explored lock; 430,000 seeds are 2,000 hours of clients.
 SEEDS ?= 430000
 
-# Trials of each of the best locks under the faults that it is expected to survive; a fifth of them for each known defect.
+# Trials of each of the best locks under the faults that it is expected to survive. Each known defect gets a fifth of them.
 SOAK ?= 500
 
-soak: ## expectations under faults, again and again, for an hour; runs that are killed, 50 times
+soak: ## repeat trials under faults for an hour, and kill 50 runs
 	LOCKBENCH_SOAK=$(SOAK) go test ./internal/drive/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/evidence/soak.md
 	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled$$' -v
 
-explore: ## the faults that the best locks are expected to survive, in virtual time, for hours: docs/evidence/explored.md has the latest
+explore: ## explore the best locks in virtual time, for hours; docs/evidence/explored.md has the latest results
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done
 
-bench: ## the figures in the documentation: recording, judging, recording's share of a real lock's throughput
+bench: ## benchmarks of recording, judging and virtual time
 	go test -run '^$$' -bench . -benchmem ./histories ./checker/judge ./internal/drive/trial ./internal/simulate/explore
 
 run: ## the quick comparison
 	go run ./cmd/lockbench run
 
-clean: ## remove what runs left, and nothing else
+clean: ## remove runs/ and bin/
 	rm -rf runs bin

@@ -52,7 +52,7 @@ func TestAClusterIsReachedAsGiven(t *testing.T) {
 	}
 	l := open(t, "set-px-lua", impls.Env{Nodes: urls, Dial: dial})
 	takeAndGive(t, l, "key")
-	if err := errors.Join(g.Around(t.Context(), "key"), g.Nodes[0].Kill(), g.Promote(t.Context(), 1)); err != nil {
+	if err := errors.Join(g.OrderByKey(t.Context(), "key"), g.Nodes[0].Kill(), g.Promote(t.Context(), 1)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it finds the new primary", func() bool {

@@ -300,7 +300,7 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 	eachLeasedAlone(t, servers.Three, func(s site) {
 		a, b := s.open(0, nil), s.open(1, nil)
 		h := s.take(a, impls.Request{Key: "k", Owner: "a", TTL: 20 * time.Second})
-		if err := s.group.Depose(s.Context()); err != nil {
+		if err := s.group.KillLeader(s.Context()); err != nil {
 			s.Fatal(err)
 		}
 		if token, _, err := b.(impls.Prober).Probe(s.Context(), "k"); err != nil || token != h.Token {

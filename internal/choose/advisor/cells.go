@@ -105,7 +105,7 @@ func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	}
 	f.Plan = func(s faults.Scene) faults.Plan {
 		first := workloads.Moment{Point: workloads.Granted} // of the victim: the others ask when it holds
-		gates := []faults.Gate{{Client: 1, Until: first, Patience: s.TTL}, {Client: 2, Until: first, Patience: s.TTL}}
+		gates := []faults.Gate{{Client: 1, Until: first, Timeout: s.TTL}, {Client: 2, Until: first, Timeout: s.TTL}}
 		return faults.Plan{Gates: gates, Steps: []faults.Step{{
 			When: faults.Trigger{At: workloads.Moment{Point: workloads.Working, Iteration: fewHolds}}, Do: faults.Action{Verb: faults.Pause}, For: pause}}}
 	}

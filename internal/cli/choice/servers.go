@@ -100,7 +100,7 @@ func (o *Own) Define(fl *pflag.FlagSet, howMany string) {
 	for _, of := range stores.External() {
 		f := &addressFlag{store: of}
 		o.flags = append(o.flags, f)
-		text := "the same for " + of.Name + ": " + of.External.Like
+		text := "the same for " + of.Name + ": " + of.External.Example
 		if variable := of.PasswordVariable(); variable != "" {
 			text += ";\nits password is given in " + variable
 		}

@@ -2,12 +2,12 @@ package faults
 
 import "lockbench/impls"
 
-// eviction: the server may forget what was not used lately.
+// eviction models a server with maxmemory and an LRU policy.
 var eviction = Fault{
 	Name: "eviction", Kind: Servers,
 	Doc:  "the server runs short of memory while a client holds, and drops the lock's key",
-	Only: func(l impls.Impl) string { return unless(!l.Tracks, "its library chooses the names of its keys") },
+	Only: func(l impls.Impl) string { return reasonUnless(!l.Tracks, "its library chooses the key names") },
 	Plan: func(s Scene) Plan {
-		return once(s, Step{When: upon(), Do: Action{Verb: Evict, Nodes: []int{0}}})
+		return aroundFirstHold(s, Step{When: whenGranted(), Do: Action{Verb: Evict, Nodes: []int{0}}})
 	},
 }

@@ -1,6 +1,6 @@
-// Package faults describes the faults of a trial: one file each, and the table All. A fault is a plan, and a plan is data:
-// what is to happen, and when. drive/inject carries it out, on real processes and servers (drive/trial) or in virtual time
-// (simulate/sim).
+// Package faults describes the faults of a trial, one per file, and lists them in All. In goes a Scene; out comes a
+// Plan, which states the actions and when they happen. Package inject carries it out on real processes and servers
+// (drive/trial) or in virtual time (simulate/sim).
 package faults
 
 import (
@@ -11,60 +11,61 @@ import (
 	"lockbench/workloads"
 )
 
-// Fault is one thing that can go wrong.
+// Fault describes one thing that can go wrong.
 type Fault struct {
 	Name string
 	Doc  string // one sentence
 	Kind Kind
 
-	// On returns the deployment to use instead of the usual one; nil: the usual one.
+	// On returns the deployment to use, given the lock's usual one. If it is nil, the usual one is used.
 	On func(usual string) string
-	// Only returns why a lock cannot show the fault, "" if it can; nil: every lock can.
+	// Only returns the reason why the fault does not apply to a lock, or "". If it is nil, the fault applies to every
+	// lock.
 	Only func(impls.Impl) string
-	// Shape changes the parameters with which it is shown; nil: the usual ones.
+	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
-	Plan  func(Scene) Plan // nil: no fault
+	Plan  func(Scene) Plan // nil for None
 }
 
-// NotFor returns why a lock cannot show the fault, "" if it can.
+// NotFor returns the reason why the fault does not apply to a lock, or "".
 func (f Fault) NotFor(l impls.Impl) string {
 	switch {
 	case f.Plan == nil:
 		return ""
-	case l.Store != "redis" && ofRedis(f.Plan(Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3})):
-		return "it is known how to do that to Redis only"
+	case l.Store != "redis" && needsRedis(f.Plan(Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3})):
+		return "supported for Redis only"
 	case f.Only != nil:
 		return f.Only(l)
 	}
 	return ""
 }
 
-// ofRedis reports whether a plan has in it what only Redis can be done.
-func ofRedis(p Plan) bool {
+// needsRedis reports whether a plan has an action that is supported for Redis only.
+func needsRedis(p Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		return slices.Contains([]Verb{Mute, Unlink, Failover, Jump, Drift, Evict}, s.Do.Verb)
 	})
 }
 
-// Kind says what a fault befalls.
+// Kind states what a fault affects.
 type Kind string
 
 const (
 	Nothing Kind = "nothing"
 	Clients Kind = "clients"
 	Network Kind = "network" // between a process and a server
-	Servers Kind = "servers" // of our own only
+	Servers Kind = "servers" // started by lockbench
 )
 
-// Scene holds what a plan depends on.
+// Scene holds the inputs of a plan.
 type Scene struct {
 	TTL        time.Duration
 	Deployment string
 	Processes  int
-	Seed       uint64 // of the trial, for a plan that draws something
+	Seed       uint64 // of the trial, for plans that draw random numbers
 }
 
-// Servers returns how many servers a lock asks in the deployment.
+// Servers returns the number of servers that a lock uses in the deployment.
 func (s Scene) Servers() int {
 	switch s.Deployment {
 	case "five", "five-delayed":
@@ -75,97 +76,94 @@ func (s Scene) Servers() int {
 	return 1
 }
 
-// Plan lists the steps of a fault, and which clients wait for them.
+// Plan lists the steps of a fault and the clients that wait for them.
 type Plan struct {
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps,omitempty"`
-	// Quick is how many holds of the victim, the first ones, are as short as can be: they lead up to the one
-	// that counts.
+	// Quick is the number of short holds of the victim before the one that the fault affects.
 	Quick uint64 `json:"quick,omitempty"`
-	// Turns limits how often clients do their workload; all others go on until the time is up.
+	// Turns limits the iterations of some clients. Other clients continue until the end of the trial.
 	Turns []Turns `json:"turns,omitempty"`
 }
 
-// Turns limits how often a client does its workload. That it then rests is no fault.
+// Turns limits the number of a client's iterations.
 type Turns struct {
 	Client     int32  `json:"client"`
 	Iterations uint64 `json:"iterations"`
 }
 
-// Gate delays a client's first acquire until a moment has come, but not for ever: after
-// the patience it asks anyway.
+// Gate delays a client's first acquire until a moment or the timeout.
 type Gate struct {
-	Client   int32            `json:"client"`
-	Until    workloads.Moment `json:"until,omitzero"`
-	Patience time.Duration    `json:"patience_ns"`
+	Client  int32            `json:"client"`
+	Until   workloads.Moment `json:"until,omitzero"`
+	Timeout time.Duration    `json:"patience_ns"`
 }
 
-// Step is one action, carried out once.
+// Step is one action. It happens once.
 type Step struct {
-	Name string  `json:"name,omitempty"` // what the records call it; "": as they call the plan
+	Name string  `json:"name,omitempty"` // name in the history; "": the plan's name
 	When Trigger `json:"when,omitzero"`
 	Do   Action  `json:"do"`
-	// It is healed so long after, or at a moment, whichever is set; neither: never.
+	// The step is healed after For or at Until, or never if both are zero.
 	For   time.Duration    `json:"for_ns,omitempty"`
 	Until workloads.Moment `json:"until,omitzero"`
 }
 
-// Trigger says when a step is due: before any client asks if it is zero; at a moment of a client; or as a
-// command of a process passes the network, counted from a moment of its client.
+// Trigger states when a step happens: before the clients start (the zero value), at a moment of a client, or when a
+// command passes the network after that moment.
 type Trigger struct {
 	At    workloads.Moment `json:"at,omitzero"`
-	Later time.Duration    `json:"later_ns,omitempty"` // so long after the moment; the client goes on meanwhile
+	Later time.Duration    `json:"later_ns,omitempty"` // delay after the moment, during which the client continues
 	On    *Passing         `json:"on,omitempty"`
 }
 
-// Passing is the nth of some commands on their way between a process and its servers, counted from the
-// trigger's moment, or from the start.
+// Passing selects the nth of some commands between a process and its servers, counted from the trigger's moment.
 type Passing struct {
 	Process  int      `json:"process"`
-	Commands []string `json:"commands,omitempty"` // names; none: any
+	Commands []string `json:"commands,omitempty"` // names; empty for any
 	Nth      int      `json:"nth"`
-	Reply    bool     `json:"reply,omitempty"` // as its reply comes back, rather than on its way to the server
+	Reply    bool     `json:"reply,omitempty"` // select the reply rather than the command
 }
 
-// Verb says what is done.
+// Verb names an action.
 type Verb string
 
 const (
 	Stall   Verb = "stall"   // a client works for By
 	Abandon Verb = "abandon" // a client goes away without releasing
-	GiveUp  Verb = "give up" // a client waits for Wait only, and the reply that triggered it comes By later
+	GiveUp  Verb = "give up" // a client waits for Wait only, and the triggering reply is delayed by By
 	Pause   Verb = "pause"   // a process is paused
-	Kill    Verb = "kill"    // a process is no more
+	Kill    Verb = "kill"    // a process is killed
 
-	Delay Verb = "delay" // the command that triggered it comes By later
-	Lose  Verb = "lose"  // the reply that triggered it, and all that would follow on its connection
-	Cut   Verb = "cut"   // what a process and Nodes say to each other is swallowed
-	Slow  Verb = "slow"  // everything takes By longer, each way
-	Mute  Verb = "mute"  // published messages are swallowed
+	Delay Verb = "delay" // the triggering command is delayed by By
+	Lose  Verb = "lose"  // the triggering reply and the rest of its connection are lost
+	Cut   Verb = "cut"   // bytes between a process and Nodes are dropped
+	Slow  Verb = "slow"  // everything is delayed by By in each direction
+	Mute  Verb = "mute"  // published messages are dropped
 
-	Restart  Verb = "restart"  // Nodes are killed, and come back By later with what they had on disk
+	Restart  Verb = "restart"  // Nodes are killed, and restart after By with the data on disk
 	Down     Verb = "down"     // Nodes are killed
 	Freeze   Verb = "freeze"   // Nodes are paused
-	Unlink   Verb = "unlink"   // Nodes, replicas, learn nothing more of what their primary does
-	Failover Verb = "failover" // the primary is killed, and a replica takes over: Nodes[0], or the one that the Sentinels choose
-	Jump     Verb = "jump"     // the clock of Nodes, by By, which may be less than nothing
-	Drift    Verb = "drift"    // the clock of Nodes gains By in each second, which may be less than nothing
-	Unseat   Verb = "unseat"   // the server, Nodes[0], ends the session that holds the lock
-	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another leads
-	Evict    Verb = "evict"    // Nodes run short of memory, until the lock is gone
+	Unlink   Verb = "unlink"   // Nodes, which are replicas, receive no more writes
+	Failover Verb = "failover" // the primary is killed, and Nodes[0] or the Sentinels' choice is promoted
+	Jump     Verb = "jump"     // the clocks of Nodes move by By, which may be negative
+	Drift    Verb = "drift"    // the clocks of Nodes gain By per second, which may be negative
+	Unseat   Verb = "unseat"   // the server Nodes[0] ends the session that holds the lock
+	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server leads
+	Evict    Verb = "evict"    // Nodes evict the lock's key
 )
 
-// Action says what a step does. Which fields count depends on the verb.
+// Action describes what a step does. The verb determines which fields are used.
 type Action struct {
 	Verb    Verb          `json:"verb"`
 	Client  int32         `json:"client,omitempty"`
-	Process int           `json:"process,omitempty"` // -1: every one
+	Process int           `json:"process,omitempty"` // -1: all
 	Nodes   []int         `json:"nodes,omitempty"`
 	By      time.Duration `json:"by_ns,omitempty"`
 	Wait    time.Duration `json:"wait_ns,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`  // of Lose: the connection stays open and says nothing, rather than being closed
-	OneWay  bool          `json:"one_way,omitempty"` // of Cut: what the process says is heard, what it is answered is not
-	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers come back with all that they knew
+	Silent  bool          `json:"silent,omitempty"`  // of Lose: the connection stays open
+	OneWay  bool          `json:"one_way,omitempty"` // of Cut: only bytes to the process are dropped
+	Keeps   bool          `json:"keeps,omitempty"`   // of Restart: the servers keep their data
 }
 
 // All returns every fault.
@@ -182,7 +180,7 @@ func None() Fault {
 	return Fault{Name: "none", Kind: Nothing, Doc: "nothing is injected"}
 }
 
-// The victim of a fault is the first client, alone in the first process, as a rule in its first hold.
+// The victim of a fault is the first client, the only one in the first process, usually in its first hold.
 const (
 	victim        int32 = 0
 	victimProcess int   = 0
@@ -193,53 +191,55 @@ func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// inTurn has the second client ask once the victim holds, and the third once the second does: so that it is
-// the second that waits for what becomes of the victim's hold, and the third for what becomes of its.
-func inTurn(s Scene, iteration uint64) []Gate {
+// gatesInTurn makes the second client start when the victim holds the lock, and the third when the second holds it.
+// So the second client waits for the victim, and the third for the second.
+func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
-		{Client: 1, Until: granted(victim, iteration), Patience: 2 * s.TTL},
-		{Client: 2, Until: granted(1, 0), Patience: 3 * s.TTL},
+		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},
+		{Client: 2, Until: granted(1, 0), Timeout: 3 * s.TTL},
 	}
 }
 
-// atWork returns the moment at which a client has read what is guarded and is yet to write it.
-func atWork(client int32) workloads.Moment {
+// working returns the moment at which a client has read the guarded value and has not written it.
+func working(client int32) workloads.Moment {
 	return workloads.Moment{Client: client, Point: workloads.Working}
 }
 
-// once returns a plan of steps around the victim's first hold.
-func once(s Scene, steps ...Step) Plan { return Plan{Gates: inTurn(s, 0), Steps: steps} }
-
-// warmUp is how many short holds the victim has before the one that counts, in a plan of warmedUp.
-const warmUp = 3
-
-func warmedUp(s Scene, steps ...Step) Plan {
-	return Plan{Gates: inTurn(s, warmUp), Quick: warmUp, Steps: steps}
+// aroundFirstHold returns a plan with steps around the victim's first hold.
+func aroundFirstHold(s Scene, steps ...Step) Plan {
+	return Plan{Gates: gatesInTurn(s, 0), Steps: steps}
 }
 
-// upon returns a trigger: the victim has just been granted the lock for the first time.
-func upon() Trigger { return Trigger{At: granted(victim, 0)} }
+// warmUp is the number of short holds before the affected one in a plan of aroundLaterHold.
+const warmUp = 3
 
-// uponAnswer returns a trigger: the victim's first acquire is being answered.
-func uponAnswer() Trigger {
+func aroundLaterHold(s Scene, steps ...Step) Plan {
+	return Plan{Gates: gatesInTurn(s, warmUp), Quick: warmUp, Steps: steps}
+}
+
+// whenGranted returns the trigger at the victim's first grant.
+func whenGranted() Trigger { return Trigger{At: granted(victim, 0)} }
+
+// whenAnswered returns the trigger at the reply to the victim's first acquire.
+func whenAnswered() Trigger {
 	return Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 		On: &Passing{Process: victimProcess, Commands: []string{"SET", "SETNX", "EVAL", "EVALSHA"}, Nth: 1, Reply: true}}
 }
 
-// unless returns the result of a Fault.Only.
-func unless(can bool, why string) string {
+// reasonUnless returns "" if ok, otherwise the reason. It is the result of a Fault.Only.
+func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
 	}
 	return why
 }
 
-// beyond returns a time longer than a lease lasts, and shorter than the lease and the work of the next holder together.
-func beyond(s Scene) time.Duration { return s.TTL * 3 / 2 }
+// longerThanLease returns a time longer than a lease, and shorter than a lease and the next holder's work.
+func longerThanLease(s Scene) time.Duration { return s.TTL * 3 / 2 }
 
-// Params returns the parameters in which a fault is shown, from those of the run: three clients in three processes, on one
-// key, each working for most of a lease, so that a client that is let in too early meets another. A TTL of 0 means the
-// usual one.
+// Params returns the parameters of a trial with the fault: three clients in three processes share one key, and each
+// works for most of a lease, so that a client that is granted the lock too early meets another. A TTL of 0 means
+// UsualTTL.
 func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) workloads.Params {
 	p.Clients, p.Processes = 3, 3
 	p.TTL = ttl
@@ -255,14 +255,14 @@ func (f Fault) Params(p workloads.Params, ttl time.Duration, deployment string) 
 	return p
 }
 
-// UsualTTL is the lease if none is asked for: short, so that a trial is, and long against what a busy machine takes
-// for a command.
+// UsualTTL is the default lease. It is short, to keep trials short, but long compared with a command on a busy
+// machine.
 const UsualTTL = 800 * time.Millisecond
 
-// OnItsWay reports whether what is done is done to a command that passes the network, or to its reply.
+// OnItsWay reports whether the action affects a command or reply in the network.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Delay || v == Lose }
 
-// Kind returns the gravest kind of the plan's steps: what befalls servers, then the network, then clients.
+// Kind returns the kind of the plan's most severe step: servers, then network, then clients.
 func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
@@ -277,7 +277,7 @@ func (p Plan) Kind() Kind {
 	return kind
 }
 
-// Rest has a client do its workload so often at most.
+// Rest limits a client's iterations.
 func (p *Plan) Rest(client int32, iterations uint64) {
 	for i := range p.Turns {
 		if p.Turns[i].Client == client {

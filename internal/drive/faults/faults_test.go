@@ -12,11 +12,11 @@ import (
 	"lockbench/workloads"
 )
 
-// nodes is how many servers a deployment has.
+// nodes holds the number of servers of each deployment.
 var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
 	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
 
-// stages are what a fault can be acted out on: the deployments of locks that can show it.
+// stages returns the deployments of locks to which the fault applies.
 func (f Fault) stages() []string {
 	var all []string
 	for usual, also := range map[string]string{servers.Single: servers.Durable, servers.Replica: "", servers.Five: servers.FiveDelayed} {
@@ -58,15 +58,15 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: want one sentence, without a capital and a full stop: %q", f.Name, f.Doc)
 		}
 		if none := f.Kind == Nothing; none != (f.Plan == nil) || none != (f.Name == "none") {
-			t.Errorf("%s, of the kind %q: has a plan: %t", f.Name, f.Kind, f.Plan != nil)
+			t.Errorf("%s of kind %q: has a plan: %t", f.Name, f.Kind, f.Plan != nil)
 		}
 		if len(f.stages()) == 0 {
-			t.Errorf("no lock can show %s", f.Name)
+			t.Errorf("%s applies to no lock", f.Name)
 		}
 	}
 }
 
-// TestPlans: a plan names only existing clients and servers.
+// TestPlans checks that plans name only existing clients and servers.
 func TestPlans(t *testing.T) {
 	for _, f := range All() {
 		if f.Plan == nil {
@@ -85,7 +85,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scenery is what a plan is held to.
+// scenery holds a plan and what it may refer to.
 type scenery struct {
 	t     *testing.T
 	name  string
@@ -95,13 +95,13 @@ type scenery struct {
 
 func (x scenery) plan(plan Plan) {
 	if len(plan.Steps) == 0 {
-		x.t.Errorf("%s: nothing goes wrong", x.name)
+		x.t.Errorf("%s: no steps", x.name)
 	}
 	for _, g := range plan.Gates {
 		x.client(g.Client)
 		x.moment(g.Until)
-		if g.Patience <= 0 {
-			x.t.Errorf("%s: a gate that keeps nobody", x.name)
+		if g.Timeout <= 0 {
+			x.t.Errorf("%s: a gate without a timeout", x.name)
 		}
 	}
 	for _, s := range plan.Steps {
@@ -114,7 +114,7 @@ func (x scenery) plan(plan Plan) {
 				x.t.Errorf("%s: %s at command %d", x.name, s.Do.Verb, on.Nth)
 			}
 		} else if s.Do.Verb == Delay || s.Do.Verb == Lose || s.Do.Verb == GiveUp {
-			x.t.Errorf("%s: %s needs a command that triggers it", x.name, s.Do.Verb)
+			x.t.Errorf("%s: %s needs a command as its trigger", x.name, s.Do.Verb)
 		}
 		if s.For < 0 || s.For > 0 && s.Until != (workloads.Moment{}) {
 			x.t.Errorf("%s: %s is healed after %v and at %v", x.name, s.Do.Verb, s.For, s.Until)
@@ -133,7 +133,7 @@ func (x scenery) action(a Action) {
 		there = x.scene.Servers()
 	case Restart, Down, Freeze, Unlink, Failover, Jump, Evict:
 		if len(a.Nodes) == 0 {
-			x.t.Errorf("%s: %s befalls no node", x.name, a.Verb)
+			x.t.Errorf("%s: %s names no node", x.name, a.Verb)
 		}
 	case Stall, Slow:
 		if a.By <= 0 {
@@ -142,7 +142,7 @@ func (x scenery) action(a Action) {
 	}
 	for _, n := range a.Nodes {
 		if n < 0 || n >= there {
-			x.t.Errorf("%s: %s befalls node %d of %d", x.name, a.Verb, n, there)
+			x.t.Errorf("%s: %s names node %d of %d", x.name, a.Verb, n, there)
 		}
 		if n == 0 && (a.Verb == Unlink || a.Verb == Failover) {
 			x.t.Errorf("%s: node 0 is the primary, and %s is for replicas", x.name, a.Verb)
@@ -152,13 +152,13 @@ func (x scenery) action(a Action) {
 
 func (x scenery) client(c int32) {
 	if c < 0 || int(c) >= x.p.Clients {
-		x.t.Errorf("%s: there is no client %d of %d", x.name, c, x.p.Clients)
+		x.t.Errorf("%s: client %d of %d does not exist", x.name, c, x.p.Clients)
 	}
 }
 
 func (x scenery) process(p int) {
 	if p < 0 || p >= x.p.Processes {
-		x.t.Errorf("%s: there is no process %d of %d", x.name, p, x.p.Processes)
+		x.t.Errorf("%s: process %d of %d does not exist", x.name, p, x.p.Processes)
 	}
 }
 
@@ -168,16 +168,15 @@ func (x scenery) moment(m workloads.Moment) {
 	case workloads.Asking, workloads.Granted, workloads.Working, workloads.Releasing:
 	case "":
 		if m != (workloads.Moment{}) {
-			x.t.Errorf("%s: %+v is no moment", x.name, m)
+			x.t.Errorf("%s: invalid moment %+v", x.name, m)
 		}
 	default:
-		x.t.Errorf("%s: nobody comes to %q", x.name, m.Point)
+		x.t.Errorf("%s: no client reaches %q", x.name, m.Point)
 	}
 }
 
-// TestOnlyReplicasAreLeftBehind: on every deployment with replicas somebody hears nothing, and whoever takes over
-// is one of those.
-func TestOnlyReplicasAreLeftBehind(t *testing.T) {
+// TestStaleReplicas checks that each deployment with replicas has stale ones, and that a stale one is promoted.
+func TestStaleReplicas(t *testing.T) {
 	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
 		var behind, over []int
 		for _, s := range failover.Plan(Scene{TTL: time.Second, Deployment: on, Processes: 3}).Steps {
@@ -189,7 +188,7 @@ func TestOnlyReplicasAreLeftBehind(t *testing.T) {
 			}
 		}
 		if len(behind) == 0 || len(over) != 1 || !slices.Contains(behind, over[0]) {
-			t.Errorf("%s: %v hear nothing, %v takes over", on, behind, over)
+			t.Errorf("%s: stale replicas %v, %v is promoted", on, behind, over)
 		}
 	}
 }

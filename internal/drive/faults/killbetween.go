@@ -5,20 +5,20 @@ import (
 	"lockbench/workloads"
 )
 
-// killBetween: the acquire takes two commands.
+// killBetween affects locks that acquire with two commands.
 var killBetween = Fault{
 	Name: "kill-between", Kind: Clients,
 	Doc:   "the process of a client is killed between the two commands of its acquire",
 	Shape: untilFreed,
-	Only:  func(l impls.Impl) string { return unless(l.TwoSteps, "its acquire is one command") },
+	Only:  func(l impls.Impl) string { return reasonUnless(l.TwoSteps, "its acquire is one command") },
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Asking},
 			On: &Passing{Process: victimProcess, Nth: 2}}
-		// The other clients begin when it is dead, so that none is granted the lock before.
+		// The other clients wait until the victim is dead, so that none acquires the lock before.
 		return Plan{
 			Gates: []Gate{
-				{Client: 1, Until: granted(victim, 0), Patience: s.TTL / 4},
-				{Client: 2, Until: granted(1, 0), Patience: s.TTL / 2},
+				{Client: 1, Until: granted(victim, 0), Timeout: s.TTL / 4},
+				{Client: 2, Until: granted(1, 0), Timeout: s.TTL / 2},
 			},
 			Steps: []Step{{When: second, Do: Action{Verb: Kill, Process: victimProcess}}},
 		}

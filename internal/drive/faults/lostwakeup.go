@@ -2,11 +2,11 @@ package faults
 
 import "lockbench/impls"
 
-// lostWakeup: pub/sub promises nothing.
+// lostWakeup drops notifications, which publish/subscribe does not guarantee.
 var lostWakeup = Fault{
 	Name: "lost-wakeup", Kind: Network,
 	Doc:  "notifications to waiters are lost",
-	Only: func(l impls.Impl) string { return unless(l.Notifies, "its waiters poll and are never notified") },
+	Only: func(l impls.Impl) string { return reasonUnless(l.Notifies, "its waiters poll and are never notified") },
 	Plan: func(s Scene) Plan {
 		return Plan{Steps: []Step{{Do: Action{Verb: Mute, Process: -1}}}}
 	},

@@ -5,21 +5,23 @@ import (
 	"lockbench/workloads"
 )
 
-// nodeRestart: two other servers have not heard of the hold. Deployed with delay, the server stays away until every lease
-// that it may have forgotten has expired.
+// nodeRestart affects a bare majority: two servers have not granted the lock. In five-delayed the server restarts
+// only after every lease that it may have forgotten has expired.
 var nodeRestart = Fault{
 	Name: "node-restart", Kind: Servers,
 	Doc:  "one of the majority that granted restarts empty while the lock is held",
 	Only: severalServers,
 	Plan: func(s Scene) Plan {
 		away := Action{Verb: Restart, Nodes: []int{0}}
-		step := Step{When: upon(), Do: away}
+		step := Step{When: whenGranted(), Do: away}
 		if s.Deployment == "five-delayed" {
 			step.Do.By, step.For = s.TTL*5/4, s.TTL*5/4
 		}
-		return barely(s, step)
+		return onBareMajority(s, step)
 	},
 	Shape: func(p *workloads.Params, s Scene) { p.Duration = p.TTL * 4 },
 }
 
-func severalServers(l impls.Impl) string { return unless(l.Deployment == "five", "it has one server") }
+func severalServers(l impls.Impl) string {
+	return reasonUnless(l.Deployment == "five", "it has one server")
+}

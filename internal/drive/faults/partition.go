@@ -1,24 +1,24 @@
 package faults
 
-// partition: the holder can neither renew nor release, and works on.
+// partition keeps the holder from renewing and releasing, while it continues to work.
 var partition = Fault{
 	Name: "partition", Kind: Network,
 	Doc: "a holder's process is cut off from the server (or two of five) for longer than the lease",
 	Plan: func(s Scene) Plan {
-		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: beyond(s)})
+		return aroundFirstHold(s, Step{When: whenGranted(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s)}, For: longerThanLease(s)})
 	},
 }
 
-// partitionOneWay: what the holder asks is done, and it does not know.
+// partitionOneWay executes the holder's commands, but the holder receives no replies.
 var partitionOneWay = Fault{
 	Name: "partition-one-way", Kind: Network,
 	Doc: "the server executes the commands of a holder's process and its replies are lost, for longer than the lease",
 	Plan: func(s Scene) Plan {
-		return once(s, Step{When: upon(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: beyond(s)})
+		return aroundFirstHold(s, Step{When: whenGranted(), Do: Action{Verb: Cut, Process: victimProcess, Nodes: minority(s), OneWay: true}, For: longerThanLease(s)})
 	},
 }
 
-// minority are as many servers as a lock may do without, or the only one.
+// minority returns as many servers as a lock can do without, or the only one.
 func minority(s Scene) []int {
 	switch s.Servers() {
 	case 1:

@@ -5,34 +5,35 @@ import (
 	"lockbench/workloads"
 )
 
-// processPause: a garbage collection, or a suspended machine. Nothing in the process runs: neither the work nor a watchdog.
+// processPause models a garbage collection or a suspended machine. It stops the work and the watchdog.
 var processPause = Fault{
 	Name: "process-pause", Kind: Clients,
 	Doc: "the process of a holder is paused for one and a half times its lease, then resumed",
 	Plan: func(s Scene) Plan {
-		return once(s, Step{When: Trigger{At: atWork(victim)}, Do: Action{Verb: Pause, Process: victimProcess}, For: beyond(s)})
+		return aroundFirstHold(s, Step{When: Trigger{At: working(victim)}, Do: Action{Verb: Pause, Process: victimProcess}, For: longerThanLease(s)})
 	},
 }
 
-// pauseBeforeAnswer: only a lock that looks at the time when it reads the answer can know that the lease has expired.
+// pauseBeforeAnswer tests whether a lock checks the time when it reads the reply, since its lease has expired by
+// then.
 var pauseBeforeAnswer = Fault{
 	Name: "pause-before-answer", Kind: Clients,
 	Doc: "the process is paused while its acquire is answered, and reads the grant after the lease has expired",
 	Plan: func(s Scene) Plan {
-		p := once(s, Step{When: uponAnswer(), Do: Action{Verb: Pause, Process: victimProcess}, For: beyond(s)})
-		p.Gates[0].Patience = s.TTL / 4
+		p := aroundFirstHold(s, Step{When: whenAnswered(), Do: Action{Verb: Pause, Process: victimProcess}, For: longerThanLease(s)})
+		p.Gates[0].Timeout = s.TTL / 4
 		return p
 	},
 }
 
-// pauseInRelease: the release takes two commands: what was compared may have changed when the process resumes and deletes.
+// pauseInRelease affects locks that release with two commands: the key may have changed after the comparison.
 var pauseInRelease = Fault{
 	Name: "pause-in-release", Kind: Clients,
 	Doc:  "the process is paused between the comparison and the deletion of its release",
-	Only: func(l impls.Impl) string { return unless(l.TwoStepRelease, "its release is one command") },
+	Only: func(l impls.Impl) string { return reasonUnless(l.TwoStepRelease, "its release is one command") },
 	Plan: func(s Scene) Plan {
 		second := Trigger{At: workloads.Moment{Client: victim, Point: workloads.Releasing},
 			On: &Passing{Process: victimProcess, Commands: []string{"GET"}, Nth: 1, Reply: true}}
-		return once(s, Step{When: second, Do: Action{Verb: Pause, Process: victimProcess}, For: overdue(s)})
+		return aroundFirstHold(s, Step{When: second, Do: Action{Verb: Pause, Process: victimProcess}, For: releaseDelay(s)})
 	},
 }

@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// slowNetwork: nothing is lost.
+// slowNetwork delays everything and loses nothing.
 var slowNetwork = Fault{
 	Name: "slow-network", Kind: Network,
 	Doc: "every command and every reply takes 10 ms longer",

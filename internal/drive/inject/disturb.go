@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// Link is the connection between a process and a server: a proxy, or its simulation.
+// Link is the connection between a process and a server: a proxy.Link, or a simulation of one.
 type Link interface {
 	On(proxy.Rule) (cancel func())
 	Delay(time.Duration)
@@ -20,19 +20,19 @@ type Link interface {
 	Counters() proxy.Counters
 }
 
-// act carries out an action. Actions on a command in the network are carried out there: see step.arm.
+// act carries out an action. Actions on commands in the network happen in pass.
 func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	switch a.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Delay, faults.Lose:
-		return Effect{}, nil // the client's own doing, or the network's
+		return Effect{}, nil // the client or the network carries these out
 	case faults.Cut, faults.Slow, faults.Mute:
 		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
 	}
 	return in.world.Do(ctx, a)
 }
 
-// disturb does something to the network. It takes effect with the first command that meets it, of a protocol whose
-// commands are not known with the first request; a cut also with the end of a connection that it swallows.
+// disturb disturbs the network. The effect is verified by the first command on the links; in an opaque protocol by
+// the first request, and for a cut also by the end of a stream.
 func disturb(a faults.Action, links []Link) Effect {
 	var begin, end func(Link)
 	met := func() (n int64) {
@@ -79,7 +79,7 @@ func disturb(a faults.Action, links []Link) Effect {
 	}}
 }
 
-// arm has a step wait for a command, or its reply, that is to pass the network of a process.
+// arm makes a step wait for a command, or its reply, of a process.
 func (s *step) arm() {
 	on := s.When.On
 	point := proxy.Request
@@ -91,10 +91,10 @@ func (s *step) arm() {
 	}
 }
 
-// pass is called with the command held: what a step does there, it does before anything goes on.
+// pass carries out the step while the command is held.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	if !s.claimed.CompareAndSwap(false, true) {
-		return proxy.Pass // several servers were asked, and one is enough
+		return proxy.Pass // another server's command triggered the step
 	}
 	s.do(s.in.over)
 	switch s.Do.Verb {

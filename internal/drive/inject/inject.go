@@ -1,6 +1,6 @@
-// Package inject carries a fault's plan out while clients are driven. In go a plan and the world that it acts on;
-// out come records of what was injected and healed, and why the trial does not count, if it does not. There is
-// a world of real processes and servers in drive/trial, and one in virtual time in simulate/sim.
+// Package inject carries out the plan of a fault while clients run. In go a faults.Plan and a World; out come
+// operations in the history and the reason why the trial is discarded, if any. The Injector is its main type.
+// drive/trial has a World of real processes and servers, simulate/sim one in virtual time.
 package inject
 
 import (
@@ -18,32 +18,31 @@ import (
 	"lockbench/workloads"
 )
 
-// World is the processes, servers and network that a plan acts on.
+// World holds the processes, servers and network that a plan acts on.
 type World interface {
 	// ClientsOf returns the clients of a process.
 	ClientsOf(process int) []int32
-	// Links returns the links between a process and the servers with these numbers. Process -1: every one that faults are
-	// aimed at; no numbers: all servers.
+	// Links returns the links between a process and the servers with these numbers. Process -1 means all processes
+	// that faults may affect; no numbers mean all servers.
 	Links(process int, nodes []int) []Link
-	// Do does something to a process or to servers. The error says why it could not be verified.
+	// Do carries out an action on a process or servers. It fails if the effect could not be verified.
 	Do(context.Context, faults.Action) (Effect, error)
 }
 
-// Effect is the result of an action: how to heal it and, unless that is seen at once, how to find out after healing
-// whether it took effect. Both may be nil.
+// Effect is the result of an action. Heal undoes it. Seen reports, after healing, whether it took effect; it is for
+// actions that are not verified at once. Both may be nil.
 type Effect struct {
 	Heal func() error
 	Seen func() error
 }
 
-// Injector carries out a fault's plan while clients are driven: it is notified of their progress, and records what
-// it injects and heals. A fault counts only if it was verified.
+// Injector carries out a plan. Clients notify it of their progress. It records what it injects and heals.
 type Injector struct {
 	plan  faults.Plan
 	world World
 	rec   *histories.Recorder
 
-	work sync.WaitGroup // steps and heals that go on by themselves
+	work sync.WaitGroup // steps and heals in the background
 	over context.Context
 	end  context.CancelFunc
 
@@ -52,28 +51,28 @@ type Injector struct {
 	steps []*step
 }
 
-// step is a step of the plan and its state.
+// step holds a step of the plan and its state.
 type step struct {
 	Strike
 	in   *Injector
-	name string // what the records call it
+	name string // name in the history
 
 	claimed atomic.Bool // a command has triggered it
 
 	mu     sync.Mutex
-	due    bool  // its trigger came
-	err    error // it did not take effect
+	due    bool  // it was triggered
+	err    error // the reason why it was not verified
 	effect Effect
 }
 
-// Strike is a step of a plan that took place.
+// Strike is a step that was carried out.
 type Strike struct {
 	faults.Step
-	From, To time.Duration // To is histories.StillOpen if nothing healed it
-	Clients  []int32       // its victims; none: servers, or the network of all
+	From, To time.Duration // To is histories.StillOpen if it was not healed
+	Clients  []int32       // affected clients; nil for servers or the whole network
 }
 
-// Strikes returns the steps that took place, in order. It must be called after Finish.
+// Strikes returns the steps that were carried out, in order. It must be called after Finish.
 func (in *Injector) Strikes() []Strike {
 	var all []Strike
 	for _, s := range in.steps {
@@ -90,7 +89,7 @@ func (in *Injector) Strikes() []Strike {
 
 var _ workloads.Director = (*Injector)(nil)
 
-// New returns the injector of a plan that the records call by this name.
+// New returns an injector. The name identifies the plan in the history.
 func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injector {
 	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
@@ -100,7 +99,7 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	return in
 }
 
-// Begin does what is due before any client asks.
+// Begin carries out the steps that precede all clients.
 func (in *Injector) Begin() {
 	for _, s := range in.steps {
 		if s.When.At == (workloads.Moment{}) {
@@ -109,13 +108,14 @@ func (in *Injector) Begin() {
 	}
 }
 
-// At lets a client through its gate, heals and does what is due at this moment, in the order of the plan.
+// At implements workloads.Director: it waits at the client's gate, then heals and carries out the steps of this
+// moment.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
 	if in.rests(m) {
 		return workloads.Order{Rest: true}
 	}
 	in.waitAtGate(ctx, m)
-	defer in.reached(m) // a client that waits for this moment finds what was done at it
+	defer in.reached(m) // clients that wait for this moment find its steps carried out
 	var order workloads.Order
 	if m.Client == 0 && m.Iteration < in.plan.Quick {
 		order.Stall = time.Millisecond
@@ -142,7 +142,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 	return order
 }
 
-// rests reports whether a client that is about to ask has had its turns.
+// rests reports whether a client has used its turns.
 func (in *Injector) rests(m workloads.Moment) bool {
 	return m.Point == workloads.Asking && slices.ContainsFunc(in.plan.Turns, func(t faults.Turns) bool {
 		return t.Client == m.Client && m.Iteration >= t.Iterations
@@ -163,11 +163,11 @@ func (in *Injector) reached(m workloads.Moment) {
 	select {
 	case <-c:
 	default:
-		close(c) // a moment is one client's, and comes once
+		close(c) // each moment occurs once
 	}
 }
 
-// waitAtGate keeps a client from asking for the first time before its turn.
+// waitAtGate delays a client's first acquire.
 func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 	if m.Point != workloads.Asking || m.Iteration != 0 {
 		return
@@ -176,18 +176,18 @@ func (in *Injector) waitAtGate(ctx context.Context, m workloads.Moment) {
 		if g.Client != m.Client {
 			continue
 		}
-		patience, cancel := context.WithTimeout(ctx, g.Patience)
+		limit, cancel := context.WithTimeout(ctx, g.Timeout)
 		select {
 		case <-in.moment(g.Until):
-		case <-patience.Done():
+		case <-limit.Done():
 		case <-in.over.Done():
 		}
 		cancel()
 	}
 }
 
-// Finish heals every fault, waits for running steps, and returns why the trial is discarded; "" if it counts.
-func (in *Injector) Finish() (void string) {
+// Finish heals every step, waits for running ones, and returns the reason why the trial is discarded, or "".
+func (in *Injector) Finish() (discarded string) {
 	in.end()
 	for _, s := range in.steps {
 		s.end()
@@ -206,7 +206,7 @@ func (in *Injector) Finish() (void string) {
 	return ""
 }
 
-// trigger does a step whose moment has come, or has it wait for the command that is to come.
+// trigger carries out a step, or makes it wait for its delay or command.
 func (s *step) trigger(ctx context.Context) {
 	switch {
 	case s.When.On != nil:
@@ -236,7 +236,7 @@ func (s *step) do(ctx context.Context) {
 	told(s.err)
 	if s.err == nil && s.For > 0 {
 		left := s.For
-		if s.Do.Verb == faults.Pause { // a process is paused at once, and seen to be when all of its threads were looked at
+		if s.Do.Verb == faults.Pause { // the pause began before it was verified
 			left -= time.Since(began)
 		}
 		s.in.work.Go(func() {
@@ -246,7 +246,7 @@ func (s *step) do(ctx context.Context) {
 	}
 }
 
-// end heals a step that has begun, and is not healed yet.
+// end heals a step that was carried out and is not healed.
 func (s *step) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,8 +268,8 @@ func (s *step) end() {
 	s.err = err
 }
 
-// begin records that a fault begins, for each client that it befalls; what befalls no one client is the
-// harness's. What it returns records how that came out.
+// begin records the injection for each affected client, or for the harness. The returned function records its
+// outcome.
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	if s.Do.Verb == faults.Kill || s.Do.Verb == faults.Abandon {

@@ -17,11 +17,11 @@ import (
 	"lockbench/workloads"
 )
 
-// long is longer than any test waits, unless it waits for ever.
+// long is longer than any wait that is expected to end.
 const long = time.Minute
 
-// injecting is an injector of a plan in a world of three clients, each in a process of its own that no test here
-// needs, and what it recorded.
+// injecting returns an injector in a world of three clients in separate processes, and a function that returns what
+// it recorded.
 func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op) {
 	t.Helper()
 	var file bytes.Buffer
@@ -37,13 +37,13 @@ func injecting(t *testing.T, plan faults.Plan) (*Injector, func() []histories.Op
 	}
 }
 
-// nowhere is a world in which nothing can be done, of clients in processes of their own.
+// nowhere is a World without links that supports no action.
 type nowhere struct{}
 
 func (nowhere) ClientsOf(process int) []int32 { return []int32{int32(process)} }
 func (nowhere) Links(int, []int) []Link       { return nil }
 func (nowhere) Do(_ context.Context, a faults.Action) (Effect, error) {
-	return Effect{}, fmt.Errorf("nobody knows how to %s", a.Verb)
+	return Effect{}, fmt.Errorf("unknown action %s", a.Verb)
 }
 
 func allOps(t *testing.T, file io.Reader) []histories.Op {
@@ -77,44 +77,44 @@ func moment(client int32, point workloads.Point) workloads.Moment {
 	return workloads.Moment{Client: client, Point: point}
 }
 
-// TestGate: a client waits for its moment before it asks for the first time, and for nothing else.
+// TestGate checks that a gate delays the first acquire of its client and nothing else.
 func TestGate(t *testing.T) {
-	in, _ := injecting(t, faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Patience: long}}})
+	in, _ := injecting(t, faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Timeout: long}}})
 	asked := make(chan bool)
 	go func() {
 		in.At(t.Context(), moment(1, workloads.Asking))
 		close(asked)
 	}()
 	in.At(t.Context(), moment(2, workloads.Asking))  // it has no gate
-	in.At(t.Context(), moment(1, workloads.Working)) // nor has this
+	in.At(t.Context(), moment(1, workloads.Working)) // only acquires are delayed
 	select {
 	case <-asked:
-		t.Error("it asked before its moment had come")
+		t.Error("the acquire was not delayed")
 	case <-time.After(20 * time.Millisecond):
 	}
 	in.At(t.Context(), moment(0, workloads.Granted))
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		t.Error("its moment came and it does not ask")
+		t.Error("the gate did not open")
 	}
 	in.At(t.Context(), workloads.Moment{Client: 1, Iteration: 1, Point: workloads.Asking})
 }
 
-// TestGateGivesWay: a gate opens after its timeout.
+// TestGateGivesWay checks that a gate opens after its timeout, at the end, and when the run is cancelled.
 func TestGateGivesWay(t *testing.T) {
-	gate := func(patience time.Duration) faults.Plan {
-		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Patience: patience}}}
+	gate := func(timeout time.Duration) faults.Plan {
+		return faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Timeout: timeout}}}
 	}
 	for name, c := range map[string]struct {
-		patience time.Duration
-		end      func(*Injector, context.CancelFunc)
+		timeout time.Duration
+		end     func(*Injector, context.CancelFunc)
 	}{
-		"patience": {time.Millisecond, func(*Injector, context.CancelFunc) {}},
-		"the end":  {long, func(in *Injector, _ context.CancelFunc) { in.Finish() }},
-		"the run":  {long, func(_ *Injector, cancel context.CancelFunc) { cancel() }},
+		"timeout": {time.Millisecond, func(*Injector, context.CancelFunc) {}},
+		"the end": {long, func(in *Injector, _ context.CancelFunc) { in.Finish() }},
+		"the run": {long, func(_ *Injector, cancel context.CancelFunc) { cancel() }},
 	} {
-		in, _ := injecting(t, gate(c.patience))
+		in, _ := injecting(t, gate(c.timeout))
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan bool)
 		go func() {
@@ -131,7 +131,7 @@ func TestGateGivesWay(t *testing.T) {
 	}
 }
 
-// TestNotTriggered: a trial is discarded if a fault's trigger or its command never occurs.
+// TestNotTriggered checks that a trial is discarded if a trigger or its command does not occur.
 func TestNotTriggered(t *testing.T) {
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	on := faults.Trigger{At: moment(0, workloads.Asking), On: &faults.Passing{Commands: []string{"SET"}, Nth: 1}}
@@ -148,21 +148,21 @@ func TestNotTriggered(t *testing.T) {
 		in, ops := injecting(t, plan)
 		in.At(t.Context(), moment(0, workloads.Asking))
 		if why := in.Finish(); !strings.HasPrefix(why, "test was not injected: ") {
-			t.Errorf("%s: discarded because %q", name, why)
+			t.Errorf("%s: reason %q", name, why)
 		}
 		if name != "its second step" && len(ops()) > 0 {
-			t.Errorf("%s: a step that did not take place was recorded", name)
+			t.Errorf("%s: a step that was not carried out was recorded", name)
 		}
 	}
 }
 
-// TestFailedStep: a trial is discarded if a fault could not be verified; the fault is recorded as unknown.
+// TestFailedStep checks that a trial is discarded if a fault could not be verified, and that its outcome is unknown.
 func TestFailedStep(t *testing.T) {
 	in, ops := injecting(t, faults.Plan{Steps: []faults.Step{
 		{When: faults.Trigger{At: moment(0, workloads.Granted)}, Do: faults.Action{Verb: "sing", Nodes: []int{0}}, For: time.Millisecond}}})
 	in.At(t.Context(), moment(0, workloads.Granted))
-	if why := in.Finish(); !strings.HasPrefix(why, "test could not be verified: nobody knows how to sing") {
-		t.Errorf("discarded because %q", why)
+	if why := in.Finish(); !strings.HasPrefix(why, "test could not be verified: unknown action sing") {
+		t.Errorf("reason %q", why)
 	}
 	recorded := ops()
 	if len(recorded) != 1 || recorded[0].Kind != histories.Inject || recorded[0].Outcome != histories.Unknown || recorded[0].Client != histories.Harness {
@@ -170,13 +170,13 @@ func TestFailedStep(t *testing.T) {
 	}
 }
 
-// TestHealed: each step is healed once: after its time, at its moment, or at the end.
+// TestHealed checks that each step is healed once: after its duration, at its moment, or at the end.
 func TestHealed(t *testing.T) {
 	at := faults.Trigger{At: moment(0, workloads.Granted)}
 	stall := faults.Action{Verb: faults.Stall, By: time.Second}
 	for name, c := range map[string]struct {
 		step   faults.Step
-		before bool // the end
+		before bool // healed before the end
 	}{
 		"after its time": {faults.Step{When: at, Do: stall, For: time.Millisecond}, true},
 		"at the end":     {faults.Step{When: at, Do: stall, For: long}, false},
@@ -185,13 +185,13 @@ func TestHealed(t *testing.T) {
 		in, ops := injecting(t, faults.Plan{Steps: []faults.Step{c.step}})
 		order := in.At(t.Context(), moment(0, workloads.Granted))
 		if order.Stall != time.Second {
-			t.Errorf("%s: the client is told %+v", name, order)
+			t.Errorf("%s: order %+v", name, order)
 		}
 		if c.before {
-			in.work.Wait() // what heals after a time does so by itself
+			in.work.Wait() // heals after a duration run in the background
 		}
 		if why := in.Finish(); why != "" {
-			t.Errorf("%s: discarded because %s", name, why)
+			t.Errorf("%s: discarded: %s", name, why)
 		}
 		want := []histories.Kind{histories.Inject, histories.Heal}
 		if name == "never" {
@@ -203,7 +203,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// passing is a link on which so many commands have passed before anything went wrong.
+// passing is a link with a number of commands before and during the disturbance.
 type passing struct {
 	commands int64
 	rules    proxy.Rules
@@ -216,12 +216,12 @@ func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
-// TestDisturbed: what is done to the network took effect if it befell something, and is healed once.
+// TestDisturbed checks which disturbances of the network are verified, and that each is healed once.
 func TestDisturbed(t *testing.T) {
 	message := func(l *passing) {
 		for _, do := range l.rules.Matching(proxy.Message, proxy.Command{Name: "MESSAGE"}) {
 			if fate := do(t.Context(), proxy.Command{}); fate != proxy.Drop {
-				t.Errorf("the fate of a message is %v", fate)
+				t.Errorf("fate of a message: %v", fate)
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestOrders: the orders for a client at its moments; a client that goes away is recorded as gone.
+// TestOrders checks the orders for a client at its moments, and that an abandoned client is recorded as gone.
 func TestOrders(t *testing.T) {
 	granted := faults.Trigger{At: moment(0, workloads.Granted)}
 	for name, c := range map[string]struct {
@@ -268,7 +268,7 @@ func TestOrders(t *testing.T) {
 	} {
 		in, ops := injecting(t, c.plan)
 		if got := in.At(t.Context(), c.at); got != c.want {
-			t.Errorf("%s: told %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: order %+v, want %+v", name, got, c.want)
 		}
 		in.Finish()
 		if all := ops(); c.want.Leave && (len(all) != 1 || !all[0].EndsClient()) {

@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// slow is a world in which it takes a while to see that something took effect.
+// slow is a World in which verifying an action takes a while.
 type slow struct{ nowhere }
 
 const untilSeen = 30 * time.Millisecond
@@ -22,7 +22,7 @@ func (slow) Do(context.Context, faults.Action) (Effect, error) {
 	return Effect{Heal: func() error { return nil }}, nil
 }
 
-// TestPauseLasts: a process is paused for the whole duration, however long verifying takes.
+// TestPauseLasts checks that the duration of a pause does not include its verification.
 func TestPauseLasts(t *testing.T) {
 	for _, c := range []struct {
 		verb faults.Verb
@@ -55,7 +55,7 @@ func TestPauseLasts(t *testing.T) {
 				}
 			}
 			if stood != c.want {
-				t.Errorf("%s: healed %v after it was begun, want %v: %+v", c.verb, stood, c.want, ops)
+				t.Errorf("%s: healed after %v, want %v: %+v", c.verb, stood, c.want, ops)
 			}
 		})
 	}

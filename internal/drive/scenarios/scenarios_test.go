@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range All() {
 		if seen[s.Name] || s.Name == "" || strings.ContainsAny(s.Name, " /") {
-			t.Errorf("a second scenario, or a poor name: %q", s.Name)
+			t.Errorf("duplicate or invalid name %q", s.Name)
 		}
 		seen[s.Name] = true
 		if s.Warning == "" || strings.HasSuffix(s.Warning, ".") || strings.Contains(s.Warning, "\n") {
@@ -52,37 +52,37 @@ func TestTable(t *testing.T) {
 
 func TestUnknownNames(t *testing.T) {
 	for _, p := range []Part{{Locks: "excalibur"}, {Locks: "setnx", Fault: "flood"}, {Locks: "setnx", Workload: "sleep"}} {
-		if _, err := (Scenario{Name: "test", Parts: []Part{p}}).Cells(); err == nil || !strings.HasPrefix(err.Error(), "scenario test: there is no ") {
+		if _, err := (Scenario{Name: "test", Parts: []Part{p}}).Cells(); err == nil || !strings.HasPrefix(err.Error(), "scenario test: unknown name ") {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
 }
 
-// TestCells: each has a folder of its own and shows something that is said of its lock, under a fault that the
-// lock can show.
+// TestCells checks that each cell has its own folder, an applicable fault, and an expectation of its lock.
 func TestCells(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range cells(t) {
 		if seen[c.Dir()] {
-			t.Errorf("two cells are kept in %s", c.Dir())
+			t.Errorf("two cells have the folder %s", c.Dir())
 		}
 		seen[c.Dir()] = true
 		if only := c.Fault.Only; only != nil && only(c.Lock) != "" {
-			t.Errorf("%s cannot be shown: %s", c, only(c.Lock))
+			t.Errorf("%s: the fault does not apply: %s", c, only(c.Lock))
 		}
 		if len(c.Lock.Expected(situation(c))) == 0 {
-			t.Errorf("nothing is expected of %s in %s", c, c.Scenario)
+			t.Errorf("no expectation of %s in %s", c, c.Scenario)
 		}
 	}
 }
 
-// situation is where a cell's lock is looked at.
+// situation returns the situation of a cell's lock.
 func situation(c trial.Cell) impls.Situation {
 	return impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 2}
 }
 
-// TestEveryFaultIsActedOut: and so is everything that is expected to break under one, or is said of a deployment.
-func TestEveryFaultIsActedOut(t *testing.T) {
+// TestEveryFaultIsShown checks that some scenario has each fault, each expected violation, and each expectation of a
+// deployment.
+func TestEveryFaultIsShown(t *testing.T) {
 	acted, shown := map[string]bool{}, map[string]bool{}
 	for _, c := range cells(t) {
 		acted[c.Fault.Name] = true
@@ -92,7 +92,7 @@ func TestEveryFaultIsActedOut(t *testing.T) {
 	}
 	for _, f := range faults.All() {
 		if !acted[f.Name] {
-			t.Errorf("no scenario acts out %s", f.Name)
+			t.Errorf("no scenario has the fault %s", f.Name)
 		}
 	}
 	missing := map[string]bool{}

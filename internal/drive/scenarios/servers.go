@@ -1,12 +1,12 @@
 package scenarios
 
-// ofNetworks are the scenarios in which messages are lost or late.
+// ofNetworks holds the scenarios in which messages are lost or late.
 var ofNetworks = []Scenario{
 	{
 		Name:    "check-then-delete",
 		Warning: "GET, a comparison and DEL are three steps; compare and delete in one script",
-		Doc: "A reads its own token and sends DEL, which is delayed until A's lease has expired and B has the lock. DEL " +
-			"then deletes B's key, and C is granted the lock. A script that compares and deletes is refused.",
+		Doc: "A reads its own token and sends DEL, which is delayed until A's lease has expired and B has the lock. DEL then deletes " +
+			"B's key, and C is granted the lock. A script that compares and deletes is refused.",
 		Parts: []Part{
 			{Locks: "set-px-getdel set-px-lua redisson fenced", Fault: "delayed-release"},
 			{Locks: "set-px-getdel", Fault: "pause-in-release"},
@@ -15,8 +15,8 @@ var ofNetworks = []Scenario{
 	{
 		Name:    "lost-reply-orphans",
 		Warning: "no answer does not mean no: the server may have done what it was asked",
-		Doc: "The server sets the key, and the reply is lost with its connection. The client does not know that it holds the lock. " +
-			"A key without a lease then stays for ever.",
+		Doc: "The server sets the key, and the reply is lost with its connection. The client does not know that it holds the lock. A " +
+			"key without a lease then stays for ever.",
 		Parts: []Part{
 			{Locks: "setnx set-px-lua redisson redlock fenced", Fault: "lost-reply"},
 			{Locks: "set-px-lua", Fault: "lost-reply-silent"},
@@ -24,13 +24,13 @@ var ofNetworks = []Scenario{
 	},
 	{
 		Name:    "lost-wakeup",
-		Warning: "pub/sub promises nothing: a waiter must look again by itself",
+		Warning: "pub/sub guarantees no delivery: a waiter must also poll",
 		Doc:     "All notifications are lost. Waiters that rely on them alone would wait for ever.",
 		Parts:   []Part{{Locks: "redisson fenced", Fault: "lost-wakeup"}},
 	},
 	{
 		Name:    "cut-off-holder",
-		Warning: "a holder that reaches the lock's server no longer must stop before its lease is over",
+		Warning: "a holder that cannot reach the server must stop before its lease expires",
 		Doc: "A holder is cut off from the server for longer than a lease. It can neither renew nor release; the next client is " +
 			"granted the lock after the lease. Of five servers it is cut off from two, which changes nothing.",
 		Parts: []Part{
@@ -40,9 +40,9 @@ var ofNetworks = []Scenario{
 	},
 	{
 		Name:    "bad-weather",
-		Warning: "a lock must not break because the network or the server is slow",
-		Doc: "Every command and every reply takes longer than usual; and, in other trials, the server is paused for half a " +
-			"lease. In neither may two clients hold the lock at once.",
+		Warning: "a lock must exclude even if the network or the server is slow",
+		Doc: "Every command and every reply takes longer than usual; and, in other trials, the server is paused for half a lease. In " +
+			"neither may two clients hold the lock at once.",
 		Parts: []Part{
 			{Locks: "set-px-lua redisson redlock fenced", Fault: "slow-network"},
 			{Locks: "set-px-lua redisson fenced", Fault: "server-pause"},
@@ -50,22 +50,22 @@ var ofNetworks = []Scenario{
 	},
 }
 
-// ofServers are the scenarios in which a server loses a lock.
+// ofServers holds the scenarios in which a server loses a lock.
 var ofServers = []Scenario{
 	{
 		Name:    "restarted-server-forgets",
-		Warning: "Redis without persistence comes back empty, and the lock is free while it is held",
+		Warning: "Redis without persistence restarts empty, so that a held lock is free",
 		Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
-			"every command the key is back with the server. Fencing tokens that are counted in the same memory begin again at 1; " +
-			"those that follow the server's clock go on rising, and the guarded resource refuses A.",
+			"every command the key is back with the server. Fencing tokens that are counted in the same memory restart at 1; those " +
+			"derived from the server's clock keep rising, and the guarded resource refuses A.",
 		Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
 	},
 	{
 		Name:    "failover-loses-lock",
 		Warning: "replication is asynchronous: the replica that takes over may not know of the lock",
-		Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B " +
-			"is granted the lock there while A holds it, with the same fencing token as A if tokens are only counted. If the " +
-			"replica had received every write, nothing happens.",
+		Doc: "The link to the replica is stalled, A is granted the lock, the primary is killed, and the replica takes over. B is " +
+			"granted the lock there while A holds it, with the same fencing token as A if tokens are only counted. If the replica " +
+			"had received every write, nothing happens.",
 		Parts: []Part{
 			{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
 			{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
@@ -73,9 +73,9 @@ var ofServers = []Scenario{
 	},
 	{
 		Name:    "wait-is-not-consensus",
-		Warning: "WAIT says that some replica has it, not that the one that is promoted has",
+		Warning: "WAIT means that some replica has the write, not that the promoted one has",
 		Doc: "A lock that grants only after one replica has acknowledged, on a primary with two. One of them acknowledges; the " +
-			"other, which is behind, takes over. If the one that acknowledged takes over, the lock is kept.",
+			"other, which is behind, takes over. If the one that acknowledged takes over, the hold survives.",
 		Parts: []Part{
 			{Locks: "set-px-wait", Fault: "failover"},
 			{Locks: "set-px-wait", Fault: "failover-synced"},
@@ -84,15 +84,16 @@ var ofServers = []Scenario{
 	{
 		Name:    "sentinel-failover",
 		Warning: "Sentinels restore the service, not the lock",
-		Doc:     "As failover-loses-lock, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes them a second or more.",
-		Parts:   []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
+		Doc: "As failover-loses-lock, but three Sentinels notice that the primary is gone, agree, and promote a replica, which takes " +
+			"them a second or more.",
+		Parts: []Part{{Locks: "set-px-lua@sentinel", Fault: "failover"}},
 	},
 	{
 		Name:    "cluster-failover",
-		Warning: "a cluster has every key on one primary: six servers are no majority",
+		Warning: "a cluster stores each key on one primary: its six servers do not vote",
 		Doc: "A Redis Cluster of three primaries, each with a replica. The primary that has the lock's key dies before its replica " +
-			"has received the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers " +
-			"are not asked. If the replica had received every write, nothing happens.",
+			"has received the grant, and the replica takes over: B is granted the lock while A holds it. The other four servers are " +
+			"not asked. If the replica had received every write, nothing happens.",
 		Parts: []Part{
 			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover"},
 			{Locks: "set-px-lua@cluster redisson@cluster", Fault: "failover-synced"},
@@ -100,13 +101,13 @@ var ofServers = []Scenario{
 	},
 }
 
-// ofTime are the scenarios in which a lease ends early or late, or one of several servers loses a lock.
+// ofTime holds the scenarios in which a lease expires early or late, or one of several servers loses a lock.
 var ofTime = []Scenario{
 	{
 		Name:    "clock-jump-frees-early",
 		Warning: "leases end by the server's clock, which can jump",
-		Doc: "The server's clock is set forward by two leases while A holds. The key is gone at once, and B is granted the lock. " +
-			"What has no lease stays; fencing tokens go on counting.",
+		Doc: "The server's clock is set forward by two leases while A holds. The key expires at once, and B is granted the lock. " +
+			"Keys without a lease stay; fencing tokens keep rising.",
 		Parts: []Part{{Locks: "set-px-lua redisson fenced setnx", Fault: "clock-forward"}},
 	},
 	{
@@ -123,7 +124,7 @@ var ofTime = []Scenario{
 	},
 	{
 		Name:    "restarted-node-forgets",
-		Warning: "RedLock: a server that granted, crashes and comes back empty can vote twice",
+		Warning: "RedLock: a server that crashes after a grant and restarts empty can vote twice",
 		Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and one of A's three restarts empty. " +
 			"B is granted by that one and the other two, while A holds.",
 		Parts: []Part{{Locks: "redlock", Fault: "node-restart"}},
@@ -131,31 +132,31 @@ var ofTime = []Scenario{
 	{
 		Name:    "delayed-restart",
 		Warning: "RedLock: a crashed server must stay away for longer than the longest lease",
-		Doc:     "As restarted-node-forgets, but the server that crashed comes back when every lease that it may have forgotten is over.",
+		Doc:     "As restarted-node-forgets, but the server that crashed restarts when every lease that it may have forgotten has expired.",
 		Parts:   []Part{{Locks: "redlock@five-delayed", Fault: "node-restart"}},
 	},
 	{
 		Name:    "clock-jump-on-one-node",
-		Warning: "RedLock: a clock that jumps on one server breaks the majority",
+		Warning: "RedLock: a clock that jumps on one server lets two clients reach a majority",
 		Doc: "A is cut off from two of five servers while it acquires exactly three. They heal, and the clock of one of A's three " +
 			"jumps beyond the lease. B is granted by that one and the other two, while A holds.",
 		Parts: []Part{{Locks: "redlock", Fault: "clock-forward"}},
 	},
 	{
 		Name:    "minority-down",
-		Warning: "RedLock is for this: two of five servers may be dead",
-		Doc:     "Two of five servers are dead from the beginning. Clients are granted the lock all the same, one at a time.",
+		Warning: "RedLock tolerates two dead servers of five",
+		Doc:     "Two of five servers are dead from the beginning. Clients are still granted the lock, one at a time.",
 		Parts:   []Part{{Locks: "redlock", Fault: "minority-down"}},
 	},
 }
 
-// ofStores are the scenarios of locks in a row or a document.
+// ofStores holds the scenarios of locks in a row or a document.
 var ofStores = []Scenario{
 	{
 		Name:    "row-without-an-owner",
-		Warning: "a row or a document that means \"locked\" stays when whoever inserted it has died",
-		Doc: "The process of a holder is killed. The row stays, since no process deletes it and it has no expiry. With an " +
-			"expiry by the server's clock, the next client takes the row over in one statement.",
+		Warning: "a row or a document that means \"locked\" stays when the client that inserted it has died",
+		Doc: "The process of a holder is killed. The row stays, since no process deletes it and it has no expiry. With an expiry by " +
+			"the server's clock, the next client takes the row over in one statement.",
 		Parts: []Part{
 			{Locks: "mysql-row mysql-row-ttl mongodb-plain mongodb ferretdb", Fault: "holder-kill"},
 			{Locks: "mysql-row mongodb-plain", Fault: "holder-abandon"},
@@ -164,9 +165,9 @@ var ofStores = []Scenario{
 	},
 	{
 		Name:    "expiry-in-a-database",
-		Warning: "an expiry column is a lease like any other: work outlasts it",
-		Doc: "A works for one and a half times its lease. B takes the row over, as it may. A's write undoes B's; " +
-			"A's DELETE compares the token and leaves B's row alone.",
+		Warning: "an expiry column is a lease like any other: it may expire during the work",
+		Doc: "A works for one and a half times its lease. B takes the row over, as it may. A's write undoes B's; A's DELETE compares " +
+			"the token and leaves B's row alone.",
 		Parts: []Part{
 			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "holder-stall"},
 			{Locks: "mysql-row-ttl mongodb ferretdb", Fault: "process-pause"},
@@ -174,25 +175,25 @@ var ofStores = []Scenario{
 	},
 }
 
-// ofSessions are the scenarios of locks that live as long as a session.
+// ofSessions holds the scenarios of locks that end with a session.
 var ofSessions = []Scenario{
 	{
 		Name:    "session-ended",
-		Warning: "a lock that a session holds is gone when the session is, and its holder must be told",
-		Doc: "The server ends the holder's session: an administrator, a limit, a restarted proxy. The lock is free at once, and the next " +
-			"client is granted it, while A works on and notices nothing until it uses its session again.",
+		Warning: "a lock held by a session ends with the session, and its holder must learn of it",
+		Doc: "The server ends the holder's session: an administrator, a limit, a restarted proxy. The lock is free at once, and the " +
+			"next client is granted it, while A works on and notices nothing until it uses its session again.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory etcd", Fault: "session-kill"}},
 	},
 	{
 		Name:    "half-open",
 		Warning: "a server does not notice that the host of a session has gone, until TCP gives up",
-		Doc: "The holder's process is killed with its network cut. To the server the connection looks alive, and it keeps the " +
-			"lock: for hours, at the defaults of an operating system. A session timeout, if there is one, ends the session.",
+		Doc: "The holder's process is killed with its network cut. To the server the connection looks alive, and it keeps the lock: " +
+			"for hours, at the defaults of an operating system. A session timeout, if there is one, ends the session.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper etcd", Fault: "half-open"}},
 	},
 	{
 		Name:    "abandoned-session",
-		Warning: "a session lives as long as its process, and what nobody releases any more stays with it",
+		Warning: "a session lives as long as its process, and so does a lock that is never released",
 		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so do its connection " +
 			"and its heartbeats.",
 		Parts: []Part{{Locks: "mysql-getlock postgres-advisory zookeeper zookeeper-herd etcd", Fault: "holder-abandon"}},
@@ -200,13 +201,13 @@ var ofSessions = []Scenario{
 	{
 		Name:    "unlock-through-the-pool",
 		Warning: "an unlock that goes through a connection pool lands on a session that holds nothing",
-		Doc: "pg_advisory_unlock on another connection answers false, with a warning in the server's log, and the lock stays " +
-			"with a session that lives as long as the pool does.",
+		Doc: "pg_advisory_unlock on another connection answers false, with a warning in the server's log, and the lock stays with a " +
+			"session that lives as long as the pool does.",
 		Parts: []Part{{Locks: "postgres-advisory-pool postgres-advisory", Fault: "none"}},
 	},
 	{
 		Name:    "session-outlived",
-		Warning: "a coordination service ends the session of a process that stands still, and cannot stop the process",
+		Warning: "a coordination service ends the session of a paused process, and cannot stop the process",
 		Doc: "The process of a holder is paused for longer than its session timeout. The next client is granted the lock; the first " +
 			"resumes and writes. With the creation order of nodes as a fencing token, the guarded resource refuses the late write.",
 		Parts: []Part{
@@ -216,9 +217,9 @@ var ofSessions = []Scenario{
 	},
 	{
 		Name:    "leader-lost",
-		Warning: "what one server has acknowledged is lost with it; what a majority has, is not",
-		Doc: "The leader of three dies while a client holds, and another takes over: it knows of the hold, since a majority did. " +
-			"A Redis replica that takes over may not have received it.",
+		Warning: "a write on one server is lost with it; a write on a majority is not",
+		Doc: "The leader of three dies while a client holds, and another takes over: it knows of the hold, since a majority did. A " +
+			"Redis replica that takes over may not have received it.",
 		Parts: []Part{{Locks: "zookeeper etcd", Fault: "leader-loss"}, {Locks: "set-px-lua redisson", Fault: "failover"}},
 	},
 }

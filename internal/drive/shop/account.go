@@ -10,21 +10,21 @@ import (
 	"lockbench/histories"
 )
 
-// shortest is what must be left of a hold, after all that is uncertain was taken from it, for it to be recorded as one.
+// shortest is the minimum duration of a recorded hold, after all uncertainty has been subtracted.
 const shortest = time.Microsecond
 
-// account is what a service did for a buyer, as operations of the history. A service tells times on its own clock, and
-// when that began is known within bounds. A grant is recorded no earlier than it may have been read, and what ends the hold no
-// later than it may have been sent, so a hold appears shorter than it was, if at all. Where nothing certain is left of it the
-// acquire is recorded as unknown, and its release not at all: nothing can be said of such a hold, and nothing is.
+// account converts what a service did for a buyer to operations of the history. A service reports times on its own
+// clock, whose start is known within bounds. A grant is recorded no earlier than it may have been read, and the end
+// of the hold no later than it may have been sent, so a hold never appears longer than it was. If nothing certain is
+// left of a hold, the acquire is recorded as unknown and the release is omitted.
 type account struct {
 	bounds
-	sent, received time.Duration // of the request and its answer
-	hold           func() int64  // numbers an acquire
+	sent, received time.Duration // times of the request and its answer
+	hold           func() int64  // returns the number of a new hold
 	ops            []histories.Op
-	last           time.Duration // the return of the last operation
-	number         int64         // of the present hold
-	unplaced       int           // holds of which nothing certain was left
+	last           time.Duration // end of the last operation
+	number         int64         // number of the current hold
+	unplaced       int           // holds of which nothing certain is left
 }
 
 func (a *account) tell(steps []Step) []histories.Op {
@@ -40,7 +40,7 @@ func (a *account) tell(steps []Step) []histories.Op {
 	return a.ops
 }
 
-// early is the earliest time of the history at which something may have happened, and late the latest.
+// early returns the earliest time in the history of a time on the service's clock, and late the latest.
 func (a *account) early(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
 func (a *account) late(at time.Duration) time.Duration  { return min(a.received, a.latest+at) }
 
@@ -57,7 +57,7 @@ func (a *account) one(steps []Step) {
 			end = min(end, a.early(s.Called))
 		}
 	}
-	room := time.Duration(2*len(inside) + 2) // operations of one client are nanoseconds apart
+	room := time.Duration(2*len(inside) + 2) // operations of one client are at least a nanosecond apart
 	placed := a.earliest <= a.latest && end-acquire.Return >= max(shortest, room)
 	if !placed {
 		a.unplaced++
@@ -71,7 +71,7 @@ func (a *account) one(steps []Step) {
 		case s.Kind == histories.Release && placed:
 			a.add(a.op(s, end, max(end, a.late(s.Returned))))
 		case s.Kind == histories.Lost && placed:
-			a.ops = append(a.ops, a.op(s, end, end)) // it runs beside the client's own operations
+			a.ops = append(a.ops, a.op(s, end, end)) // concurrent with the client's own operations
 		case s.Kind != histories.Release && s.Kind != histories.Lost:
 			latest := end - time.Duration(2*(len(inside)-i))
 			call := min(max(a.last+1, a.early(s.Called)), latest)
@@ -80,7 +80,8 @@ func (a *account) one(steps []Step) {
 	}
 }
 
-// acquire begins no earlier than what the client did before, and its promise no later than it was asked for.
+// acquire records an acquire after the client's last operation. It shortens the validity by the time between the
+// request and its recorded start.
 func (a *account) acquire(s Step) histories.Op {
 	sent := a.early(s.Called) + s.SentAfter
 	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
@@ -101,9 +102,9 @@ func (a *account) add(op histories.Op) {
 	a.last = op.Return
 }
 
-// clocks are what is known of when the services' clocks began, in the time of the history. Each request bounds it: a service
-// read it no earlier than it was sent, and its answer was read no earlier than it was about to be sent. All of them run
-// alike, since processes of one machine share its monotonic clock; so the tightest bounds of all requests hold for each.
+// clocks holds bounds on the start times of the services' clocks, in the time of the history. A service reads a
+// request after it was sent, and answers before the answer is received. The bounds of all requests are combined,
+// since the clocks run at the same rate.
 type clocks struct {
 	mu sync.Mutex
 	of map[int]bounds // by process
@@ -113,7 +114,7 @@ type bounds struct{ earliest, latest time.Duration }
 
 func newClocks() *clocks { return &clocks{of: map[int]bounds{}} }
 
-// learn takes a request in, by when it was sent and its answer was read, and returns what is known of the service's clock.
+// learn adds a request with its sending and receiving times, and returns the bounds of the service's clock.
 func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,34 +127,34 @@ func (c *clocks) learn(a *Answer, sent, received time.Duration) bounds {
 	return now
 }
 
-// Figures are shop.json: what a sale came to.
+// Figures holds the results of a sale, as in shop.json.
 type Figures struct {
-	Form      string        `json:"form"` // of the shop
+	Form      string        `json:"form"` // form of the shop
 	Processes int           `json:"processes"`
 	Buyers    int           `json:"buyers"`
-	Segments  int           `json:"segments"` // that the stock was split in; 1: it was not
-	Hold      time.Duration `json:"hold_ns"`  // the work under the lock
+	Segments  int           `json:"segments"` // segments of the stock; 1: not split
+	Hold      time.Duration `json:"hold_ns"`  // duration of the work under the lock
 
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
-	Left    int64   `json:"left"`                // of the stock, read at the end
-	Refused int     `json:"refused"`             // orders that were answered "sold out"
-	Busy    int     `json:"busy"`                // to which the lock was not granted in time
+	Left    int64   `json:"left"`                // stock at the end
+	Refused int     `json:"refused"`             // orders answered "sold out"
+	Busy    int     `json:"busy"`                // orders whose lock was not granted in time
 	Unknown int     `json:"unknown"`             // orders without a definite answer
-	Seconds float64 `json:"seconds_to_sell_out"` // from the opening to the last order; 0: nothing was sold
-	Goodput float64 `json:"goodput_per_second"`  // orders, until all was sold
-	P50     int64   `json:"order_p50_ns"`        // of orders that were sold
+	Seconds float64 `json:"seconds_to_sell_out"` // from the opening to the last sold order; 0: nothing was sold
+	Goodput float64 `json:"goodput_per_second"`  // sold orders, until the sell-out
+	P50     int64   `json:"order_p50_ns"`        // of sold orders
 	P99     int64   `json:"order_p99_ns"`
-	Late    int     `json:"late"`                 // orders sent when all was sold
-	Reached int     `json:"late_reached_service"` // of those, as the services counted them
+	Late    int     `json:"late"`                 // orders after the sell-out
+	Reached int     `json:"late_reached_service"` // late orders that reached a service, by its count
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"`  // that the lock's servers executed until all was sold; null: they do not count
-	StockCommands *float64 `json:"stock_commands_per_order"` // of the stock's Redis
-	Unplaced      int      `json:"unplaced_holds"`           // of which nothing certain was left to record
+	LockCommands  *float64 `json:"lock_commands_per_order"`  // on the lock's servers until the sell-out; null if they have no counters
+	StockCommands *float64 `json:"stock_commands_per_order"` // on the stock's Redis
+	Unplaced      int      `json:"unplaced_holds"`           // holds of which nothing certain is left
 }
 
-// Figures are what the sale came to, but for what is read elsewhere: the form, the stock and what servers count.
+// Figures returns the results, except for the form, the remaining stock and the commands.
 func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *Sale) Figures(ctx context.Context) (Figures, error) {
 	return f, nil
 }
 
-// percentile is the smallest time that so many of all are not above; 0 of none.
+// percentile returns the nearest-rank percentile of times, or 0 if there are none.
 func percentile(times []time.Duration, rank float64) time.Duration {
 	if len(times) == 0 {
 		return 0

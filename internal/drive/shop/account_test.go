@@ -8,14 +8,14 @@ import (
 	"lockbench/histories"
 )
 
-// truth is an order whose true times are known: those of the history, and of a service whose clock began at began.
+// truth holds an order with its true times on the history's clock and on that of a service started at began.
 type truth struct {
 	began          time.Duration
 	sent, received time.Duration
 	answer         Answer
 }
 
-// order makes up an order of so many segments, of which the last has something left.
+// order returns a random order of which the last segment has stock left.
 func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	now := sent
 	some := func(most time.Duration) time.Duration {
@@ -47,8 +47,8 @@ func order(rng *rand.Rand, began, sent time.Duration, segments int) truth {
 	return t
 }
 
-// TestHoldsAppearShorter: however the messages are delayed, a hold is never recorded as longer than it was, nor a promise; and
-// what a client does stands one thing after the other, within its order.
+// TestHoldsAppearShorter checks with random delays that no hold or validity is recorded as longer than it was, and
+// that a client's operations do not overlap.
 func TestHoldsAppearShorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	placed, holds := 0, 0
@@ -69,11 +69,11 @@ func TestHoldsAppearShorter(t *testing.T) {
 		}
 	}
 	if placed*10 < holds*5 || placed == holds {
-		t.Errorf("%d of %d holds were recorded: too few, or this test has no short ones", placed, holds)
+		t.Errorf("%d of %d holds were recorded: want at least half, and some omitted", placed, holds)
 	}
 }
 
-// acquires counts the acquires.
+// acquires returns the number of acquires.
 func acquires(steps []Step) (n int) {
 	for _, s := range steps {
 		if s.Kind == histories.Acquire {
@@ -83,13 +83,13 @@ func acquires(steps []Step) (n int) {
 	return n
 }
 
-// checkOps holds what is recorded of an order to what happened, and counts the holds in it.
+// checkOps compares the recorded operations with the truth and returns the number of recorded holds.
 func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	last, step := o.sent, -1
 	for i, op := range ops {
-		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be left out
+		for step++; o.answer.Steps[step].Kind != op.Kind; step++ { // a release may be omitted
 			if o.answer.Steps[step].Kind != histories.Release {
-				t.Errorf("step %d is left out", step)
+				t.Errorf("step %d is missing", step)
 			}
 		}
 		s := o.answer.Steps[step]
@@ -104,7 +104,7 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 				t.Errorf("hold %d begins too early", op.Hold)
 			}
 			if until, _ := op.Until(0); until > o.began+s.Called+s.SentAfter+s.Validity {
-				t.Errorf("the promise of hold %d ends too late", op.Hold)
+				t.Errorf("the validity of hold %d ends too late", op.Hold)
 			}
 		case op.Kind == histories.Release && op.Call > o.began+s.Called:
 			t.Errorf("hold %d ends too late", op.Hold)
@@ -113,7 +113,7 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHoldEndsThere: a loss ends the hold no later than it was noticed, and is no step of its client.
+// TestLostHoldEndsThere checks that a loss ends the hold no later than it was noticed.
 func TestLostHoldEndsThere(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{

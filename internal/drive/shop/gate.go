@@ -21,7 +21,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Gate is nginx in front of the services: it looks at the stock itself, and answers late buyers when all is sold.
+// Gate is nginx in front of the services. It reads the stock and answers late buyers itself.
 type Gate struct {
 	URL   string
 	child *children.Child
@@ -36,17 +36,17 @@ var gateLua string
 const (
 	luaFolder    = "/usr/share/lua/5.1"
 	portAttempts = 5
-	lookEvery    = 5 * time.Millisecond
+	pollInterval = 5 * time.Millisecond
 )
 
-// ErrNoGate is returned if there is no nginx with the modules that the gate needs. Its text is what to do about it.
+// ErrNoGate is returned if nginx or a module is missing. Its text is the remedy.
 var ErrNoGate = errors.New("apt install nginx-light libnginx-mod-http-lua lua-nginx-redis")
 
 type nginx struct{ program, modules string }
 
 func findNginx() (n nginx, err error) {
 	if n.program, err = exec.LookPath("nginx"); err != nil {
-		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // not on everybody's PATH
+		if n.program, err = exec.LookPath("/usr/sbin/nginx"); err != nil { // not on the PATH of ordinary users
 			return n, fmt.Errorf("the gate needs nginx: %w", ErrNoGate)
 		}
 	}
@@ -70,7 +70,7 @@ func missing(files ...string) string {
 	return ""
 }
 
-// GateSupported returns why there can be no gate on this machine; nil: there can.
+// GateSupported returns the reason why this machine cannot run the gate, or nil.
 func GateSupported() error {
 	_, err := findNginx()
 	return err
@@ -80,12 +80,12 @@ type gateSettings struct {
 	Dir, Modules, Lua    string
 	Services             []string // host:port
 	StockHost, StockPort string
-	Keys                 string // of the stock, as arguments in Lua
+	Keys                 string // keys of the stock as Lua arguments
 	Port                 int
 }
 
-// StartGate starts the gate in front of services, and returns when it answers. It keeps its files in dir, and ends with its
-// keeper at the latest. The stock is at a URL, under these keys.
+// StartGate starts the gate in front of services and returns when it answers. Its files are in dir. It is killed when
+// its keeper ends. stock is the URL of the stock's Redis, and keys are the keys in it.
 func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*Process, stock string, keys []string) (*Gate, error) {
 	n, err := findNginx()
 	if err != nil {
@@ -93,7 +93,7 @@ func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*
 	}
 	at, err := url.Parse(stock)
 	if err != nil {
-		return nil, errors.New("the URL of the stock's Redis cannot be read")
+		return nil, errors.New("invalid URL of the stock's Redis")
 	}
 	s := gateSettings{Dir: dir, Modules: n.modules, Lua: luaFolder, StockHost: at.Hostname(), StockPort: at.Port()}
 	for _, p := range services {
@@ -110,12 +110,12 @@ func StartGate(ctx context.Context, k *children.Keeper, dir string, services []*
 			return g, nil
 		}
 		if !strings.Contains(err.Error(), "Address already in use") || attempt == portAttempts {
-			return nil, fmt.Errorf("the gate: %w", err)
+			return nil, fmt.Errorf("start the gate: %w", err)
 		}
 	}
 }
 
-// start starts it on a port that was free a moment ago: nginx does not choose one itself.
+// start starts the gate on a free port, since nginx cannot choose one.
 func (s gateSettings) start(ctx context.Context, k *children.Keeper, program string) (*Gate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,9 +155,9 @@ func (s gateSettings) write(name, text string) error {
 }
 
 func (g *Gate) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err := servers.Poll(ctx, lookEvery, func(ctx context.Context) error {
+	err := servers.Poll(ctx, pollInterval, func(ctx context.Context) error {
 		_, err := ask[Answer](ctx, http.DefaultClient, http.MethodGet, g.URL+clockPath)
 		if err != nil && g.child.Ended() {
 			return servers.Final(fmt.Errorf("it exited (%s)", g.child.State()))
@@ -170,5 +170,5 @@ func (g *Gate) await(ctx context.Context) error {
 	return nil
 }
 
-// Close ends it: it keeps nothing that would have to be saved.
+// Close kills the gate.
 func (g *Gate) Close() error { return g.child.Kill() }

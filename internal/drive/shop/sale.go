@@ -19,13 +19,13 @@ import (
 	"lockbench/workloads"
 )
 
-// Sale is a flash sale: buyers with a connection each, which order one after the other.
+// Sale is a flash sale. Each buyer has one connection and sends one order at a time.
 type Sale struct {
 	Services []*Process
-	Gate     *Gate // nil: buyers go to the services themselves, buyer n to service n modulo their number
+	Gate     *Gate // nil: buyer n uses service n modulo their number
 	Params   workloads.Params
 	Recorder *histories.Recorder
-	Granted  *atomic.Int64 // orders so far, for the progress line
+	Granted  *atomic.Int64 // sold orders, for the progress line
 
 	clocks  *clocks
 	clients []*http.Client
@@ -37,21 +37,21 @@ type Sale struct {
 type counts struct {
 	Figures
 	ended  time.Duration   // when the last order was acknowledged
-	orders []time.Duration // how long each that was acknowledged took
-	turned []time.Duration // how long each order of a late buyer took
+	orders []time.Duration // durations of sold orders
+	turned []time.Duration // durations of orders of late buyers
 }
 
-// clockLooks is how often each service's clock is looked at before anything is sold.
+// clockLooks is the number of times each service's clock is read before the sale.
 const clockLooks = 20
 
-// Open has every buyer connect, and looks at the services' clocks.
+// Open connects every buyer and reads the services' clocks.
 func (s *Sale) Open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askWithin+upWithin)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout+startTimeout)
 	defer cancel()
 	s.clocks = newClocks()
 	for range s.Params.Clients {
 		s.clients = append(s.clients, &http.Client{Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: askWithin}).DialContext, MaxIdleConnsPerHost: 1, DisableCompression: true}})
+			DialContext: (&net.Dialer{Timeout: askTimeout}).DialContext, MaxIdleConnsPerHost: 1, DisableCompression: true}})
 	}
 	for _, p := range s.Services {
 		for range clockLooks {
@@ -87,7 +87,7 @@ func (s *Sale) url(buyer int) string {
 	return s.Services[buyer%len(s.Services)].URL
 }
 
-// ask sends a request, an order as a POST, which the client library does not repeat by itself.
+// ask sends a request. An order is a POST, which net/http does not repeat.
 func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at string) (a T, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusGone {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, longestLine))
-		return a, fmt.Errorf("it answered %s", resp.Status)
+		return a, fmt.Errorf("unexpected status %s", resp.Status)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
 		return a, err
@@ -109,11 +109,11 @@ func ask[T Answer | Reached](ctx context.Context, c *http.Client, method, at str
 	return a, err
 }
 
-// Sell sells until all is sold, the bound is over or ctx ends. Orders under way then are finished: after a bound (the TTL and a
-// second; 2 s when interrupted) they are cut off all the same.
-func (s *Sale) Sell(ctx context.Context, within time.Duration) {
+// Sell sells until everything is sold, the limit has passed or ctx ends. Pending orders are then finished within a
+// grace period: the TTL and a second, or 2 s after an interrupt.
+func (s *Sale) Sell(ctx context.Context, limit time.Duration) {
 	s.started = s.Recorder.Since()
-	stop, soldOut := context.WithTimeout(ctx, within)
+	stop, soldOut := context.WithTimeout(ctx, limit)
 	defer soldOut()
 	s.buyers(ctx, stop, false, func(o Outcome) {
 		if o == SoldOut || o == Sold && s.Granted.Load() >= int64(s.Params.Stock) {
@@ -122,14 +122,14 @@ func (s *Sale) Sell(ctx context.Context, within time.Duration) {
 	})
 }
 
-// Linger has the buyers come for so long after the sell-out.
+// Linger lets buyers order for a while after the sell-out.
 func (s *Sale) Linger(ctx context.Context, during time.Duration) {
 	stop, cancel := context.WithTimeout(ctx, during)
 	defer cancel()
 	s.buyers(ctx, stop, true, func(Outcome) {})
 }
 
-// interruptedGrace is how long orders under way may take once the run was interrupted.
+// interruptedGrace bounds pending orders after an interrupt.
 const interruptedGrace = 2 * time.Second
 
 func (s *Sale) buyers(ctx, stop context.Context, late bool, told func(Outcome)) {
@@ -163,7 +163,7 @@ type buyer struct {
 	log    *histories.Log
 }
 
-// think spends the time between two orders: uniform from 0 to twice the mean, by seed, buyer and order alone.
+// think waits between two orders: a uniform time up to twice the mean, which depends on seed, buyer and order only.
 func (b *buyer) think(stop context.Context, order uint64) {
 	mean := int64(b.Params.Think)
 	if mean <= 0 {
@@ -193,7 +193,7 @@ func (b *buyer) order(ctx context.Context) Outcome {
 	return a.Outcome
 }
 
-// record returns the operations of an order: all that its service did, that it was turned away, or that the answer is unknown.
+// record returns the operations of an order: those of the service, a refusal, or one with an unknown outcome.
 func (b *buyer) record(a Answer, err error, sent, received time.Duration) (ops []histories.Op, unplaced int) {
 	product := b.Params.KeyNames()[0]
 	switch {

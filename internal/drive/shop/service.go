@@ -20,10 +20,10 @@ import (
 	"lockbench/impls"
 )
 
-// inside bounds what follows a grant, beside the work, also for a buyer that has gone: nothing is left half done.
+// inside bounds what follows a grant, in addition to the work. It applies even if the buyer has disconnected.
 const inside = 10 * time.Second
 
-// Service sells: it is one process's lock, and a way to the stock.
+// Service sells the stock under the lock of one process.
 type Service struct {
 	Opening
 	lock         impls.Lock
@@ -34,7 +34,7 @@ type Service struct {
 
 var _ http.Handler = (*Service)(nil)
 
-// NewService returns a service that sells under an opened lock.
+// NewService returns a service that uses an opened lock.
 func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	stock, err := OpenStock(o.Stock, o.Prefix)
 	if err != nil {
@@ -43,7 +43,7 @@ func NewService(o Opening, lock impls.Lock) (*Service, error) {
 	return &Service{Opening: o, lock: lock, stock: stock, started: time.Now()}, nil
 }
 
-// Close closes the connections to the stock; the lock is whose it was.
+// Close closes the connections to the stock. It does not close the lock.
 func (s *Service) Close() error { return s.stock.Close() }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,12 +69,12 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // it fails only if the buyer has gone
+	_ = json.NewEncoder(w).Encode(v) // it fails only if the buyer has disconnected
 }
 
 func (s *Service) now() time.Duration { return time.Since(s.started) }
 
-// sell goes from segment to segment until it has sold a piece or found every one of them empty.
+// sell tries segments until it has sold an item or found every segment empty.
 func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	v := visit{Service: s, segments: 1, empty: map[string]bool{}}
 	if m, ok := s.lock.(impls.Segmenter); ok {
@@ -87,13 +87,13 @@ func (s *Service) sell(ctx context.Context, buyer string) Answer {
 	}
 }
 
-// elsewhere is the outcome of a segment that is empty while another may not be.
+// elsewhere is the outcome of an empty segment while others may have stock.
 const elsewhere Outcome = ""
 
 type visit struct {
 	*Service
 	segments int
-	empty    map[string]bool // segments that were found so
+	empty    map[string]bool // segments found empty
 	steps    []Step
 }
 
@@ -155,7 +155,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// nothing is for a segment of which nothing is left. If every segment is empty, the answer is sold out.
+// nothing returns the outcome of an empty segment: sold out if all segments are empty.
 func (v *visit) nothing(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
@@ -164,11 +164,11 @@ func (v *visit) nothing(key string) Outcome {
 	return SoldOut
 }
 
-// work spends the time under the lock, or less if the lock is lost.
+// work spends the time under the lock. It returns early if the lock is lost.
 func (v *visit) work(lost <-chan struct{}) {
 	select {
 	case <-time.After(v.Hold):
-	case <-lost: // nil, and never ready, if the lock does not report losses
+	case <-lost: // nil if the lock does not report losses
 	}
 }
 
@@ -184,30 +184,30 @@ func isLost(lost <-chan struct{}) bool {
 // stockTimeout bounds a command to the stock's Redis.
 const stockTimeout = 5 * time.Second
 
-// Stock is what is for sale: a number for each key that the lock may grant, in a Redis that the lock knows nothing of. It
-// trusts the lock: between a read and the write that follows it anybody may write.
+// Stock is the stock for sale: a number for each key that the lock grants, in a separate Redis. It relies on the
+// lock: reads and writes are not atomic.
 type Stock struct {
 	client *redis.Client
 	prefix string
 }
 
-// OpenStock opens a client of the stock's Redis; it connects when it is first used.
+// OpenStock returns a client of the stock's Redis. It connects when first used.
 func OpenStock(url, prefix string) (*Stock, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, errors.New("the URL of the stock's Redis cannot be read")
+		return nil, errors.New("invalid URL of the stock's Redis")
 	}
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.Protocol, opts.DisableIdentity = true, -1, 2, true
 	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout, opts.PoolTimeout = stockTimeout, stockTimeout, stockTimeout, stockTimeout
 	opts.DialerRetries = 1
-	opts.PoolSize = 1024 // more than there are buyers: a full pool would be a queue under the lock
+	opts.PoolSize = 1024 // more than there are buyers, since a full pool would make holders wait
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Stock{redis.NewClient(opts), prefix}, nil
 }
 
 func (s *Stock) key(key string) string { return s.prefix + "stock:" + key }
 
-// Keys are the keys of the stock.
+// Keys returns the keys of the stock.
 func (s *Stock) Keys(keys []string) []string {
 	var all []string
 	for _, k := range keys {
@@ -216,26 +216,27 @@ func (s *Stock) Keys(keys []string) []string {
 	return all
 }
 
-// Read reads how much is left. The stock looks at no fencing token.
+// Read returns the remaining stock. Fencing tokens are not checked.
 func (s *Stock) Read(ctx context.Context, key string, _ int64) (int64, error) {
 	return s.client.Get(ctx, s.key(key)).Int64()
 }
 
-// Write writes how much is left.
+// Write sets the remaining stock.
 func (s *Stock) Write(ctx context.Context, key string, value, _ int64) error {
 	return s.client.Set(ctx, s.key(key), value, 0).Err()
 }
 
-// Append does nothing: an order is the answer that its buyer reads.
+// Append does nothing, because the buyer's answer records the order.
 func (*Stock) Append(context.Context, string, int64) error { return nil }
 
-// Close closes its connections.
+// Close closes the connections.
 func (s *Stock) Close() error { return s.client.Close() }
 
-// longestLine bounds the first line of either side.
+// longestLine bounds the first line in each direction.
 const longestLine = 1 << 20
 
-// Serve is a service's process: it reads an Opening, opens the lock, writes its address, and serves until its input ends.
+// Serve runs a service process: it reads an Opening, opens the lock, writes its address, and serves until its input
+// ends.
 func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (impls.Lock, error)) error {
 	lines := bufio.NewReaderSize(io.LimitReader(in, longestLine), 4096)
 	text, err := lines.ReadBytes('\n')
@@ -243,8 +244,8 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 		return tell(out, fmt.Errorf("read the first line: %w", err))
 	}
 	var o Opening
-	if json.Unmarshal(text, &o) != nil { // its text might quote the line, which has secrets in it
-		return tell(out, errors.New("the first line does not open a shop"))
+	if json.Unmarshal(text, &o) != nil { // its text might quote the line, which contains secrets
+		return tell(out, errors.New("invalid first line"))
 	}
 	lock, err := open(o.Lock, impls.Env{Nodes: o.Nodes, CAFile: o.CAFile, Prefix: o.Prefix, Process: o.Process, Params: o.Params,
 		Rand: impls.NewRand(o.Seed, uint64(o.Process))})
@@ -266,7 +267,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // it ends with the harness at the latest
+		_, _ = io.Copy(io.Discard, in) // its input ends with the harness
 		server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -275,7 +276,7 @@ func Serve(in io.Reader, out io.Writer, open func(lock string, env impls.Env) (i
 	return nil
 }
 
-// tell returns why there is no service, and writes it for the harness, which waits for the address.
+// tell writes the error for the harness and returns it.
 func tell(out io.Writer, why error) error {
 	return errors.Join(why, json.NewEncoder(out).Encode(ready{Error: why.Error()}))
 }

@@ -1,6 +1,6 @@
-// Package shop is a flash sale over HTTP: services, each a process of its own, that sell a stock under a lock; a gate in
-// front of them, if wanted; and the buyers. In go an opened recorder and where the servers are; what comes out is in the
-// record, and in figures that only the shop knows, such as how many requests reached a service.
+// Package shop runs a flash sale over HTTP: services in separate processes sell a stock under a lock, buyers order,
+// and an optional gate answers for the services. In go an opened histories.Recorder and the addresses of servers; out
+// come the operations in the history and the Figures. Sale is the main type.
 package shop
 
 import (
@@ -19,43 +19,44 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// Opening is the first line that a service reads: the only place of URLs, which may hold passwords.
+// Opening is the first line that a service reads. Only this line contains URLs, which may hold passwords.
 type Opening struct {
 	worker.Open
-	Stock   string        `json:"stock"`   // URL of the stock's own Redis
-	Product string        `json:"product"` // the key of what is sold
+	Stock   string        `json:"stock"`   // URL of the stock's Redis
+	Product string        `json:"product"` // key of the item for sale
 	TTL     time.Duration `json:"ttl_ns"`
-	Wait    time.Duration `json:"wait_ns"` // < 0: until granted
-	Hold    time.Duration `json:"hold_ns"` // the work under the lock
+	Wait    time.Duration `json:"wait_ns"` // negative: no limit
+	Hold    time.Duration `json:"hold_ns"` // duration of the work under the lock
 }
 
-// ready is its first line: its port on 127.0.0.1, or an error.
+// ready is the first line that a service writes: its address or an error.
 type ready struct {
 	Address string `json:"address,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// Outcome is the answer to a buyer.
+// Outcome is the result of an order.
 type Outcome string
 
 const (
 	Sold    Outcome = "sold"
 	SoldOut Outcome = "sold out"
-	Busy    Outcome = "busy"   // the lock was not granted in time, or lost: nothing was sold
-	Failed  Outcome = "failed" // it is unknown
+	Busy    Outcome = "busy"   // the lock was not granted in time or was lost; nothing was sold
+	Failed  Outcome = "failed" // unknown
 )
 
-// Answer is what a service answers to an order, and what it did for it: on its own clock, which began at its start.
+// Answer is the answer to an order with the steps of the service. Times are on the service's clock, which starts with
+// its process.
 type Answer struct {
 	Outcome  Outcome       `json:"outcome"`
 	Process  int           `json:"process"`
-	Gate     bool          `json:"gate,omitempty"` // it comes from the gate, and no service knows of it
-	Read     time.Duration `json:"read_ns"`        // when the request had been read
-	Answered time.Duration `json:"answered_ns"`    // when the answer was about to be sent
+	Gate     bool          `json:"gate,omitempty"` // from the gate, without a service
+	Read     time.Duration `json:"read_ns"`        // when the request was read
+	Answered time.Duration `json:"answered_ns"`    // just before the answer was sent
 	Steps    []Step        `json:"steps,omitempty"`
 }
 
-// Step is one thing that a service did, on its own clock. Each segment that it tried begins with an acquire.
+// Step is one action of a service. The actions for each segment begin with an acquire.
 type Step struct {
 	Kind      histories.Kind    `json:"kind"`
 	Outcome   histories.Outcome `json:"outcome"`
@@ -70,10 +71,10 @@ type Step struct {
 	Error     string            `json:"error,omitempty"`
 }
 
-// Reached is how many orders reached a service, as it counted them itself.
+// Reached holds the number of orders that reached a service.
 type Reached struct {
 	Orders int `json:"orders"`
-	Late   int `json:"late"` // of those, by buyers that came after the sell-out
+	Late   int `json:"late"` // orders after the sell-out
 }
 
 // The paths of a service. An order has the buyer (?buyer=), and late=1 after the sell-out.
@@ -84,11 +85,11 @@ const (
 )
 
 const (
-	upWithin  = 10 * time.Second // bounds the start of a process; far more than it takes
-	askWithin = 5 * time.Second  // bounds a question that is no order
+	startTimeout = 10 * time.Second // bounds the start of a process, with a large margin
+	askTimeout   = 5 * time.Second  // bounds a request other than an order
 )
 
-// Process is a service as the harness sees it.
+// Process is a running service.
 type Process struct {
 	URL   string
 	child *children.Child
@@ -96,7 +97,7 @@ type Process struct {
 	log   children.Tail
 }
 
-// Start starts a command as a service and returns when it listens. It ends with its keeper at the latest.
+// Start starts a service and returns when it listens. It is killed when its keeper ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, o Opening) (*Process, error) {
 	p := &Process{}
 	child, in, out, err := k.StartPiped(command, &p.log)
@@ -107,21 +108,21 @@ func Start(ctx context.Context, k *children.Keeper, command []string, o Opening)
 	p.child, p.in = child, in
 	if err := p.introduce(ctx, out, o); err != nil {
 		err = errors.Join(err, p.Close())
-		return nil, fmt.Errorf("the service %d: %w%s", o.Process, err, &p.log)
+		return nil, fmt.Errorf("start the service %d: %w%s", o.Process, err, &p.log)
 	}
 	return p, nil
 }
 
 func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error {
 	defer context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Unix(1, 0)) })()
-	by := time.Now().Add(upWithin)
+	by := time.Now().Add(startTimeout)
 	if err := errors.Join(p.in.SetWriteDeadline(by), out.SetReadDeadline(by)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	unread := json.NewEncoder(p.in).Encode(o) // less useful than the process's own error, if there is one
+	unread := json.NewEncoder(p.in).Encode(o) // returned only if the process reports no error
 	text, err := bufio.NewReader(io.LimitReader(out, longestLine)).ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("it did not report its address: %w", err)
@@ -139,9 +140,9 @@ func (p *Process) introduce(ctx context.Context, out *os.File, o Opening) error 
 	return nil
 }
 
-// Reached asks how many orders reached it.
+// Reached asks the service for its number of orders.
 func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if r, err = ask[Reached](ctx, http.DefaultClient, http.MethodGet, p.URL+reachedPath); err != nil {
 		err = fmt.Errorf("read the order count of a service: %w", err)
@@ -149,5 +150,5 @@ func (p *Process) Reached(ctx context.Context) (r Reached, err error) {
 	return r, err
 }
 
-// Close asks it to end, by the end of its input, and kills it if it does not.
+// Close closes the service's input, which ends it, and kills it if it does not end.
 func (p *Process) Close() error { return p.child.Stop(p.in.Close) }

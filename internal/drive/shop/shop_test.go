@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// halves is a lock in memory that splits a key in two and hands the halves out in turn.
+// halves is a lock in memory that splits a key in two and grants the halves in turn.
 type halves struct {
 	mu   [2]sync.Mutex
 	next int
@@ -54,7 +54,7 @@ func (l *halves) Release(_ context.Context, g impls.Grant) error {
 
 func (*halves) Close() error { return nil }
 
-// newShop is a service with so much in each half.
+// newShop starts a service with the given stock in each half.
 func newShop(t *testing.T, lock impls.Lock, left ...int64) (*httptest.Server, *Stock, *miniredis.Miniredis) {
 	t.Helper()
 	m := miniredis.RunT(t)
@@ -82,8 +82,8 @@ func steps(a Answer) string {
 	return strings.Join(all, ", ")
 }
 
-// TestService: what a service does for an order, in a segment that has something left, in one that is empty, when all is
-// sold, when the lock is lost, and when the stock cannot be reached.
+// TestService checks the steps for an order with stock, with an empty segment, after the sell-out, with a lost lock,
+// and without the stock's Redis.
 func TestService(t *testing.T) {
 	lock := &halves{}
 	server, stock, redis := newShop(t, lock, 1, 1)
@@ -118,7 +118,7 @@ func TestService(t *testing.T) {
 		last := a.Read
 		for _, s := range a.Steps {
 			if s.Called < last || s.Returned < s.Called || s.Returned > a.Answered {
-				t.Errorf("the times of %+v do not rise", a)
+				t.Errorf("the times of %+v are not in order", a)
 			}
 			last = s.Returned
 		}
@@ -126,22 +126,23 @@ func TestService(t *testing.T) {
 	order("")
 	p := Process{URL: server.URL}
 	if r, err := p.Reached(t.Context()); err != nil || r != (Reached{7, 6}) {
-		t.Errorf("%+v reached it (%v), want 7, 6 of them late", r, err)
+		t.Errorf("%+v orders reached the service (%v), want 7, 6 of them late", r, err)
 	}
 }
 
-// TestServe: a service's process writes its address and ends with its input; if it cannot sell it writes an error.
+// TestServe checks that a service writes its address and ends with its input, and that it writes an error if it
+// cannot start.
 func TestServe(t *testing.T) {
 	open := func(lock string, _ impls.Env) (impls.Lock, error) {
 		if lock != "halves" {
-			return nil, errors.New("there is no such lock")
+			return nil, errors.New("unknown lock")
 		}
 		return &halves{}, nil
 	}
 	for _, c := range []struct{ line, want string }{
-		{`{"lock":"quarters","stock":"redis://127.0.0.1:1"}`, "there is no such lock"},
-		{`{"lock":"halves","stock":"secret"}`, "the URL of the stock's Redis cannot be read"},
-		{`secret`, "the first line does not open a shop"},
+		{`{"lock":"quarters","stock":"redis://127.0.0.1:1"}`, "unknown lock"},
+		{`{"lock":"halves","stock":"secret"}`, "invalid URL of the stock's Redis"},
+		{`secret`, "invalid first line"},
 	} {
 		var out bytes.Buffer
 		err := Serve(strings.NewReader(c.line+"\n"), &out, open)
@@ -170,11 +171,11 @@ func TestServe(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("it goes on without its input")
+		t.Error("the service did not end with its input")
 	}
 }
 
-// TestProcessSays: the error of a service that cannot start has its output, and not its input.
+// TestProcessSays checks that the error of a failed start contains the output of the service and not its input.
 func TestProcessSays(t *testing.T) {
 	k := keeper(t)
 	for _, c := range []struct{ script, want string }{
@@ -203,8 +204,8 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// TestGate: it lets buyers through while something is left, answers itself when all is sold, lets through where it cannot
-// know, and leaves nothing running.
+// TestGate checks that the gate passes orders on while there is stock or the stock is unknown, answers after the
+// sell-out, and ends.
 func TestGate(t *testing.T) {
 	if err := GateSupported(); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "nginx-lua") {
@@ -231,11 +232,11 @@ func TestGate(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := ask[Answer](t.Context(), http.DefaultClient, http.MethodGet, g.URL+clockPath); err == nil {
-		t.Error("it still answers")
+		t.Error("the closed gate answers")
 	}
 }
 
-// TestPercentile: of few as of many.
+// TestPercentile checks percentiles of few and of many values.
 func TestPercentile(t *testing.T) {
 	hundred := make([]time.Duration, 100)
 	for i := range hundred {

@@ -46,7 +46,7 @@ func (t *trial) start(ctx context.Context) error {
 	t.group = g
 	t.later(giveBack)
 	t.later(func() error { return g.Sweep(t.Run) })
-	return g.Around(ctx, t.storeKey())
+	return g.OrderByKey(ctx, t.storeKey())
 }
 
 // servers returns servers for the trial, and the function that ends its use of them.

@@ -74,7 +74,7 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 
 func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	if a.Verb == faults.Depose {
-		return inject.Effect{}, w.trial.group.Depose(ctx)
+		return inject.Effect{}, w.trial.group.KillLeader(ctx)
 	}
 	var errs []error
 	var heal func() error
@@ -98,11 +98,11 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 		case faults.Failover:
 			errs = append(errs, w.failover(ctx, i))
 		case faults.Jump:
-			errs = append(errs, n.Jump(ctx, a.By))
+			errs = append(errs, n.MoveClock(ctx, a.By))
 		case faults.Evict:
-			errs = append(errs, n.Squeeze(ctx, w.trial.storeKey()))
+			errs = append(errs, n.Evict(ctx, w.trial.storeKey()))
 		case faults.Unseat:
-			errs = append(errs, n.Unseat(ctx, w.trial.storeKey()))
+			errs = append(errs, n.EndSession(ctx, w.trial.storeKey()))
 		default:
 			errs = append(errs, fmt.Errorf("unknown action %s", a.Verb))
 		}

@@ -13,7 +13,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Lock returns the lock that lives in the process, with the optional interfaces that the process names.
+// Lock returns the lock in the process. It has the optional interfaces that the process announces.
 func (p *Process) Lock() impls.Lock {
 	var prober impls.Prober
 	if p.Can(worker.CanProbe) {
@@ -28,7 +28,7 @@ func (p *Process) Lock() impls.Lock {
 
 type (
 	remoteLock struct{ p *Process }
-	segments   []string // what they add to a key
+	segments   []string // suffixes of a key
 )
 
 func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -41,7 +41,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 		return impls.Hold{Grant: impls.Grant{Key: line.Key}}, err
 	}
 	g := grantOf(r, line)
-	g.SentAfter = min(g.SentAfter, time.Since(call)) // more cannot have passed
+	g.SentAfter = min(g.SentAfter, time.Since(call)) // an upper bound, whatever the worker reports
 	hold := impls.Hold{Grant: g}
 	if h := l.p.granted(g); h != nil && l.p.Can(worker.CanTellLoss) {
 		hold.Lost, hold.LostAfter = h.lost, h.lostAfter
@@ -49,7 +49,7 @@ func (l remoteLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold,
 	return hold, nil
 }
 
-// milliseconds rounds up, so that a short wait does not become 0; -1: no limit.
+// milliseconds rounds up, so that a short wait is not 0. It returns -1 for a negative duration, which means no limit.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -70,7 +70,7 @@ func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
 // Renew extends a grant, if the worker has the capability.
 func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	if !l.p.Can(worker.CanRenew) {
-		return g, fmt.Errorf("the worker %s names no capability %q", l.p.Ready.Name, worker.CanRenew)
+		return g, fmt.Errorf("renew: the worker %s does not announce the capability %q", l.p.Ready.Name, worker.CanRenew)
 	}
 	call := time.Now()
 	line, err := l.p.call(ctx, worker.RequestOn("renew", g), 0)
@@ -95,7 +95,7 @@ func (s segments) Segments(key string) []string {
 	return names
 }
 
-// The process is also the way to what the lock guards.
+// A Process also gives access to the guarded resource.
 var _ workloads.Resource = (*Process)(nil)
 
 func (p *Process) Read(ctx context.Context, key string, fence int64) (int64, error) {
@@ -111,7 +111,7 @@ func (p *Process) Append(ctx context.Context, key string, fence int64) error {
 	return outcome(p.call(ctx, worker.Request{Do: "append", Key: key, Fence: fence}, 0))
 }
 
-// outcome is a line as an error. What is neither ok nor one of the known refusals is indeterminate.
+// outcome returns the error in a line. An error that is not one of impls or workloads is indeterminate.
 func outcome(l worker.Line, err error) error {
 	switch {
 	case err != nil:
@@ -125,27 +125,27 @@ func outcome(l worker.Line, err error) error {
 	case l.Refused == worker.Stale:
 		return workloads.ErrStale
 	case l.Refused != "":
-		return errors.New("refused for an unknown reason: " + l.Refused)
+		return errors.New("unknown refusal: " + l.Refused)
 	}
 	return errors.New(l.Error)
 }
 
-// holds are the acquires of a process by their ids, for the notices that come of them. One that was refused
-// is forgotten, and one that was given back a good while later, since it may be renewed after its release.
+// holds maps request ids to acquires, for later notices. Refused acquires are removed at once, released ones later,
+// since a renewal may follow the release.
 type holds map[int64]*hold
 
 type hold struct {
 	asked time.Time
 	grant impls.Grant
 	known bool          // the grant has been read
-	early []worker.Line // renewals reported before
-	over  bool          // no caller waits for its loss any more
-	told  bool          // that it is lost
+	early []worker.Line // renewals that were reported before the grant
+	over  bool          // released or lost
+	told  bool          // the loss was reported
 	lost  chan struct{}
-	after atomic.Int64 // of the loss, since the acquire
+	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is how many requests ago the acquire of a hold that is over may lie to be known.
+// remembered is the number of requests for which a finished hold is kept.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {
@@ -159,7 +159,8 @@ func (h holds) begin(id int64) {
 	}
 }
 
-// lostAfter is the time from the acquire to the loss; to now, for a client that found it out before the lock.
+// lostAfter returns the time from the acquire to the reported loss, or until now if the client noticed the loss
+// first.
 func (h *hold) lostAfter() time.Duration {
 	select {
 	case <-h.lost:
@@ -169,7 +170,7 @@ func (h *hold) lostAfter() time.Duration {
 	}
 }
 
-// refused forgets an acquire without a grant. One without an answer has no id: it may be granted yet.
+// refused removes an acquire that was refused. An acquire without an answer has id 0 and is kept: it may be granted.
 func (p *Process) refused(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,10 +209,10 @@ func (p *Process) released(g impls.Grant) {
 	}
 }
 
-// notice takes in what happened by itself. It cannot have happened later than it is read, whatever it says.
+// notice handles a reported renewal or loss. It corrects times that are later than now.
 func (p *Process) notice(l worker.Line) {
 	p.mu.Lock()
-	h := p.held[l.Lost+l.Renewed] // it is one of them
+	h := p.held[l.Lost+l.Renewed] // one of the two is 0
 	if h == nil {
 		p.mu.Unlock()
 		return

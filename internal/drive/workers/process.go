@@ -1,6 +1,6 @@
-// Package workers runs the processes that clients and their locks live in: programs that speak the protocol
-// of impls/worker. A process can be stopped, and killed, as no goroutine can. Seen from a workload it is a
-// lock, and a way to what the lock guards.
+// Package workers runs worker processes: programs with a lock that speak the protocol of impls/worker. In goes a
+// command; out comes a Process, which offers the lock and the guarded resource to workloads, and can be paused and
+// killed.
 package workers
 
 import (
@@ -21,40 +21,40 @@ import (
 )
 
 type bounds struct {
-	ready  time.Duration // from its start to its first line
-	answer time.Duration // beyond what it was asked to wait for; a process paused by a fault takes part of it
-	giveUp time.Duration // from the end of a caller's patience to the answer
-	end    time.Duration // from being asked to shut down to its end, and from the end of its output to its own
-	write  time.Duration // until a process that reads nothing counts as hung
+	ready  time.Duration // from the start to the first line
+	answer time.Duration // from a request to its answer, beyond the wait that it asks for; includes pauses by faults
+	giveUp time.Duration // from a cancel request to the answer
+	end    time.Duration // from a shutdown request, or the end of its output, to the end of the process
+	write  time.Duration // from writing a request until the process counts as hung
 }
 
 func usualBounds() bounds {
 	return bounds{ready: 10 * time.Second, answer: 10 * time.Second, giveUp: time.Second, end: 3 * time.Second, write: 5 * time.Second}
 }
 
-// Process is a worker seen from outside.
+// Process is a running worker.
 type Process struct {
 	Ready   worker.Ready
 	bounds  bounds
 	child   *children.Child
 	log     children.Tail
 	renewed func(impls.Grant, time.Duration, error)
-	gone    chan struct{} // closed when nothing can be expected of it any more
+	gone    chan struct{} // closed when its output has ended
 
-	writing sync.Mutex // guards the input: apart, so that answers are read while it reads no requests
+	writing sync.Mutex // guards in; separate from mu, so that answers are read while a write blocks
 	in      *os.File
 
 	mu      sync.Mutex // guards what follows
 	last    int64
 	waiting map[int64]chan worker.Line
-	given   map[int64]worker.Request // acquires that no caller waits for any more
+	given   map[int64]worker.Request // cancelled acquires without an answer
 	held    holds
-	ended   bool  // by us
-	failed  error // what it did wrong
+	ended   bool  // Kill or Close was called
+	failed  error // the first violation of the protocol
 }
 
-// Start starts a command as a worker and returns when it has written its first line. renewed is called with renewals
-// that the lock makes by itself; see impls.Env. A process that was started ends with its keeper at the latest.
+// Start starts a worker and returns when it has written its first line. It calls renewed for renewals that the lock
+// makes by itself; see impls.Env. The process is killed when its keeper ends.
 func Start(ctx context.Context, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
 	return startWithin(ctx, usualBounds(), k, command, open, renewed)
 }
@@ -75,14 +75,14 @@ func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []st
 	}()
 	if err := p.introduce(ctx, open, first); err != nil {
 		_ = p.Kill()
-		return nil, fmt.Errorf("the worker %q: %w%s", command, err, &p.log)
+		return nil, fmt.Errorf("start the worker %q: %w%s", command, err, &p.log)
 	}
 	return p, nil
 }
 
 func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan error) error {
 	open.Version = worker.Version
-	unread := p.send(open) // less useful than the process's own error, if there is one
+	unread := p.send(open) // returned only if the process reports no error
 	select {
 	case err := <-first:
 		if err == nil && unread != nil {
@@ -96,7 +96,8 @@ func (p *Process) introduce(ctx context.Context, open worker.Open, first <-chan 
 	}
 }
 
-// read reads lines until they end or cannot be understood; then the process is killed. first gets what the first was.
+// read reads lines until the output ends or a line is invalid, then kills the process. It sends the result of the
+// first line to first.
 func (p *Process) read(out *os.File, first chan<- error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 4096), worker.MaxLine)
@@ -135,7 +136,7 @@ func (p *Process) ending(err error) error {
 	}
 }
 
-// take takes a line in: a notice, an answer that a caller waits for, or one that no caller does any more.
+// take handles a line: a notice, or an answer, whether or not a caller still waits for it.
 func (p *Process) take(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
 		p.notice(l)
@@ -154,7 +155,7 @@ func (p *Process) take(l worker.Line) error {
 	if asked, ok := p.given[l.ID]; ok {
 		delete(p.given, l.ID)
 		delete(p.held, l.ID)
-		if l.OK { // granted to a client that has gone away: no other would give it back
+		if l.OK { // release a grant that no client has
 			back := worker.RequestOn("release", grantOf(asked, l))
 			p.last++
 			back.ID = p.last
@@ -164,13 +165,14 @@ func (p *Process) take(l worker.Line) error {
 	return nil
 }
 
-// call sends a request and waits for the answer, within beyond the usual bound. Its errors are indeterminate.
-func (p *Process) call(ctx context.Context, r worker.Request, within time.Duration) (worker.Line, error) {
+// call sends a request and waits for the answer, for the given time beyond bounds.answer; a negative time means no
+// limit. Its errors are indeterminate.
+func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration) (worker.Line, error) {
 	answer, id, err := p.ask(r)
 	if err != nil {
 		return worker.Line{}, err
 	}
-	bound := max(0, within) + p.bounds.answer
+	bound := max(0, wait) + p.bounds.answer
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
 	for {
@@ -183,11 +185,11 @@ func (p *Process) call(ctx context.Context, r worker.Request, within time.Durati
 			return p.giveUp(ctx, id, r, answer)
 		case <-timer.C:
 		}
-		if within >= 0 {
+		if wait >= 0 {
 			p.hung(fmt.Errorf("it did not answer a request (%s) within %v", r.Do, bound))
 			return p.lastWord(answer)
 		}
-		go func() { _ = p.Running(ctx) }() // a caller waits for ever only as long as the process answers others
+		go func() { _ = p.Running(ctx) }() // fails unless the process answers a ping
 		timer.Reset(bound)
 	}
 }
@@ -217,7 +219,7 @@ func (p *Process) ask(r worker.Request) (chan worker.Line, int64, error) {
 	return answer, r.ID, nil
 }
 
-// giveUp sends a cancel request, and leaves the process a moment to answer.
+// giveUp sends a cancel request and waits briefly for the answer.
 func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer <-chan worker.Line) (worker.Line, error) {
 	_ = p.tell(worker.Request{Do: "cancel", Hold: id})
 	select {
@@ -229,7 +231,7 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.waiting[id] == nil { // it came at the last moment
+	if p.waiting[id] == nil { // the answer has just arrived
 		return <-answer, nil
 	}
 	delete(p.waiting, id)
@@ -240,7 +242,7 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 	return worker.Line{}, ctx.Err()
 }
 
-// tell writes a line. Where that cannot be done the process is no more, and the error says why.
+// tell writes a line. If that fails, it ends the process and returns the reason.
 func (p *Process) tell(v any) error {
 	err := p.send(v)
 	if err == nil {
@@ -251,7 +253,7 @@ func (p *Process) tell(v any) error {
 		return p.reason(workloads.ErrGone)
 	}
 	select {
-	case <-p.gone: // the end of its output has the cause
+	case <-p.gone: // the reader has recorded the reason
 	case <-time.After(p.bounds.end):
 		p.hung(fmt.Errorf("it no longer reads its standard input: %w", err))
 	}
@@ -265,7 +267,7 @@ func (p *Process) send(v any) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // if pipes have no deadlines, killing the process ends the wait
+	_ = p.in.SetWriteDeadline(time.Now().Add(p.bounds.write)) // without support for deadlines, killing the process ends the write
 	_, err = p.in.Write(append(text, '\n'))
 	return err
 }
@@ -292,7 +294,7 @@ func (p *Process) reason(err error) error {
 	return err
 }
 
-// Failed returns what the process did wrong, such as exiting early; nil: nothing.
+// Failed returns the reason why the process failed, such as an early exit, or nil.
 func (p *Process) Failed() error {
 	p.mu.Lock()
 	err := p.failed
@@ -300,29 +302,29 @@ func (p *Process) Failed() error {
 	if err == nil {
 		return nil
 	}
-	select { // so that its last words are here
+	select { // waits for the complete log
 	case <-p.child.Done():
 	case <-time.After(p.bounds.end):
 	}
 	return fmt.Errorf("the worker %s: %w%s", p.Ready.Name, err, &p.log)
 }
 
-// Can reports whether it has a capability.
+// Can reports whether the process announced a capability.
 func (p *Process) Can(capability string) bool {
 	return slices.Contains(p.Ready.Capabilities, capability)
 }
 
-// Running returns when the process is seen to run.
+// Running pings the process and returns nil when it answers.
 func (p *Process) Running(ctx context.Context) error {
 	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
 	return outcome(l, err)
 }
 
-// Pause pauses the process, and returns when that is verified. Resume resumes it.
+// Pause pauses the process and returns when that is verified. Resume resumes it.
 func (p *Process) Pause() error  { return p.child.Pause() }
 func (p *Process) Resume() error { return p.child.Resume() }
 
-// Kill ends it at once, and returns when it has ended.
+// Kill kills the process and returns when it has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	p.ended = true
@@ -331,11 +333,11 @@ func (p *Process) Kill() error {
 	return errors.Join(err, p.shut())
 }
 
-// shut lets go of the pipes once the process has ended.
+// shut closes the pipes after the process has ended.
 func (p *Process) shut() error {
 	select {
 	case <-p.gone:
-	case <-time.After(p.bounds.end): // somebody else has its output open, say a child of its own in another group
+	case <-time.After(p.bounds.end): // another process has its output open
 	}
 	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -343,7 +345,7 @@ func (p *Process) shut() error {
 	return nil
 }
 
-// Close asks it to shut down, as Close of a lock does, and kills it if it does not.
+// Close asks the process to shut down, and kills it if it does not.
 func (p *Process) Close() error {
 	p.mu.Lock()
 	p.ended = true

@@ -19,12 +19,13 @@ import (
 	"lockbench/workloads"
 )
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// testTimeout bounds every wait of a test.
+const testTimeout = 20 * time.Second
 
-// generous bounds are met by whoever does anything at all, also on a busy machine; a test that waits for one
-// to be passed makes that one short.
-func generous() bounds { return bounds{patience, patience, patience, patience, patience} }
+// generous returns bounds for a busy machine. A test of one bound makes that one short.
+func generous() bounds {
+	return bounds{testTimeout, testTimeout, testTimeout, testTimeout, testTimeout}
+}
 
 const short = 200 * time.Millisecond
 
@@ -40,7 +41,7 @@ func keeper(t *testing.T) *children.Keeper {
 	return k
 }
 
-// begin starts a worker that must be gone when the test has killed it.
+// begin starts a worker. When the test ends, the worker must have ended.
 func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Duration, error)) *Process {
 	t.Helper()
 	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed)
@@ -56,14 +57,14 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 	return p
 }
 
-// gone fails the test unless the process has ended and its output is closed.
+// gone fails the test unless the process and its output end.
 func gone(t *testing.T, p *Process) {
 	t.Helper()
-	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "what reads it": p.gone} {
+	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
 		select {
 		case <-done:
-		case <-time.After(patience):
-			t.Errorf("%s is still there", what)
+		case <-time.After(testTimeout):
+			t.Errorf("%s has not ended", what)
 		}
 	}
 }
@@ -90,9 +91,9 @@ func TestStartThatFails(t *testing.T) {
 			p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, nil)
 			if err == nil {
 				_ = p.Kill()
-				t.Fatal("it started")
+				t.Fatal("Start succeeded")
 			}
-			if how != "silent" { // it may be killed before it says a word
+			if how != "silent" { // it may be killed before it logs anything
 				want = append(want, "this is the log of "+how)
 			}
 			for _, part := range want {
@@ -103,16 +104,16 @@ func TestStartThatFails(t *testing.T) {
 		})
 	}
 	if _, err := Start(t.Context(), keeper(t), []string{"/no/such/worker"}, worker.Open{}, nil); err == nil || !strings.Contains(err.Error(), "/no/such/worker") {
-		t.Errorf("a command that is not there: %v", err)
+		t.Errorf("a missing command: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Start(cancelled, keeper(t), command("silent"), worker.Open{}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a start that is given up: %v", err)
+		t.Errorf("a cancelled start: %v", err)
 	}
 }
 
-// TestMisbehaviour: whatever a worker does, what was asked is without a definite answer, and the error helps.
+// TestMisbehaviour checks that protocol violations end the process, fail requests with ErrGone, and are explained.
 func TestMisbehaviour(t *testing.T) {
 	for key, want := range map[string][]string{
 		"garbage":     {`"DEBUG acquired the lock"`, "standard error"},
@@ -137,7 +138,7 @@ func TestMisbehaviour(t *testing.T) {
 			}
 			failed := p.Failed()
 			if failed == nil {
-				t.Fatal("it has done nothing wrong")
+				t.Fatal("Failed returned nil")
 			}
 			for _, part := range append(want, "the worker scripted", "this is the log of scripted") {
 				if !strings.Contains(failed.Error(), part) {
@@ -146,7 +147,7 @@ func TestMisbehaviour(t *testing.T) {
 			}
 			gone(t, p)
 			if err := p.Running(t.Context()); !errors.Is(err, workloads.ErrGone) {
-				t.Errorf("and afterwards: %v", err)
+				t.Errorf("a later request: %v", err)
 			}
 		})
 	}
@@ -156,7 +157,7 @@ func TestDeaf(t *testing.T) {
 	b := generous()
 	b.write = short
 	p := begin(t, b, "deaf", nil)
-	req := request(strings.Repeat("x", 1<<20)) // more than a pipe holds
+	req := request(strings.Repeat("x", 1<<20)) // more than fits into a pipe
 	if _, err := p.Lock().Acquire(t.Context(), req); !errors.Is(err, workloads.ErrGone) {
 		t.Errorf("%v, want %v", err, workloads.ErrGone)
 	}
@@ -166,7 +167,7 @@ func TestDeaf(t *testing.T) {
 	gone(t, p)
 }
 
-// TestWaitingWithoutEnd: a call without a deadline fails when the process does not answer pings either.
+// TestWaitingWithoutEnd checks that a call without a limit fails if the process does not answer pings.
 func TestWaitingWithoutEnd(t *testing.T) {
 	b := generous()
 	b.answer = short
@@ -204,12 +205,12 @@ func TestKillEndsEveryCall(t *testing.T) {
 		}
 	}
 	if err := p.Failed(); err != nil {
-		t.Errorf("to be killed is nothing wrong: %v", err)
+		t.Errorf("Failed after Kill: %v", err)
 	}
 	gone(t, p)
 }
 
-// asked is how many requests there were.
+// asked returns the number of requests sent.
 func (p *Process) asked() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +219,7 @@ func (p *Process) asked() int64 {
 
 func TestPause(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("a pause is seen on Linux only")
+		t.Skip("needs Linux to verify a pause")
 	}
 	p := begin(t, generous(), "scripted", nil)
 	if err := p.Pause(); err != nil {
@@ -239,7 +240,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestLateGrant: a grant to a caller that has gone away is released.
+// TestLateGrant checks that a grant to a cancelled caller is released.
 func TestLateGrant(t *testing.T) {
 	b := generous()
 	b.giveUp = time.Millisecond
@@ -249,10 +250,10 @@ func TestLateGrant(t *testing.T) {
 	if _, err := p.Lock().Acquire(ctx, request("late")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("%v", err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		_, released, err := p.Lock().(impls.Prober).Probe(t.Context(), "k")
 		if err != nil || time.Now().After(end) {
-			t.Fatalf("it was not given back (%v)", err)
+			t.Fatalf("the grant was not released (%v)", err)
 		}
 		if released == 1 {
 			return
@@ -260,7 +261,7 @@ func TestLateGrant(t *testing.T) {
 	}
 }
 
-// TestNotices: they find their hold; times that cannot be are cut to what can.
+// TestNotices checks that notices are matched with holds, and that impossible times are corrected.
 func TestNotices(t *testing.T) {
 	var renewed []string
 	p := begin(t, generous(), "scripted", func(g impls.Grant, sent time.Duration, err error) {
@@ -273,15 +274,15 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.SentAfter > time.Since(began) {
-		t.Errorf("sent %v after a call that took less", h.SentAfter)
+		t.Errorf("sent after %v, although the call was shorter", h.SentAfter)
 	}
 	select {
 	case <-h.Lost:
-		t.Fatal("lost already")
+		t.Fatal("the hold is lost before the notice")
 	default:
 	}
 	if found := h.LostAfter(); found <= 0 || found > time.Since(began) {
-		t.Errorf("found out by the client after %v", found)
+		t.Errorf("the client noticed after %v", found)
 	}
 	if _, err := lock.Acquire(t.Context(), request("loses now")); err != nil {
 		t.Fatal(err)
@@ -290,7 +291,7 @@ func TestNotices(t *testing.T) {
 	if after := h.LostAfter(); after <= 0 || after > time.Since(began) {
 		t.Errorf("lost after %v", after)
 	}
-	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was reported before the grant was read
+	if want := "[lost t 0s 1ns <nil> lost t 9ns 7ns <nil>]"; fmt.Sprint(renewed) != want { // the first was reported before the grant
 		t.Errorf("renewed %v, want %s", renewed, want)
 	}
 }
@@ -341,7 +342,7 @@ func TestHoldsAreBounded(t *testing.T) {
 		}
 	}
 	if len(p.held) > 2*remembered || p.held[1] == nil {
-		t.Errorf("%d holds are remembered; the one that is held: %v", len(p.held), p.held[1])
+		t.Errorf("%d holds are kept; the current one: %v", len(p.held), p.held[1])
 	}
 }
 
@@ -353,7 +354,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// TestPageOfBounds: the page that describes the protocol states the bounds in the code.
+// TestPageOfBounds checks that the page about the protocol states the bounds in the code.
 func TestPageOfBounds(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/worker-protocol.md")
 	if err != nil {
@@ -373,7 +374,7 @@ func TestPageOfBounds(t *testing.T) {
 			row = what
 		}
 		if !strings.Contains(string(text), row) {
-			t.Errorf("the page does not say %q", row)
+			t.Errorf("the page lacks %q", row)
 		}
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"lockbench/workloads"
 )
 
-// Guarded is what the lock guards, for worker processes: a register behind HTTP on loopback, which each of
-// them reaches by itself, so that a paused process writes nothing.
+// Guarded serves the guarded resource to worker processes: a register behind HTTP on loopback. Each process uses it
+// directly, so that a paused process writes nothing.
 type Guarded struct {
-	URL    string // the base; a key follows
+	URL    string // base URL; a key follows
 	server *http.Server
 	done   chan error
 }
 
-// Guard serves a register. The URL has a secret in it, so that no other program on this machine writes there.
+// Guard serves a register. Its URL contains a secret, which keeps other programs from writing.
 func Guard(r *workloads.Register) (*Guarded, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +51,7 @@ func Guard(r *workloads.Register) (*Guarded, error) {
 	return g, nil
 }
 
-// using answers with what do returns: 409 if the token is stale, 400 after another error.
+// using returns a handler that answers with the result of do: 409 for a stale token, 400 for other errors.
 func using(do func(ctx context.Context, key, body string, fence int64) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(q.Body, 64))
@@ -74,7 +74,7 @@ func using(do func(ctx context.Context, key, body string, fence int64) (string, 
 	}
 }
 
-// fenceOf returns the token of a request; 0: none.
+// fenceOf returns the fencing token of a request, or 0 if there is none.
 func fenceOf(q *http.Request) (int64, error) {
 	text := q.URL.Query().Get("fence")
 	if text == "" {
@@ -87,7 +87,7 @@ func fenceOf(q *http.Request) (int64, error) {
 	return fence, nil
 }
 
-// Close ends the server; requests under way are cut off.
+// Close ends the server and its pending requests.
 func (g *Guarded) Close() error {
 	err := g.server.Close()
 	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {

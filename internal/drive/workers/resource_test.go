@@ -44,7 +44,7 @@ func TestGuarded(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := http.Get(g.URL + "k"); err == nil {
-		t.Error("it still answers")
+		t.Error("the closed server answers")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 	for seed := range uint64(3) {
 		c := usualCase("set-px-lua", seed)
 		r, err := c.Run()
-		if err != nil || r.Void != "" || len(r.Ops) < 20 {
+		if err != nil || r.Discarded != "" || len(r.Ops) < 20 {
 			t.Fatal(r, err)
 		}
 		trial, err := c.Trial()

@@ -175,7 +175,7 @@ func (c *Case) times() []*time.Duration {
 	p := &c.Params
 	all := []*time.Duration{&p.Duration, &p.Grace, &p.TTL, &p.Wait, &p.Hold, &p.Think}
 	for i := range c.Plan.Gates {
-		all = append(all, &c.Plan.Gates[i].Patience)
+		all = append(all, &c.Plan.Gates[i].Timeout)
 	}
 	for i := range c.Plan.Steps {
 		all = append(all, timesOf(&c.Plan.Steps[i])...)

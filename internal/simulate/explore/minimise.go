@@ -56,7 +56,7 @@ func (r *Run) Show(property string, width int) (Shown, error) {
 		return Shown{}, err
 	}
 	example := r.Example(property)
-	return Shown{Violated: r.Violated(), Digest: r.Digest, Void: r.Void, Disagreements: verdict.Oracle.Disagreements,
+	return Shown{Violated: r.Violated(), Digest: r.Digest, Void: r.Discarded, Disagreements: verdict.Oracle.Disagreements,
 		Events: example.Events(), Timeline: example.Timeline(width), History: &Recorded{HistoryName(r), history.String()}}, nil
 }
 

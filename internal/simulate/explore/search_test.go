@@ -340,8 +340,8 @@ func TestMended(t *testing.T) {
 		if slices.Contains(r.Violated(), f.Property) {
 			t.Errorf("%s: %s is violated again: %s", name, f.Property, r.Verdict.Finding(f.Property).Witness.Story)
 		}
-		if r.Void != "" {
-			t.Errorf("%s: %s", name, r.Void)
+		if r.Discarded != "" {
+			t.Errorf("%s: %s", name, r.Discarded)
 		}
 	}
 }

@@ -258,7 +258,7 @@ func (s *shrinker) inTurn() {
 	}
 	for i := 1; i < len(order); i++ {
 		before := workloads.Moment{Client: order[i-1], Point: workloads.Granted}
-		gate := faults.Gate{Client: order[i], Until: before, Patience: time.Duration(i+2) * s.Params.TTL}
+		gate := faults.Gate{Client: order[i], Until: before, Timeout: time.Duration(i+2) * s.Params.TTL}
 		s.tryIf(func(c *Case) { c.Plan.Gates = append(c.Plan.Gates, gate) }, func(*Run) bool { return true })
 	}
 }

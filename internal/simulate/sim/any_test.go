@@ -14,7 +14,7 @@ import (
 	"lockbench/workloads"
 )
 
-// anyPlan is a plan of steps that nobody chose.
+// anyPlan returns a plan of random steps.
 func anyPlan(r *rand.Rand, p workloads.Params, nodes int) (plan faults.Plan) {
 	for range 1 + r.IntN(4) {
 		plan.Steps = append(plan.Steps, anyStep(r, p, nodes))
@@ -54,8 +54,8 @@ func anyStep(r *rand.Rand, p workloads.Params, nodes int) faults.Step {
 	return s
 }
 
-// TestAnyPlan runs plans that nobody chose: whatever goes wrong, a trial comes to its end, leaves nothing running, and
-// records the same a second time. LOCKBENCH_PLANS says how many for each lock.
+// TestAnyPlan runs random plans. Each trial must end, leave no goroutines, and record the same history twice.
+// LOCKBENCH_PLANS sets the number of plans for each lock.
 func TestAnyPlan(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -79,20 +79,20 @@ func TestAnyPlan(t *testing.T) {
 					}
 				}
 				if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
-					t.Errorf("seed %d, %+v: two histories were recorded", seed, trial.Plan)
+					t.Errorf("seed %d, %+v: two runs recorded different histories", seed, trial.Plan)
 				}
 			}
 		})
 	}
 }
 
-// counter is the workload in which a violation has an effect.
+// counter returns the workload counter.
 func counter(t *testing.T) workloads.Workload {
 	for _, w := range workloads.All() {
 		if w.Name == "counter" {
 			return w
 		}
 	}
-	t.Fatal("there is no workload counter")
+	t.Fatal("workload counter not found")
 	return workloads.Workload{}
 }

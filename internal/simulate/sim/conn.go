@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// conn is one end of a connection. As on a socket, a pool can ask it whether it is still alive.
+// conn is one end of a connection. A connection pool can ask it whether it is alive, as it can ask a socket.
 type conn struct {
 	in, out       *pipe
 	local, remote endpoint
@@ -32,15 +32,15 @@ func (c *conn) RemoteAddr() net.Addr                  { return c.remote }
 func (c *conn) Read(b []byte) (int, error)            { return c.in.receive(b) }
 func (c *conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.in}, nil }
 
-// greeting is what the client library says first on a connection, and welcome what it is answered: that this server is
-// too old for that, which changes nothing.
+// greeting is the first command of the client library on a connection. The answer, welcome, makes it use the older
+// protocol.
 var (
 	greeting = []byte("*2\r\n$5\r\nhello\r\n")
 	welcome  = []byte("-ERR unknown command\r\n")
 )
 
-// Write sends. A handshake takes no time, like the dialling before it, and reaches no server: while it lasts the client
-// library may have a mutex for which others wait, and while a mutex is waited for no virtual time passes.
+// Write sends bytes. The handshake is answered here in no virtual time, because the client library may hold a mutex
+// meanwhile, and virtual time does not advance while a goroutine waits for a mutex.
 func (c *conn) Write(b []byte) (int, error) {
 	if !bytes.HasPrefix(b, greeting) {
 		return c.out.send(b)
@@ -60,7 +60,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error { // the reader has nothing to do with it
+func (c *conn) SetWriteDeadline(t time.Time) error { // it does not affect the reader
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	c.out.sendBy = t
@@ -77,8 +77,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// rawConn has no descriptor to hand out. Its Read answers by itself what a pool would use one for: its
-// error says that the connection is dead, or that something is there to read, which a pool takes no better.
+// rawConn has no descriptor. Its Read returns the result of the check for which a pool would use one: an error if the
+// connection is dead or has unread bytes.
 type rawConn struct{ in *pipe }
 
 func (rawConn) Control(func(uintptr)) error    { return errors.ErrUnsupported }
@@ -90,37 +90,37 @@ func (r rawConn) Read(func(uintptr) bool) error {
 	return r.in.peek()
 }
 
-// pipe is one direction of a connection. What is sent arrives in order, each message when the link's timetable says.
-// To send never blocks, so that no mutex of a client is held while virtual time passes.
+// pipe is one direction of a connection. Messages arrive in order, at the times of the link's timetable. Sending
+// never blocks, so that clients hold no mutex while virtual time advances.
 type pipe struct {
 	pair           *pair
 	direction      proxy.Direction
 	reader, writer *place
 
 	mu             sync.Mutex   // guards what follows; never held across a wait
-	alone          bool         // only its writer writes at an instant: what is sent need not wait in the outbox
-	bell           *time.Timer  // tells the reader, of which there is one at a time, to look again
-	rings          time.Time    // when the bell will; zero: not, or at once
-	waits          bool         // the reader does, for the bell
-	held           []proxy.Part // sent and not under way: its sender is paused, or a rule decides on what was sent before
-	deciding       bool         // a rule does
-	welcome        []byte       // not yet read
-	void           bool         // what is sent from now on goes nowhere
-	last           time.Time    // the latest arrival
-	queue          []message    // under way, or there and not yet read
+	soleWriter     bool         // there is only one writer, which needs no outbox
+	bell           *time.Timer  // wakes the reader, of which there is one at a time
+	rings          time.Time    // when the bell rings; zero: not, or at once
+	waits          bool         // the reader waits for the bell
+	held           []proxy.Part // sent but delayed by a paused sender or a rule
+	deciding       bool         // a rule is running
+	welcome        []byte       // unread part of the answer to the greeting
+	discards       bool         // discard what is sent from now on
+	last           time.Time    // time of the last arrival
+	queue          []message    // in flight, or arrived and unread
 	ended          bool         // the writer has closed
 	abandoned      bool         // the reader has closed
 	readBy, sendBy time.Time    // deadlines; zero: none
-	awake          time.Time    // no read ends for its deadline before
+	awake          time.Time    // no deadline ends a read before this time
 }
 
-// message is what one write sent. One without bytes is the end.
+// message holds the bytes of one write, or nil for the end of the stream.
 type message struct {
 	at    time.Time
 	bytes []byte
 }
 
-var errUnread = errors.New("something is there to read")
+var errUnread = errors.New("unread bytes")
 
 func (p *pipe) turn() turn {
 	t := p.pair.link.timetable.next(p.direction)
@@ -130,7 +130,7 @@ func (p *pipe) turn() turn {
 	return t
 }
 
-// put sends a message, or the end. It arrives after all that were sent before.
+// put sends a message or the end. It arrives after all earlier messages.
 func (p *pipe) put(b []byte, turn turn) {
 	if p.abandoned {
 		return
@@ -147,14 +147,14 @@ func (p *pipe) put(b []byte, turn turn) {
 // never is longer than any trial.
 const never = 1000 * time.Hour
 
-// silent is a bell that does not ring.
+// silent returns a stopped bell.
 func silent() *time.Timer {
 	bell := time.NewTimer(never)
 	bell.Stop()
 	return bell
 }
 
-// ring has the reader look again at that time; zero: when it is told to.
+// ring sets the bell to a time; zero stops it.
 func (p *pipe) ring(at time.Time) {
 	if at.Equal(p.rings) {
 		return
@@ -167,7 +167,7 @@ func (p *pipe) ring(at time.Time) {
 	p.bell.Reset(time.Until(at))
 }
 
-// look has the reader, if it waits, look as soon as there is anything for it, since that has changed.
+// look sets the bell of a waiting reader after a change.
 func (p *pipe) look() {
 	switch {
 	case !p.waits:
@@ -179,9 +179,9 @@ func (p *pipe) look() {
 	}
 }
 
-// next is when there is something for the reader; zero: it has to be told.
+// next returns the time of the reader's next event, or zero if there is none yet.
 func (p *pipe) next() time.Time {
-	if p.reader.still() {
+	if p.reader.paused() {
 		return time.Time{}
 	}
 	next := p.deadline()
@@ -191,8 +191,8 @@ func (p *pipe) next() time.Time {
 	return next
 }
 
-// deadline is when a read ends: not at the instant that was asked for, which is often derived from the deadline of a
-// context and must not be that one's, but at one that belongs to what was asked last on the connection.
+// deadline returns the time at which a read ends. It is not readBy itself, which may coincide with a context's
+// deadline, but the next instant owned by the last request on the connection.
 func (p *pipe) deadline() time.Time {
 	by := p.readBy
 	if by.IsZero() {
@@ -212,14 +212,14 @@ func (p *pipe) send(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case passed(p.sendBy):
 		return 0, os.ErrDeadlineExceeded
-	case !p.abandoned && !p.void && len(b) > 0: // else into the void: that the reader has gone is learnt by reading
+	case !p.abandoned && !p.discards && len(b) > 0: // otherwise discard: the writer notices a closed reader only by reading
 		p.write(slices.Clone(b))
 	}
 	return len(b), nil
 }
 
 func (p *pipe) write(chunk []byte) {
-	if p.alone {
+	if p.soleWriter {
 		p.offer(chunk)
 		return
 	}
@@ -234,7 +234,7 @@ func (p *pipe) end() {
 	}
 	p.mu.Unlock()
 	if p.pair.mute.Load() {
-		p.pair.sever() // the other side would not learn it otherwise
+		p.pair.sever() // the end would not arrive
 	}
 }
 
@@ -245,7 +245,7 @@ func (p *pipe) leave(chunks [][]byte) {
 		p.offer(chunk)
 	}
 	p.mu.Unlock()
-	if p.direction == proxy.ToServer { // the deadline of the answer has moved
+	if p.direction == proxy.ToServer { // the deadline of the answer has changed
 		back := p.pair.toClient
 		back.mu.Lock()
 		back.look()
@@ -253,11 +253,11 @@ func (p *pipe) leave(chunks [][]byte) {
 	}
 }
 
-// offer sends a chunk, or holds it if it cannot go at once. Nil is the end.
+// offer sends a chunk, or holds it if it must wait. nil is the end of the stream.
 func (p *pipe) offer(chunk []byte) {
 	talk, toServer := p.pair.talk, p.direction == proxy.ToServer
-	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.still() {
-		// Nearly every chunk is one command or reply, which is cheaper than to cut.
+	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
+		// This fast path handles nearly every chunk.
 		if part, ok := talk.Whole(chunk, toServer); ok {
 			p.meet(part)
 			return
@@ -267,9 +267,9 @@ func (p *pipe) offer(chunk []byte) {
 	case chunk == nil:
 		p.held = append(p.held, proxy.Part{})
 	case toServer:
-		p.held = slices.AppendSeq(p.held, talk.Said(chunk))
+		p.held = slices.AppendSeq(p.held, talk.FromClient(chunk))
 	default:
-		p.held = slices.AppendSeq(p.held, talk.Answered(chunk))
+		p.held = slices.AppendSeq(p.held, talk.FromServer(chunk))
 	}
 	p.advance()
 }
@@ -284,7 +284,7 @@ func (p *pipe) abandon() {
 	p.look()
 }
 
-// receive waits for bytes, the end, the deadline or the closing of this end.
+// receive waits for bytes, the end of the stream, the deadline, or the closing of this end.
 func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,13 +297,13 @@ func (p *pipe) receive(b []byte) (int, error) {
 		p.waits = true
 		bell := p.bell.C
 		p.mu.Unlock()
-		<-bell // timer and channel belong to the bubble, so virtual time goes on meanwhile
+		<-bell // the timer belongs to the bubble, so virtual time advances meanwhile
 		p.mu.Lock()
 		p.waits, p.rings = false, time.Time{}
 	}
 }
 
-// take returns what is there, or else when to look again (zero: when told to). The mutex is held.
+// take returns the next bytes, or the time at which to look again (zero: after a change). The mutex is held.
 func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
@@ -311,9 +311,9 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		n = copy(b, p.welcome)
 		p.welcome = p.welcome[n:]
 		return n, next, nil
-	case !p.abandoned && p.reader.still():
-		return 0, next, nil // it does not even notice that its time is up
-	case !p.abandoned && passed(p.deadline()): // even where there is something to read, as on a socket
+	case !p.abandoned && p.reader.paused():
+		return 0, next, nil // a paused reader does not notice its deadline
+	case !p.abandoned && passed(p.deadline()): // even with unread bytes, as on a socket
 		return 0, next, os.ErrDeadlineExceeded
 	case found == errUnread:
 		first := &p.queue[0]
@@ -321,7 +321,7 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 		switch first.bytes = first.bytes[n:]; {
 		case len(first.bytes) > 0:
 		case len(p.queue) == 1:
-			p.queue = p.queue[:0] // its room is used again
+			p.queue = p.queue[:0] // reuse the memory
 		default:
 			p.queue = p.queue[1:]
 		}
@@ -332,13 +332,13 @@ func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
 	return 0, p.next(), nil
 }
 
-// peek says what a reader would find now: nothing (nil), bytes (errUnread), the end (io.EOF), or that it
-// has closed this end itself.
+// peek returns what a read would find: nothing (nil), bytes (errUnread), the end of the stream (io.EOF), or that this
+// end is closed.
 func (p *pipe) peek() error {
 	switch {
 	case p.abandoned:
 		return net.ErrClosed
-	case len(p.queue) == 0 || p.queue[0].at.After(time.Now()) || p.reader.still():
+	case len(p.queue) == 0 || p.queue[0].at.After(time.Now()) || p.reader.paused():
 		return nil
 	case p.queue[0].bytes == nil:
 		return io.EOF

@@ -36,7 +36,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 				if n, err := client.Write(b); n != len(b) || err != nil {
 					t.Error(n, err)
 				}
-				time.Sleep(latency / 20) // far less than the spread of the delays
+				time.Sleep(latency / 20) // much less than the spread of the delays
 			}
 			client.Close()
 			if _, err := client.Write(b); !errors.Is(err, net.ErrClosed) {
@@ -61,13 +61,13 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
-// wire is what delays may depend on.
+// wire holds what delays may depend on.
 type wire struct {
 	seed                uint64
 	process, node, dial int
 }
 
-// delays are how long messages of a link take there and back, after others have dialled so many times.
+// delays returns the delays of a link's messages in each direction, after a number of other dials.
 func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	synctest.Test(t, func(*testing.T) {
 		n := newNetwork(l.node+1, 101, latency, l.seed)
@@ -92,7 +92,7 @@ func delays(t *testing.T, l wire, others int) (there, back []time.Duration) {
 	return there, back
 }
 
-// alike says whether delays differ by no more than which instants a connection happens to own.
+// alike reports whether delays differ by less than a quantum.
 func alike(a, b []time.Duration) bool {
 	return slices.EqualFunc(a, b, func(a, b time.Duration) bool { return (a - b).Abs() <= quantum })
 }
@@ -105,7 +105,7 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 			t.Errorf("%+v: both directions have the same delays", l)
 		}
 		if again, _ := delays(t, l, 7); !alike(there, again) {
-			t.Errorf("%+v: the delays depend on what others do", l)
+			t.Errorf("%+v: the delays depend on other dials", l)
 		}
 		l.dial = 3
 		if again, _ := delays(t, l, 0); !slices.Equal(there, again) {
@@ -119,7 +119,8 @@ func TestDelaysDependOnSeedAndLinkAlone(t *testing.T) {
 	}
 }
 
-// TestOneInstant: when what is written at one instant arrives depends neither on who writes first nor on which connection.
+// TestOneInstant checks that arrival times of messages written at one instant depend neither on their order nor on
+// the connections.
 func TestOneInstant(t *testing.T) {
 	arrivals := func(order []string, conns []int) map[string]time.Duration {
 		at := map[string]time.Duration{}
@@ -151,7 +152,7 @@ func TestOneInstant(t *testing.T) {
 	for _, order := range [][]string{all, {"c", "b", "a"}, {"b", "c", "a"}} {
 		for _, conns := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 0, 2}} {
 			if got := arrivals(order, conns); !maps.Equal(got, want) {
-				t.Errorf("%v by %v: they arrive at %v, and else at %v", order, conns, got, want)
+				t.Errorf("%v by %v: they arrive at %v, want %v", order, conns, got, want)
 			}
 		}
 	}
@@ -162,7 +163,7 @@ func TestEachDirectionOwnsItsInstants(t *testing.T) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable
 		const messages = 1000
 		for i := range uint64(messages) {
-			time.Sleep(10*latency + 7*time.Nanosecond) // so that no message waits for the one before
+			time.Sleep(10*latency + 7*time.Nanosecond) // so that messages do not queue
 			sent := time.Now()
 			client.Write([]byte("x"))
 			if _, err := server.Read(make([]byte, 10)); err != nil {
@@ -170,11 +171,11 @@ func TestEachDirectionOwnsItsInstants(t *testing.T) {
 			}
 			took := time.Since(sent)
 			if took < latency/2 || took > latency*3/2+quantum {
-				t.Errorf("it took %v", took)
+				t.Errorf("the messages took %v", took)
 			}
 			want, back := table.residue(proxy.ToServer, i+1), table.residue(proxy.ToClient, i+1)
 			if residue := time.Duration(time.Now().UnixNano()) % quantum; residue != want || residue == back || min(residue, back) < reserved {
-				t.Errorf("it arrived at %v, what is its own is %v, and of the way back %v", residue, want, back)
+				t.Errorf("it arrived at %v, want %v, or %v for the other direction", residue, want, back)
 			}
 			total += took
 		}
@@ -193,7 +194,7 @@ func TestDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 		if late := time.Since(start) - time.Second; late <= 0 || late > quantum {
-			t.Errorf("the deadline came %v late, want an instant of its own", late)
+			t.Errorf("the deadline came %v late, want an instant that no other event has", late)
 		}
 		if _, err := server.Write(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
@@ -230,7 +231,7 @@ func TestCloseIsSeenAtBothEnds(t *testing.T) {
 		idle(nil)
 		server.Write([]byte("x"))
 		server.Close()
-		idle(nil) // it is under way
+		idle(nil) // in flight
 		time.Sleep(time.Second)
 		idle(errUnread)
 		if _, err := client.Read(make([]byte, 1)); err != nil {

@@ -13,8 +13,7 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// link has all connections between a process and a server. Faults act on it as on a proxy between the two: what has been
-// sent, and met no rule and no cut, arrives.
+// link holds the connections between a process and a server. Faults affect it as they affect a proxy.Link.
 type link struct {
 	timetable timetable
 	outbox    *outbox
@@ -26,19 +25,19 @@ type link struct {
 	commands, roundTrips atomic.Int64
 
 	mu    sync.Mutex // guards what follows; never held across a wait
-	pairs []*pair    // every connection, in the order in which they were made
+	pairs []*pair    // in the order of their creation
 }
 
 var _ inject.Link = (*link)(nil)
 
-// On sets a rule.
+// On implements inject.Link.
 func (l *link) On(r proxy.Rule) (cancel func()) { return l.rules.On(r) }
 
-// Delay makes what is sent from now on arrive so much later, each way.
+// Delay implements inject.Link.
 func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut makes a black hole of the directions. One that is no longer cut is healed: a connection on which it swallowed
-// something is closed.
+// Cut implements inject.Link: it drops everything in the given directions and heals the others. Healing closes a
+// connection if something was dropped on it.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
 	l.each(func(c *pair) {
@@ -48,13 +47,13 @@ func (l *link) Cut(d proxy.Direction) {
 	})
 }
 
-// Counters returns the counts so far, without those of bytes.
+// Counters implements inject.Link, without the numbers of bytes.
 func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// each calls do with the connections in the order in which they were used last: which of them a client took that ran
-// beside another must not matter.
+// each calls do with the connections in the order of their last use, because concurrent clients may take connections
+// from a pool in any order.
 func (l *link) each(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
@@ -72,28 +71,28 @@ func (l *link) add(c *pair) {
 	c.number = len(l.pairs)
 }
 
-// pair is both directions of a connection.
+// pair holds both directions of a connection.
 type pair struct {
 	link     *link
 	number   int
-	used     atomic.Uint64 // the number of the last message to the server
+	used     atomic.Uint64 // number of the last message to the server
 	talk     *proxy.Conversation
 	toServer *pipe
 	toClient *pipe
-	mute     atomic.Bool     // nothing that is sent from now on arrives, either way
-	torn     atomic.Uint32   // where a cut swallowed something: a proxy.Direction
+	mute     atomic.Bool     // drop what is sent from now on, both ways
+	torn     atomic.Uint32   // directions in which a cut dropped something: a proxy.Direction
 	ctx      context.Context // ends with the connection
 	cancel   context.CancelFunc
 }
 
-// sever closes the connection for both sides: what was on its way before arrives, and nothing after it.
+// sever closes both sides of the connection. Messages in flight still arrive.
 func (c *pair) sever() {
 	c.cancel()
 	for _, p := range []*pipe{c.toServer, c.toClient} {
 		p.mu.Lock()
 		p.held = nil
-		if !p.void {
-			p.void = true
+		if !p.discards {
+			p.discards = true
 			p.put(nil, p.turn())
 		}
 		p.mu.Unlock()
@@ -108,26 +107,26 @@ func (c *pair) died() {
 	c.toClient.abandon()
 }
 
-// resume lets a connection go on of which one side was paused.
+// resume continues a connection after one side was paused.
 func (c *pair) resume() {
 	c.toServer.resume()
 	c.toClient.resume()
 }
 
-// advance sends what is held as far as it goes. The mutex is held.
+// advance sends what is held, as far as possible. The mutex is held.
 func (p *pipe) advance() {
-	for len(p.held) > 0 && !p.deciding && !p.writer.still() {
+	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
 		p.held = p.held[1:]
 		p.meet(part)
 	}
 }
 
-// meet counts what has come and asks the rules; where there are some, a goroutine waits for what they decide. It begins at
-// an instant of its own: several servers may be asked at once, and the first command decides for all.
+// meet counts a part and applies the rules. If a rule matches, a goroutine waits for its decision. Each goroutine
+// starts at its own instant, since commands to several servers may match at once and the first triggers the step.
 func (p *pipe) meet(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
-	if !part.Met {
+	if !part.Complete {
 		p.pass(part.Bytes, turn)
 		return
 	}
@@ -151,7 +150,7 @@ func (p *pipe) meet(part proxy.Part) {
 	}()
 }
 
-// decide does what the first rule says that does not let the part pass.
+// decide applies the decision of the first rule that does not return Pass.
 func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, proxy.Command) proxy.Fate) {
 	fate := proxy.Pass
 	for _, rule := range rules {
@@ -175,10 +174,10 @@ func (p *pipe) decide(part proxy.Part, turn turn, rules []func(context.Context, 
 	p.advance()
 }
 
-// pass sends bytes, or the end, unless the connection or a cut swallows them.
+// pass sends bytes or the end, unless the connection or a cut drops them.
 func (p *pipe) pass(b []byte, turn turn) {
 	switch {
-	case p.void || p.pair.mute.Load():
+	case p.discards || p.pair.mute.Load():
 	case proxy.Direction(p.pair.link.cut.Load())&p.direction != 0:
 		p.pair.torn.Or(uint32(p.direction))
 	default:
@@ -186,8 +185,8 @@ func (p *pipe) pass(b []byte, turn turn) {
 	}
 }
 
-// resume sends what its writer did not get to send, and has its reader find what came meanwhile, each at an instant
-// of its own.
+// resume sends what a paused writer has held, and delivers what arrived for a paused reader, each message at its own
+// instant.
 func (p *pipe) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,18 +204,18 @@ func (p *pipe) resume() {
 	p.look()
 }
 
-// outbox holds what is written until no goroutine runs any more at that instant: for a nanosecond.
+// outbox holds what is written at one instant until no goroutine runs at that instant, and sends it a nanosecond
+// later.
 //
-// One message may wake several goroutines, which run in any order: on a busy machine the runtime may interrupt any of them.
-// Each of them takes a connection and writes. What was written at one instant leaves in an order that depends on nothing
-// but what was written, so that neither when it arrives nor which rule it meets depends on who came first.
+// One message may wake several goroutines, which run in any order and write to any connections. The outbox sorts what
+// they wrote by its content, so that neither arrival times nor matching rules depend on that order.
 type outbox struct {
-	mu      sync.Mutex // guards what follows; taken while a pipe's is held, never the other way about
+	mu      sync.Mutex // guards what follows; taken after a pipe's mutex
 	letters []letter
 	leaves  *time.Timer
 }
 
-// letter is what was written into a pipe at one instant: one chunk for each write, nil for the end.
+// letter holds what was written into a pipe at one instant: one chunk for each write, nil for the end.
 type letter struct {
 	pipe   *pipe
 	chunks [][]byte
@@ -229,7 +228,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// put takes a chunk, which must not be changed any more.
+// put adds a chunk, which must not be modified later.
 func (o *outbox) put(p *pipe, chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -258,27 +257,27 @@ func (o *outbox) leave() {
 	}
 }
 
-// before orders letters. Those that say the same are told apart by the connection, which counts where several hear one
-// message: who subscribed first hears it first.
+// before orders letters. Equal contents are ordered by connection, for example if several subscribers receive one
+// message.
 func before(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
 }
 
-// timetable says how long each message of a link is under way, and which instants are its own. It depends on nothing but
-// the seed, who is linked to whom, the direction and the message's number there: not on its connection, of which
-// goroutines that run at one instant take one or another.
+// timetable determines the delay of each message of a link and the instants that it owns. They depend only on the
+// seed, the link, the direction and the message's number on the link, and not on the connection, since concurrent
+// goroutines may take any.
 type timetable struct {
 	latency time.Duration
 	keys    [2]uint64
-	first   int // of the link's instants in each quantum, by which links are told apart
-	step    int // from those of a message to those of the next
+	first   int // offset of the link's instants in each quantum
+	step    int // from the instants of a message to those of the next
 	counts  [2]atomic.Uint64
 }
 
-// often is how many processes have instants of their own at once; the messages of more share some with later
-// messages of others. They come round in any case: there are 909 instants for all.
+// often is the number of processes whose instants are all different. With more processes, some messages share
+// instants with later messages of others. All of them share 909 instants.
 const often = 8
 
 func (n *network) timetable(process, node int) timetable {
@@ -287,11 +286,11 @@ func (n *network) timetable(process, node int) timetable {
 		first: 2 * (process*len(n.nodes) + node), step: 2 * often * len(n.nodes)}
 }
 
-// turn is what the timetable says of one message.
+// turn holds the entry of one message in the timetable.
 type turn struct {
 	number  uint64 // from 1
 	delay   time.Duration
-	residue time.Duration // its instants leave this when divided by the quantum
+	residue time.Duration // the remainder of its instants modulo quantum
 }
 
 func (t *timetable) next(d proxy.Direction) turn {
@@ -304,7 +303,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own is the first instant from t on that leaves a residue.
+// own returns the first instant from t on with the given remainder.
 func own(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

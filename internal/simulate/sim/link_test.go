@@ -16,7 +16,7 @@ import (
 	"lockbench/workloads"
 )
 
-// onLink runs f in virtual time with a client of process 0, and the link to its server.
+// onLink runs f in virtual time with a client of process 0 and its link to the server.
 func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *link)) {
 	t.Helper()
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
@@ -29,27 +29,27 @@ func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *l
 	})
 }
 
-// within is a context that ends after a second.
+// within returns a context that ends after a second.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// value asks the server itself what a key is.
+// value returns the value of a key on the server.
 func value(n *network, key string) string {
 	v, _ := n.nodes[0].running().Get(key)
 	return v
 }
 
-// TestRules: the nth command, or its reply, is held, closed on or swallowed, and nothing else is.
+// TestRules checks that a rule for the nth command or its reply holds, closes or drops that one only.
 func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     proxy.Point
 		fate   proxy.Fate
 		takes  time.Duration
 		err    bool
-		stored string // by the second command
+		stored string // value stored by the second command
 	}{
 		"delayed": {proxy.Request, proxy.Pass, time.Minute, false, "2"},
 		"closed":  {proxy.Request, proxy.Close, 0, true, "1"},
@@ -60,7 +60,7 @@ func TestRules(t *testing.T) {
 			onLink(t, func(t *testing.T, n *network, cl *redis.Client, l *link) {
 				l.On(proxy.Rule{Commands: []string{"set"}, Nth: 2, Point: c.at, Do: func(ctx context.Context, cmd proxy.Command) proxy.Fate {
 					if cmd.Name != "SET" || cmd.Args[2] != "2" || ctx.Err() != nil {
-						t.Errorf("met %+v", cmd)
+						t.Errorf("called with %+v", cmd)
 					}
 					if c.fate == proxy.Pass {
 						time.Sleep(c.takes)
@@ -85,14 +85,14 @@ func TestRules(t *testing.T) {
 					t.Errorf("stored %q, want %q", got, c.stored)
 				}
 				if err := cl.Set(t.Context(), "k", 3, 0).Err(); err != nil || value(n, "k") != "3" {
-					t.Errorf("the third: %v", err)
+					t.Errorf("the third command: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// TestCut: what a process says, or is told, is swallowed, others are heard, and what was torn is closed when it is healed.
+// TestCut checks that a cut drops one direction or both of one process, and that healing closes affected connections.
 func TestCut(t *testing.T) {
 	for way, stored := range map[proxy.Direction]string{proxy.Both: "", proxy.ToClient: "1"} {
 		onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
@@ -100,7 +100,7 @@ func TestCut(t *testing.T) {
 			defer other.Close()
 			l.Cut(way)
 			if err := c.Set(within(t), "k", 1, 0).Err(); err == nil {
-				t.Error("it was answered")
+				t.Error("the command was answered")
 			}
 			if got := value(n, "k"); got != stored {
 				t.Errorf("cut %d: stored %q, want %q", way, got, stored)
@@ -111,16 +111,16 @@ func TestCut(t *testing.T) {
 			time.AfterFunc(time.Minute, func() { l.Cut(proxy.Open) })
 			start := time.Now()
 			if err := c.WithTimeout(time.Hour).Ping(t.Context()).Err(); err == nil || time.Since(start) > time.Minute+10*latency {
-				t.Errorf("what waits when it is healed: %v after %v", err, time.Since(start))
+				t.Errorf("the pending command after healing: %v after %v", err, time.Since(start))
 			}
 			if err := c.Ping(within(t)).Err(); err != nil {
-				t.Errorf("when it is healed: %v", err)
+				t.Errorf("a command after healing: %v", err)
 			}
 		})
 	}
 }
 
-// TestSlow: everything takes longer, each way.
+// TestSlow checks that Delay delays both directions.
 func TestSlow(t *testing.T) {
 	onLink(t, func(t *testing.T, _ *network, c *redis.Client, l *link) {
 		l.Delay(time.Second / 2)
@@ -131,33 +131,33 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestStandingStill: a command of a process that stands still leaves when it goes on, an answer is read then, and a
-// server that stands still answers then.
-func TestStandingStill(t *testing.T) {
+// TestPauses checks that a paused process sends and reads nothing until it is resumed, and that a paused server
+// answers when it is resumed.
+func TestPauses(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, l *link) {
-		c = c.WithTimeout(time.Second) // less than it stands still
+		c = c.WithTimeout(time.Second) // shorter than the pause
 		atReply := func() {
 			l.On(proxy.Rule{Commands: []string{"SET"}, Nth: 1, Point: proxy.Reply, Do: func(context.Context, proxy.Command) proxy.Fate {
-				n.processes[0].stop()
+				n.processes[0].pause()
 				return proxy.Pass
 			}})
 		}
 		for _, who := range []struct {
 			name   string
-			stop   func()
-			stored bool // meanwhile
+			pause  func()
+			stored bool // during the pause
 		}{
-			{"the process", n.processes[0].stop, false}, // first: a new connection would begin with other commands
+			{"the process", n.processes[0].pause, false}, // first: a new connection would begin with other commands
 			{"the answer", atReply, true},
 		} {
 			name := who.name
 			n.nodes[0].running().Del("k")
-			who.stop()
+			who.pause()
 			time.AfterFunc(time.Minute, func() {
 				if stored := value(n, "k") != ""; stored != who.stored {
-					t.Errorf("%s: stored meanwhile: %t", name, stored)
+					t.Errorf("%s: stored during the pause: %t", name, stored)
 				}
-				n.startProcess(0)
+				n.resumeProcess(0)
 			})
 			start := time.Now()
 			err := c.Set(context.Background(), "k", 1, 0).Err()
@@ -166,11 +166,11 @@ func TestStandingStill(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			if value(n, "k") != "1" {
-				t.Errorf("%s: what was sent did not arrive", name)
+				t.Errorf("%s: the command did not arrive", name)
 			}
 		}
-		n.nodes[0].stop()
-		time.AfterFunc(time.Minute, func() { n.startNode(0) })
+		n.nodes[0].pause()
+		time.AfterFunc(time.Minute, func() { n.resumeNode(0) })
 		start := time.Now()
 		if err := c.WithTimeout(time.Hour).Ping(t.Context()).Err(); err != nil || time.Since(start) < time.Minute {
 			t.Errorf("the server: %v after %v", err, time.Since(start))
@@ -178,21 +178,21 @@ func TestStandingStill(t *testing.T) {
 	})
 }
 
-// TestKilledProcess: nobody hears of a process that is no more, and it makes no connection.
+// TestKilledProcess checks that a killed process gets no answers and no connections.
 func TestKilledProcess(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		time.AfterFunc(time.Second, func() { n.killProcess(0) })
 		start := time.Now()
-		if err := c.BLPop(t.Context(), 0, "nothing comes").Err(); err == nil || time.Since(start) > time.Second+latency {
+		if err := c.BLPop(t.Context(), 0, "empty").Err(); err == nil || time.Since(start) > time.Second+latency {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		if err := c.Ping(t.Context()).Err(); err == nil {
-			t.Error("it is connected again")
+			t.Error("it connected again")
 		}
 	})
 }
 
-// TestServers: a restart empties, a copy is taken over with its leases, the clock jumps, a key is dropped.
+// TestServers checks a restart, a fail-over to a copy with leases, a clock jump, and an eviction.
 func TestServers(t *testing.T) {
 	onLink(t, func(t *testing.T, n *network, c *redis.Client, _ *link) {
 		node, ctx := n.nodes[0], t.Context()
@@ -215,19 +215,19 @@ func TestServers(t *testing.T) {
 		left, _ := c.PTTL(ctx, "text").Result()
 		list, _ := c.LRange(ctx, "list", 0, -1).Result()
 		if value(n, "text") != "x" || left.Round(time.Second) != 40*time.Second || c.HGet(ctx, "hash", "f").Val() != "v" || strings.Join(list, "") != "ab" {
-			t.Errorf("taken over: %q for %v, %v", value(n, "text"), left, list)
+			t.Errorf("after the fail-over: %q for %v, %v", value(n, "text"), left, list)
 		}
 		if err := node.jump(-time.Minute); err != nil || c.PTTL(ctx, "text").Val().Round(time.Second) != 100*time.Second {
-			t.Errorf("set back: %v, %v left", err, c.PTTL(ctx, "text").Val())
+			t.Errorf("clock back: %v, %v left", err, c.PTTL(ctx, "text").Val())
 		}
 		if ahead := time.Until(c.Time(ctx).Val()); ahead.Round(time.Second) != -time.Minute {
-			t.Errorf("a server whose clock was set back by a minute is %v ahead", ahead)
+			t.Errorf("a clock that was set back by a minute is %v ahead", ahead)
 		}
 		if err := node.jump(2 * time.Minute); err != nil || value(n, "text") != "" || c.TTL(ctx, "hash").Val() != -1 {
-			t.Errorf("set forward: %v, %q", err, value(n, "text"))
+			t.Errorf("clock forward: %v, %q", err, value(n, "text"))
 		}
 		if node.evict("hash") != nil || node.evict("hash") == nil {
-			t.Error("a key is dropped once")
+			t.Error("a key was evicted twice")
 		}
 		node.kill()
 		node.restart(nil)
@@ -237,7 +237,7 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// TestRefused: what cannot be simulated is refused by name.
+// TestRefused checks that unsupported trials are refused with the reason.
 func TestRefused(t *testing.T) {
 	var lock impls.Impl
 	for _, l := range catalog.OnRedis() {
@@ -249,15 +249,15 @@ func TestRefused(t *testing.T) {
 	program.Open = nil
 	does := func(a faults.Action) faults.Plan { return faults.Plan{Steps: []faults.Step{{Do: a}}} }
 	for want, x := range map[string]Trial{
-		"is a program":                   {Lock: program},
-		"has no disk":                    {Lock: lock, Deployment: "durable"},
-		"no Sentinels":                   {Lock: lock, Deployment: "sentinel"},
-		"deployment moon":                {Lock: lock, Deployment: "moon"},
-		"nobody knows how to sing":       {Lock: lock, Plan: does(faults.Action{Verb: "sing"})},
-		"needs a deployment":             {Lock: lock, Plan: does(faults.Action{Verb: faults.Failover, Nodes: []int{1}})},
-		"befalls server 1, and there":    {Lock: lock, Plan: does(faults.Action{Verb: faults.Down, Nodes: []int{1}})},
-		"befalls process -1, and there":  {Lock: lock, Plan: does(faults.Action{Verb: faults.Kill, Process: -1})},
-		"befalls process 99, and there ": {Lock: lock, Plan: does(faults.Action{Verb: faults.Cut, Process: 99})},
+		"separate program":            {Lock: program},
+		"has no disk":                 {Lock: lock, Deployment: "durable"},
+		"no Sentinels":                {Lock: lock, Deployment: "sentinel"},
+		"deployment moon":             {Lock: lock, Deployment: "moon"},
+		"action sing cannot":          {Lock: lock, Plan: does(faults.Action{Verb: "sing"})},
+		"needs a deployment":          {Lock: lock, Plan: does(faults.Action{Verb: faults.Failover, Nodes: []int{1}})},
+		"names server 1, but there":   {Lock: lock, Plan: does(faults.Action{Verb: faults.Down, Nodes: []int{1}})},
+		"names process -1, but there": {Lock: lock, Plan: does(faults.Action{Verb: faults.Kill, Process: -1})},
+		"names process 99, but there": {Lock: lock, Plan: does(faults.Action{Verb: faults.Cut, Process: 99})},
 	} {
 		x.Params = workloads.Defaults()
 		if _, err := x.Run(nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -266,7 +266,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPanics: a lock that panics ends the trial with an error.
+// TestPanics checks that a panic of a lock becomes an error.
 func TestPanics(t *testing.T) {
 	trial := Trial{Workload: counter(t), Params: workloads.Defaults(),
 		Lock: impls.Impl{Name: "odd", Open: func(impls.Env) (impls.Lock, error) { panic("out of cheese") }}}

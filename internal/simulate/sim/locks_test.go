@@ -16,22 +16,21 @@ import (
 	"lockbench/workloads"
 )
 
-// TestEveryLockInVirtualTime drives every lock of the table with contend for ten virtual seconds, twice: it
-// comes to its end, grants, leaves nothing running, and the same seed records the same history. It keeps
-// locks to what Env gives them.
+// TestEveryLockInVirtualTime runs every lock for ten virtual seconds, twice. The trial must end, grant the lock,
+// leave no goroutines, and record the same history twice. Locks may use nothing but their Env.
 func TestEveryLockInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		t.Run(impl.Name, func(t *testing.T) {
 			if impl.Name == "set-px-wait" {
-				t.Skip("the emulator has no replication, and its WAIT waits for nothing")
+				t.Skip("the emulator has no replication, and its WAIT does not wait")
 			}
 			p := workloads.Defaults()
 			p.Duration = 10 * time.Second
 			enough := 1000
-			if impl.Name == "shared-token" { // it leaves its keys to expire
+			if impl.Name == "shared-token" { // its keys remain until they expire
 				enough = 2
 			}
-			if raced { // the detector makes it ten times as slow
+			if raced { // the race detector makes it ten times slower
 				p.Duration, enough = 2*time.Second, enough/5
 			}
 			first := driveTwice(t, impl, p)
@@ -39,13 +38,13 @@ func TestEveryLockInVirtualTime(t *testing.T) {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
 			if strings.Contains(first, `"outcome":"unknown"`) {
-				t.Error("an operation came to no definite end though nothing went wrong")
+				t.Error("an operation without a fault has an unknown outcome")
 			}
 		})
 	}
 }
 
-// TestRenewalInVirtualTime drives the locks that renew with holds that outlast the lease.
+// TestRenewalInVirtualTime runs the locks that renew with holds longer than the lease.
 func TestRenewalInVirtualTime(t *testing.T) {
 	for _, impl := range catalog.OnRedis() {
 		if !impl.Renews {
@@ -58,27 +57,27 @@ func TestRenewalInVirtualTime(t *testing.T) {
 			if n := strings.Count(first, `"outcome":"ok"`); n < 50 {
 				t.Errorf("only %d operations succeeded in %v of virtual time", n, p.Duration)
 			}
-			for op := range strings.Lines(first) { // those who wait at the end are refused too
+			for op := range strings.Lines(first) { // waiters at the end are refused too
 				if strings.Contains(op, `"kind":"release","outcome":"refused"`) {
-					t.Error("a release was refused: the lease had run out under its holder")
+					t.Error("a release was refused: the lease expired during the hold")
 				}
 			}
 		})
 	}
 }
 
-// driveTwice drives a lock twice and checks that the same seed records the same history. The race detector shuffles
-// goroutines that become ready at one instant, as a busy machine does once in a while: under it this is the sharper test.
+// driveTwice runs a lock twice and checks that the histories are equal. Under the race detector goroutines of one
+// instant run in random order, which makes the test stricter.
 func driveTwice(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	first := driveVirtually(t, impl, p)
 	if second := driveVirtually(t, impl, p); first != second {
-		t.Errorf("the same seed recorded two histories, of %d and %d bytes", len(first), len(second))
+		t.Errorf("the histories of two runs differ: %d and %d bytes", len(first), len(second))
 	}
 	return first
 }
 
-// driveVirtually returns the recorded history, a line per operation.
+// driveVirtually returns the recorded history, one line per operation.
 func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
@@ -109,14 +108,14 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 		start := time.Now()
 		d.Run(t.Context())
 		late := time.Second
-		if raced { // in so short a trial all may still wait at its end, and ask each so often
+		if raced { // in a short trial all clients may wait at its end
 			late += 4 * impl.BackOff
 		}
 		if impl.Name == "shared-token" {
-			late += p.TTL + time.Second // a key that was left behind is waited for until it expires, or cut off
+			late += p.TTL + time.Second // remaining keys are waited for until they expire
 		}
 		if took := time.Since(start); took < p.Duration || took > p.Duration+late+time.Duration(p.Clients)*p.Hold {
-			t.Errorf("it took %v of virtual time", took)
+			t.Errorf("the trial took %v of virtual time", took)
 		}
 		for _, process := range d.Processes {
 			if err := process.Lock.Close(); err != nil {
@@ -124,7 +123,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 			}
 		}
 		n.Close()
-		time.Sleep(10 * time.Second) // clients notice that their pools are closed
+		time.Sleep(10 * time.Second) // background goroutines of clients end
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +132,7 @@ func driveVirtually(t *testing.T, impl impls.Impl, p workloads.Params) string {
 	return string(text)
 }
 
-// lines are the operations of a history in the order in which they stand, without what depends on the
-// marks.
+// lines returns the operations of a history in order, without the fields that depend on marks.
 func lines(t *testing.T, file io.Reader) []byte {
 	t.Helper()
 	r, err := histories.NewReader(file)

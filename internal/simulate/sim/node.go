@@ -18,36 +18,36 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// node is an emulated server, which can be killed and started again.
+// node is an emulated server that can be killed and restarted.
 type node struct {
 	place
 	mu     sync.Mutex
-	server *miniredis.Miniredis // nil: it is dead
-	gains  time.Duration        // of its clock, in each second
-	since  time.Time            // when that was last reckoned
-	ahead  time.Duration        // of everybody's clock is this one, by what it jumped and gained
-	serves []*served            // its connections so far
-	slow   bool                 // the emulator runs scripts itself
+	server *miniredis.Miniredis // nil if the server is dead
+	gains  time.Duration        // drift of its clock per second
+	since  time.Time            // when the drift was last applied
+	ahead  time.Duration        // offset of its clock
+	serves []*served            // its connections
+	slow   bool                 // run scripts in the emulator
 }
 
-func (n *node) begin() *miniredis.Miniredis {
+func (n *node) newServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // which starts it, without a port
+	c, err := m.Dial() // starts the server without a port
 	if err != nil {
-		panic(err) // impossible: nothing outside this process is touched
+		panic(err) // impossible: it uses no resources outside the process
 	}
 	c.Close()
 	known := new(sync.Map)
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.tells(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
+		return n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
 
-// tells answers TIME where the clock is not the emulator's.
-func (n *node) tells(peer *server.Peer, command string) bool {
+// answerTime answers TIME if the clock has an offset.
+func (n *node) answerTime(peer *server.Peer, command string) bool {
 	n.mu.Lock()
 	ahead := n.ahead
 	n.mu.Unlock()
@@ -67,9 +67,9 @@ func (n *node) running() *miniredis.Miniredis {
 	return n.server
 }
 
-// kill ends it, and with it its connections and all that it knew.
+// kill ends the server and its connections, and deletes its data.
 func (n *node) kill() {
-	n.start()
+	n.resume()
 	n.mu.Lock()
 	server, serves := n.server, n.serves
 	n.server, n.serves = nil, nil
@@ -82,9 +82,9 @@ func (n *node) kill() {
 	}
 }
 
-// restart starts it with nothing, or with what a copy has.
+// restart starts a dead server with the given data.
 func (n *node) restart(with contents) {
-	server := n.begin()
+	server := n.newServer()
 	for _, restore := range with {
 		restore(server)
 	}
@@ -95,23 +95,23 @@ func (n *node) restart(with contents) {
 	}
 }
 
-// bounce kills it and starts it again, at once or when it is healed, with nothing or with all that it knew.
+// bounce kills the server and restarts it, at once or when it is healed, empty or with its data.
 func (n *node) bounce(a faults.Action) (heal func(), err error) {
 	var knows contents
 	if a.Keeps {
 		if knows, err = n.contents(); err != nil {
-			return nil, err // it is dead: another step killed it and decides with what it restarts
+			return nil, err // another step killed it and determines its data
 		}
 	}
 	n.kill()
 	if a.By > 0 {
-		return func() { n.restart(knows) }, err // also at the end, for the epilogue
+		return func() { n.restart(knows) }, err // healed at the end at the latest, for the epilogue
 	}
 	n.restart(knows)
 	return nil, err
 }
 
-// drift has the clock gain so much in each second from now on.
+// drift sets the drift of the clock per second.
 func (n *node) drift(by time.Duration) {
 	n.catchUp()
 	n.mu.Lock()
@@ -119,14 +119,14 @@ func (n *node) drift(by time.Duration) {
 	n.gains, n.since = by, time.Now()
 }
 
-// setRight sets the clock of a server that is dead right, and has it go as it should.
-func (n *node) setRight() {
+// resetClock resets the clock of a dead server.
+func (n *node) resetClock() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ahead, n.gains = 0, 0
 }
 
-// catchUp moves the clock by what it gained. To do so whenever a command comes is the same as to do so all the time.
+// catchUp applies the drift. To apply it before each command has the same effect as applying it continuously.
 func (n *node) catchUp() {
 	n.mu.Lock()
 	by := time.Duration(float64(n.gains) * time.Since(n.since).Seconds())
@@ -137,8 +137,7 @@ func (n *node) catchUp() {
 	}
 }
 
-// jump moves the clock: the leases that there are end so much earlier, or later where it is less than nothing, and
-// the server says another time.
+// jump moves the clock: leases expire earlier, or later if by is negative, and TIME changes.
 func (n *node) jump(by time.Duration) error {
 	server := n.running()
 	if server == nil {
@@ -149,7 +148,7 @@ func (n *node) jump(by time.Duration) error {
 	n.mu.Unlock()
 	for _, key := range server.Keys() {
 		switch left := server.TTL(key); {
-		case left == 0: // for ever
+		case left == 0: // no expiry
 		case left <= by:
 			server.Del(key)
 		default:
@@ -161,12 +160,12 @@ func (n *node) jump(by time.Duration) error {
 
 func (n *node) evict(key string) error {
 	if server := n.running(); server == nil || !server.Del(key) {
-		return errors.New("there was no such key to drop")
+		return errors.New("no such key")
 	}
 	return nil
 }
 
-// contents is what a server knew at a time: each function restores a key in an empty server.
+// contents is a copy of a server's data. Each function restores a key on an empty server.
 type contents []func(*miniredis.Miniredis)
 
 func (n *node) contents() (contents, error) {
@@ -183,7 +182,7 @@ func (n *node) contents() (contents, error) {
 			set = func(to *miniredis.Miniredis) { _ = to.Set(key, text) }
 		case "list":
 			list, _ := server.List(key)
-			list = slices.Clone(list) // LSET changes the server's own
+			list = slices.Clone(list) // LSET modifies the server's slice
 			set = func(to *miniredis.Miniredis) { _, _ = to.Push(key, list...) }
 		case "hash":
 			var fields []string
@@ -193,7 +192,7 @@ func (n *node) contents() (contents, error) {
 			}
 			set = func(to *miniredis.Miniredis) { to.HSet(key, fields...) }
 		default:
-			return nil, fmt.Errorf("copying a %s to a replica is not supported", kind)
+			return nil, fmt.Errorf("copy a server's data: type %s is not supported", kind)
 		}
 		ttl := server.TTL(key)
 		until := time.Now().Add(ttl)
@@ -210,33 +209,33 @@ func (n *node) contents() (contents, error) {
 	return all, nil
 }
 
-// served is the server's side of a connection. The emulator would have two goroutines wait on each; here what arrives
-// is handled when it does, in the goroutine of the timer that tells so, which costs far less. Connections that
-// subscribe are the emulator's own all the same: only it can tell when a subscriber has gone.
+// served is the server's end of a connection. It handles arriving commands in the goroutine of the bell, which is
+// much cheaper than the emulator's two goroutines per connection. Connections that subscribe are handed over to the
+// emulator, which detects when a subscriber disconnects.
 type served struct {
 	*conn
 	emulator *miniredis.Miniredis
 	peer     *server.Peer
-	at       bool   // somebody is at it; the pipe's mutex guards it
-	unread   []byte // what has come of a command that is not whole
+	at       bool   // a goroutine handles commands; guarded by the pipe's mutex
+	unread   []byte // an incomplete command
 	source   bytes.Reader
 	lines    *bufio.Reader
 	room     [512]byte
 }
 
-// serve has an emulator answer on its end of a new connection.
+// serve makes an emulator answer on its end of a new connection.
 func serve(m *miniredis.Miniredis, c *conn) *served {
 	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512)), lines: bufio.NewReaderSize(nil, 512)}
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
 	c.in.bell.Stop()
-	c.in.waits = true  // all the time
-	c.out.alone = true // each answer has the instant of its question
+	c.in.waits = true       // always
+	c.out.soleWriter = true // each answer is sent at the instant of its command
 	return s
 }
 
-// answer does what has come so far, unless somebody is at it: a command that waits.
+// answer handles what has arrived, unless another goroutine does, which may be blocked in a command.
 func (s *served) answer() {
 	p := s.in
 	p.mu.Lock()
@@ -265,10 +264,10 @@ func (s *served) answer() {
 	}
 }
 
-// take does the commands that are whole by now; false: there is nothing more to do here.
+// take handles the complete commands. It returns false if the connection is closed or handed over.
 func (s *served) take(b []byte) bool {
 	s.unread = append(s.unread, b...)
-	kept := s.unread[:0] // its room is used again
+	kept := s.unread[:0] // reuse the memory
 	for len(s.unread) > 0 {
 		args, rest, whole := s.command(s.unread)
 		if !whole {
@@ -290,7 +289,7 @@ func (s *served) take(b []byte) bool {
 	return true
 }
 
-// handOver leaves the connection to the emulator, with what was not read.
+// handOver hands the connection and its unread bytes over to the emulator.
 func (s *served) handOver() {
 	p := s.in
 	p.mu.Lock()
@@ -299,13 +298,12 @@ func (s *served) handOver() {
 	p.bell, p.rings, p.waits = silent(), time.Time{}, false
 	p.mu.Unlock()
 	s.out.mu.Lock()
-	s.out.alone = false // several subscribers are told at once
+	s.out.soleWriter = false // several subscribers are notified at once
 	s.out.mu.Unlock()
 	s.emulator.Server().ServeConn(s.conn)
 }
 
-// command reads a command from the beginning of bytes, and returns what follows it. It returns no arguments for what is
-// no command.
+// command parses the first command and returns the bytes after it. It returns nil arguments for invalid commands.
 func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
 	if bytes.IndexByte(b, '\n') > len("*999999\r") {
 		return nil, b, true // more words than any command has

@@ -12,7 +12,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// lasts is how long a lease of a second keeps another process out.
+// lasts returns the time for which a lease of a second excludes another process.
 func lasts(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
@@ -30,8 +30,8 @@ func lasts(t *testing.T, w *world) time.Duration {
 	return time.Since(began)
 }
 
-// TestDrift: under a clock that gains a second in each a lease lasts half as long, and under one that loses half of
-// each twice as long; once that is healed it lasts as long as it was asked for.
+// TestDrift checks the duration of a lease when the clock gains a second per second, loses half a second per second,
+// and is healed.
 func TestDrift(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
@@ -39,36 +39,36 @@ func TestDrift(t *testing.T) {
 		inWorld(t, "set-px-lua", func(w *world) {
 			heal := did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: by})
 			if took := lasts(t, w); (took - want).Abs() > 20*time.Millisecond {
-				t.Errorf("with a clock that gains %v in a second a lease of a second lasted %v, not %v", by, took, want)
+				t.Errorf("with a drift of %v per second a lease of a second lasted %v, want %v", by, took, want)
 			}
 			heal()
 			time.Sleep(10 * time.Second)
 			if took := lasts(t, w); (took - time.Second).Abs() > 20*time.Millisecond {
-				t.Errorf("once a clock that gained %v in a second was healed a lease of a second lasted %v", by, took)
+				t.Errorf("after a drift of %v per second was healed a lease of a second lasted %v", by, took)
 			}
 		})
 	}
 }
 
-// TestDriftCountsFromItsBeginning: what a lease has lost until then, and after it, it loses as usual.
+// TestDriftCountsFromItsBeginning checks that a drift does not affect the time before and after it.
 func TestDriftCountsFromItsBeginning(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
 		time.AfterFunc(200*time.Millisecond, func() { heal = did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })
 		time.AfterFunc(400*time.Millisecond, func() { heal() })
 		if took := lasts(t, w); (took - 800*time.Millisecond).Abs() > 20*time.Millisecond {
-			t.Errorf("with a clock that gained 200ms a lease of a second lasted %v", took)
+			t.Errorf("with a clock that gained 200 ms a lease of a second lasted %v", took)
 		}
 	})
 }
 
-// TestRestart: a server that comes back with all that it knew keeps others out until the lease ends, also where it comes
-// back later; one that keeps nothing lets them in.
+// TestRestart checks that a server that keeps its data excludes other clients until the lease expires, even if it
+// restarts late, and that an empty one does not.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		keeps bool
 		away  time.Duration
-		want  time.Duration // how long the lease lasts
+		want  time.Duration // duration of the lease
 	}{
 		{keeps: true, want: time.Second},
 		{keeps: true, away: 300 * time.Millisecond, want: time.Second},
@@ -87,13 +87,13 @@ func TestRestart(t *testing.T) {
 				}
 			})
 			if took := lasts(t, w); (took - c.want).Abs() > 20*time.Millisecond {
-				t.Errorf("keeps %t, away for %v: a lease of a second lasted %v, not %v", c.keeps, c.away, took, c.want)
+				t.Errorf("keeps %t, down for %v: a lease of a second lasted %v, want %v", c.keeps, c.away, took, c.want)
 			}
 		})
 	}
 }
 
-// TestRestartKeepsEverything: of every type that a lock uses, with what is left of it.
+// TestRestartKeepsEverything checks all types that locks use, and their expiries.
 func TestRestartKeepsEverything(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		m := w.net.nodes[0].running()
@@ -108,7 +108,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 		heal := did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true, By: time.Second})
 		time.Sleep(time.Second)
 		if w.net.nodes[0].running() != nil {
-			t.Error("it is back before it is healed")
+			t.Error("it restarted before it was healed")
 		}
 		heal()
 		again := w.net.nodes[0].running()
@@ -117,16 +117,17 @@ func TestRestartKeepsEverything(t *testing.T) {
 		}
 		for _, key := range []string{"text", "list", "hash"} {
 			if left := again.TTL(key); left != 59*time.Second {
-				t.Errorf("of the minute of %s %v is left after a second", key, left)
+				t.Errorf("%s: %v of a minute left after a second", key, left)
 			}
 		}
 		if left := again.TTL("for ever"); left != 0 {
-			t.Errorf("what was for ever ends in %v", left)
+			t.Errorf("a key without an expiry expires in %v", left)
 		}
 	})
 }
 
-// TestTurns: who has had its turns asks no more, that is no fault, and a trial in which all rest ends early.
+// TestTurns checks that a client stops after its turns without a fault, and that a trial ends early if all clients
+// have stopped.
 func TestTurns(t *testing.T) {
 	for _, l := range catalog.OnRedis() {
 		if l.Name != "set-px-lua" {
@@ -136,8 +137,8 @@ func TestTurns(t *testing.T) {
 		trial.Fault, trial.Params.Duration = "turns", time.Hour
 		trial.Plan = faults.Plan{Turns: []faults.Turns{{Client: 0, Iterations: 2}, {Client: 1, Iterations: 0}, {Client: 2, Iterations: 3}}}
 		m, err := trial.Record()
-		if err != nil || m.Void != "" {
-			t.Fatal(m.Void, err)
+		if err != nil || m.Discarded != "" {
+			t.Fatal(m.Discarded, err)
 		}
 		turns := map[int32]int{}
 		for _, line := range m.Lines {
@@ -152,14 +153,13 @@ func TestTurns(t *testing.T) {
 			t.Errorf("turns of the clients: %v", turns)
 		}
 		if end := m.Lines[len(m.Lines)-1].At; end > time.Minute {
-			t.Errorf("all rested, and it went on until %v", end)
+			t.Errorf("all clients had stopped, but the trial lasted until %v", end)
 		}
 		return
 	}
 }
 
-// TestTokensFollowTheClock: a token is higher than the last whatever becomes of the clock, or of the counter; only where
-// both are lost it is not.
+// TestTokensFollowTheClock checks that fencing tokens rise unless the server loses both the clock and the counter.
 func TestTokensFollowTheClock(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		token := func() int64 {
@@ -170,7 +170,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 				if err == nil {
 					break
 				}
-				h, err = l.Acquire(ctx, req) // its connection went with the server
+				h, err = l.Acquire(ctx, req) // the server's restart closed the connection
 			}
 			if err := errors.Join(err, l.Release(ctx, h.Grant)); err != nil {
 				t.Error(err)
@@ -179,32 +179,32 @@ func TestTokensFollowTheClock(t *testing.T) {
 		}
 		first := token()
 		if now := time.Now().UnixMicro(); first > now || first < now-1e6 {
-			t.Errorf("the first is %d at %d", first, now)
+			t.Errorf("first token %d at %d", first, now)
 		}
 		jump := func(by time.Duration) { did(t, w, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: by}) }
 		jump(-time.Hour)
 		if second := token(); second != first+1 {
-			t.Errorf("with a clock that was set back %d follows %d", second, first)
+			t.Errorf("clock back: token %d follows %d", second, first)
 		}
 		jump(2 * time.Hour)
 		third := token()
 		if third < first+3600e6 {
-			t.Errorf("with a clock that was set forward %d follows %d", third, first)
+			t.Errorf("clock forward: token %d follows %d", third, first)
 		}
 		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
 		fourth := token()
 		if fourth <= third {
-			t.Errorf("of a server that knows nothing %d follows %d", fourth, third)
+			t.Errorf("empty server: token %d follows %d", fourth, third)
 		}
-		if err := w.failover(0); err != nil { // of which nobody was left behind: it has the counter
+		if err := w.failover(0); err != nil { // the replica is not stale: it has the counter
 			t.Error(err)
 		}
 		if fifth := token(); fifth != fourth+1 {
-			t.Errorf("of a replica with the counter and a clock behind %d follows %d", fifth, fourth)
+			t.Errorf("replica with the counter and an earlier clock: token %d follows %d", fifth, fourth)
 		}
 		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
 		if sixth := token(); sixth >= fourth {
-			t.Errorf("with a clock behind and a counter that is lost %d follows %d", sixth, fourth)
+			t.Errorf("earlier clock and lost counter: token %d follows %d", sixth, fourth)
 		}
 	})
 }

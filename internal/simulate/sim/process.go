@@ -11,21 +11,19 @@ import (
 	"lockbench/workloads"
 )
 
-// process is a process of clients: an opened lock and the guarded resource, as a worker process is to the harness. While
-// it is paused no request of its clients begins or is answered, and nothing passes its network. After it is killed every
-// request returns workloads.ErrGone.
+// process is a process of clients with an opened lock and the guarded resource. While it is paused, no request of its
+// clients begins or returns and its network is stopped. After it is killed, every request returns workloads.ErrGone.
 //
-// Not modelled: the lock's goroutines themselves are not stopped, so its timers fire while the process is paused. Nothing
-// of that leaves the process before it resumes: commands wait, and so do notices of a loss. But the lock decides as of
-// the time of its timer: what it decides by the clock alone (a redlock that refuses a late grant, a lease that it takes as
-// expired) it may decide earlier than a process that was really paused.
+// Limitation: the lock's goroutines are not stopped, so its timers fire during a pause. Commands and notices of
+// losses wait until the process resumes. But a decision by the clock alone, such as refusing a late grant, may happen
+// earlier than in a paused real process.
 type process struct {
 	*place
 	lock     impls.Lock
 	resource workloads.Resource
-	life     context.Context // ends when it is killed, or with the trial
+	life     context.Context // ends when the process is killed, or with the trial
 	end      context.CancelFunc
-	stops    bool // it may be stopped: losses are told only while it runs
+	stops    bool // it may be paused, so that notices of losses must wait
 	work     sync.WaitGroup
 }
 
@@ -44,8 +42,8 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// runs returns nil when the process is seen to run. Clients of one that is killed hear of it a nanosecond later, when the
-// kill is on record.
+// runs waits until the process runs. If the process was killed, runs returns ErrGone a nanosecond later, after the
+// kill has been recorded.
 func (p *process) runs(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
@@ -55,7 +53,7 @@ func (p *process) runs(ctx context.Context) error {
 	return err
 }
 
-// ask has the process do something. It may have taken effect even if an error is returned: the process was killed
+// ask runs a request in the process. After an error the request may have taken effect: the process was killed
 // meanwhile, or was paused when the context ended.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
@@ -72,10 +70,10 @@ func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, er
 	return got, err
 }
 
-// lastWord is how long an answer may take once the context has ended: what is asked of a lock ends with it.
+// lastWord bounds the time until a lock returns after its context has ended.
 const lastWord = 2 * time.Second
 
-// answer waits for what is done, and beyond the context for the last word only where the process runs.
+// answer waits for the result. After the context has ended, it waits for lastWord if the process runs.
 func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, error) {
 	if !p.stops {
 		return do()
@@ -92,7 +90,7 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 		return late, err
 	case <-ctx.Done():
 	}
-	if !p.still() {
+	if !p.paused() {
 		timer := time.NewTimer(lastWord)
 		defer timer.Stop()
 		select {
@@ -111,7 +109,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 		return lost
 	}
 	select {
-	case <-lost: // before the grant was told, and the process runs: its client sees that at once
+	case <-lost: // lost before the grant returned: no need to wait
 		return lost
 	default:
 	}
@@ -129,7 +127,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 	return told
 }
 
-// close ends the process; its lock abandons what it holds.
+// close ends the process. Its lock abandons its holds.
 func (p *process) close() error {
 	var err error
 	if p.life.Err() == nil {
@@ -144,7 +142,7 @@ func (p *process) asWorkload() workloads.Process {
 	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
 }
 
-// asLock returns the lock that lives in the process, with the optional interfaces that it has.
+// asLock returns the lock in the process, with its optional interfaces.
 func (p *process) asLock() impls.Lock {
 	prober, canProbe := p.lock.(impls.Prober)
 	if canProbe {
@@ -169,11 +167,11 @@ func (r remote) Release(ctx context.Context, g impls.Grant) error {
 	return err
 }
 
-// Renew extends a grant, where the lock can.
+// Renew extends a grant if the lock supports it.
 func (r remote) Renew(ctx context.Context, g impls.Grant) (impls.Grant, error) {
 	renewer, ok := r.p.lock.(impls.Renewer)
 	if !ok {
-		return g, errors.New("this lock has no Renew")
+		return g, errors.New("the lock does not support Renew")
 	}
 	return ask(ctx, r.p, func(ctx context.Context) (impls.Grant, error) { return renewer.Renew(ctx, g) })
 }
@@ -192,7 +190,7 @@ func (r remote) Probe(ctx context.Context, key string) (token string, left time.
 	return f.token, f.left, err
 }
 
-// reached is the guarded resource as the process reaches it.
+// reached gives access to the guarded resource through the process.
 type reached process
 
 var _ workloads.Resource = (*reached)(nil)
@@ -211,16 +209,16 @@ func (r *reached) Append(ctx context.Context, key string, fence int64) error {
 	return err
 }
 
-// apart is the time between goroutines that resume one after the other: what one writes leaves before the next resumes.
+// apart is the time between goroutines that are resumed: what one writes is sent before the next one runs.
 const apart = 2 * time.Nanosecond
 
-// turnstile gives each caller an instant of its own.
+// turnstile gives each caller a separate instant.
 type turnstile struct {
 	mu   sync.Mutex
-	last time.Time // that was given
+	last time.Time // last instant given
 }
 
-// next is how long to sleep until the next instant.
+// next returns the time until the caller's instant.
 func (t *turnstile) next() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -233,29 +231,29 @@ func (t *turnstile) next() time.Duration {
 
 // place is a process or a server that can be paused.
 type place struct {
-	stands atomic.Bool // it is paused: read for each message, set with the mutex
+	isPaused atomic.Bool // paused; read for each message, set with the mutex held
 
 	mu    sync.Mutex
-	queue []chan struct{} // closed one by one, in order, when it resumes
+	queue []chan struct{} // closed in order when it resumes
 }
 
-func (p *place) still() bool { return p.stands.Load() }
+func (p *place) paused() bool { return p.isPaused.Load() }
 
-func (p *place) stop() {
+func (p *place) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stands.Store(true)
+	p.isPaused.Store(true)
 }
 
-// start resumes it and reports whether it was paused. Each waiting goroutine resumes at its own instant, so that their
-// order is kept.
-func (p *place) start() bool {
+// resume resumes the place and reports whether it was paused. Waiting goroutines continue in order, each at its own
+// instant.
+func (p *place) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.still() {
+	if !p.paused() {
 		return false
 	}
-	p.stands.Store(false)
+	p.isPaused.Store(false)
 	queue := p.queue
 	p.queue = nil
 	go func() {
@@ -267,11 +265,11 @@ func (p *place) start() bool {
 	return true
 }
 
-// await returns when it runs; the error is the context's.
+// await waits until the place runs. It returns the context's error.
 func (p *place) await(ctx context.Context) error {
 	for {
 		p.mu.Lock()
-		if !p.still() {
+		if !p.paused() {
 			p.mu.Unlock()
 			return nil
 		}

@@ -12,7 +12,7 @@ import (
 	"lockbench/workloads"
 )
 
-// inWorld runs f in virtual time with a world of three processes, in which every process may be stopped.
+// inWorld runs f in virtual time with a world of three processes that may be paused.
 func inWorld(t *testing.T, lock string, f func(*world)) {
 	t.Helper()
 	for _, l := range catalog.OnRedis() {
@@ -35,7 +35,7 @@ func inWorld(t *testing.T, lock string, f func(*world)) {
 		}
 		return
 	}
-	t.Fatalf("there is no lock %s", lock)
+	t.Fatalf("lock %s not found", lock)
 }
 
 func did(t *testing.T, w *world, a faults.Action) func() {
@@ -53,8 +53,8 @@ func did(t *testing.T, w *world, a faults.Action) func() {
 
 var forAMinute = impls.Request{Key: "k", Owner: "o", TTL: time.Minute, KeepAlive: true}
 
-// TestStoppedProcess: whatever is asked of a process that stands still is answered when it goes on, or not at all.
-func TestStoppedProcess(t *testing.T) {
+// TestPausedProcess checks that requests to a paused process return after it is resumed, or not at all.
+func TestPausedProcess(t *testing.T) {
 	inWorld(t, "fenced", func(w *world) {
 		p := w.processes[0].asWorkload()
 		h, err := p.Lock.Acquire(context.Background(), forAMinute)
@@ -68,15 +68,15 @@ func TestStoppedProcess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := p.Resource.Write(ctx, "k", 1, 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(stopped) > 2*time.Second {
-			t.Errorf("what does not wait for it: %v after %v", err, time.Since(stopped))
+			t.Errorf("a request with a timeout: %v after %v", err, time.Since(stopped))
 		}
 		select {
-		case <-h.Lost: // its lease is over after a minute
+		case <-h.Lost: // the lease expires after a minute
 		case <-time.After(2 * time.Hour):
-			t.Error("no loss was told")
+			t.Error("the loss was not reported")
 		}
 		if told := time.Since(stopped); told < time.Hour || told > time.Hour+time.Second {
-			t.Errorf("the loss was told after %v", told)
+			t.Errorf("the loss was reported after %v", told)
 		}
 		if v, err := p.Resource.Read(context.Background(), "k", 0); v != 0 || err != nil {
 			t.Errorf("%d, %v", v, err)
@@ -84,10 +84,10 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
-// TestStoppedInTheMiddle: who waits for an answer that a process keeps hears nothing once its context is over.
-func TestStoppedInTheMiddle(t *testing.T) {
+// TestPausedDuringRequest checks that a request whose answer is held by a pause returns when its context ends.
+func TestPausedDuringRequest(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
-		time.AfterFunc(oneWay/4, func() { w.processes[0].stop() }) // before anything can have come back
+		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() }) // before the answer
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.DeadlineExceeded) {
@@ -96,7 +96,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestKilled: nobody hears of a process that was killed, others go on, and its hold expires.
+// TestKilled checks that requests to a killed process fail, other processes continue, and its hold expires.
 func TestKilled(t *testing.T) {
 	inWorld(t, "redisson", func(w *world) {
 		ctx, p := context.Background(), w.processes[0].asWorkload()
@@ -112,17 +112,17 @@ func TestKilled(t *testing.T) {
 		did(t, w, faults.Action{Verb: faults.Kill})
 		killed := time.Now()
 		_, readErr := p.Resource.Read(ctx, "k", 0)
-		for what, err := range map[string]error{"who waits": <-waits, "a write": p.Resource.Write(ctx, "k", 1, 0), "a read": readErr, "running": p.Running(ctx)} {
+		for what, err := range map[string]error{"a waiter": <-waits, "a write": p.Resource.Write(ctx, "k", 1, 0), "a read": readErr, "running": p.Running(ctx)} {
 			if !errors.Is(err, workloads.ErrGone) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		if took := time.Since(killed); took > time.Second {
-			t.Errorf("it took %v to hear of it", took)
+			t.Errorf("the requests failed after %v", took)
 		}
 		_, err := w.processes[1].asLock().Acquire(ctx, impls.Request{Key: "k", Owner: "o", TTL: time.Minute, Wait: -1})
 		if took := time.Since(killed); err != nil || took < 50*time.Second || took > 61*time.Second {
-			t.Errorf("the next: %v after %v", err, took)
+			t.Errorf("the next acquire: %v after %v", err, took)
 		}
 	})
 }

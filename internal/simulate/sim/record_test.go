@@ -14,7 +14,7 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestRecordIsRun records trials into memory and into a file: the lines are the same.
+// TestRecordIsRun checks that trials recorded in memory and in a file have equal histories.
 func TestRecordIsRun(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -34,7 +34,7 @@ func TestRecordIsRun(t *testing.T) {
 	}
 }
 
-// recordedTwice is how the record of a trial in a file differs from the one in memory.
+// recordedTwice returns the difference between the histories of a trial in a file and in memory.
 func recordedTwice(t *testing.T, trial Trial) string {
 	t.Helper()
 	var file bytes.Buffer
@@ -55,8 +55,8 @@ func recordedTwice(t *testing.T, trial Trial) string {
 		lines = append(lines, line)
 	}
 	m, err := trial.Record()
-	if err != nil || m.Void != void {
-		return fmt.Sprintf("%v, void %q and %q", err, void, m.Void)
+	if err != nil || m.Discarded != void {
+		return fmt.Sprintf("%v, discarded %q and %q", err, void, m.Discarded)
 	}
 	return cmp.Diff(r.Header, m.Header) + cmp.Diff(lines, m.Lines)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// compiled holds the scripts of all servers: *lua.FunctionProto by SHA-1.
+// compiled maps SHA-1 hashes to the scripts of all servers (*lua.FunctionProto).
 var compiled sync.Map
 
-// compile returns the SHA-1 of a script, by which EVALSHA names it.
+// compile compiles a script and returns its SHA-1, which EVALSHA uses.
 func compile(source string) (hash string, err error) {
 	sum := sha1.Sum([]byte(source))
 	hash = hex.EncodeToString(sum[:])
@@ -36,13 +36,13 @@ func compile(source string) (hash string, err error) {
 	return hash, err
 }
 
-// interpreter is a Lua state that runs one script after the other, on any server, with what scripts of locks use. The
-// emulator makes a new state for each call, with all libraries, which would be most of what a trial costs.
+// interpreter is a reusable Lua state with the libraries that locks' scripts use. The emulator would create a state
+// with all libraries for each call, which would dominate the cost of a trial.
 type interpreter struct {
 	*lua.LState
 	hash   string         // of the current script
-	server *server.Server // that runs it
-	answer bytes.Buffer   // to the command that the script called
+	server *server.Server // the server of the current script
+	answer bytes.Buffer   // answer to the command that the script called
 	reader *bufio.Reader
 	writer *bufio.Writer
 }
@@ -71,8 +71,8 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript answers EVAL and EVALSHA. It returns false if the emulator has to answer: another command, or a mistake.
-// known holds the hashes of the scripts that the server was sent with EVAL.
+// runScript answers EVAL and EVALSHA. It returns false if the emulator must answer: for other commands and errors.
+// known holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
 		return false
@@ -104,7 +104,7 @@ func (in *interpreter) run(peer *server.Peer, keys, args []string) {
 	script, _ := compiled.Load(in.hash)
 	in.Push(in.NewFunctionFromProto(script.(*lua.FunctionProto)))
 	if err := in.PCall(0, 1, nil); err != nil {
-		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator's words
+		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): %v", err)) // the emulator's message
 		return
 	}
 	reply(peer, in.Get(1))
@@ -125,12 +125,12 @@ func (in *interpreter) single(field, text string) *lua.LTable {
 	return t
 }
 
-// redisCall has the server answer a command. An error is raised, or else returned as a table.
+// redisCall runs a command on the server. It raises errors, or returns them as a table.
 func (in *interpreter) redisCall(raise bool) int {
 	args := make([]string, in.GetTop())
 	for i := range args {
 		if value := in.Get(i + 1); !lua.LVCanConvToString(value) {
-			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator's words
+			in.Error(lua.LString("Lua redis lib command arguments must be strings or integers script: "+in.hash+", &c."), 1) // the emulator's message
 		}
 		args[i] = in.ToString(i + 1)
 	}
@@ -165,7 +165,7 @@ func (in *interpreter) value(answer any) lua.LValue {
 		}
 		return t
 	}
-	return lua.LFalse // a null
+	return lua.LFalse // null
 }
 
 func reply(peer *server.Peer, value lua.LValue) {

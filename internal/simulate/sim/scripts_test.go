@@ -22,8 +22,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// TestScripts runs every script in an interpreter that is used again, and in the emulator's new one each time, on stores
-// in some thousand states, and compares what is answered, what the store is left with, and what was published.
+// TestScripts runs every script in a reused interpreter and in the emulator, on thousands of states. The answers, the
+// resulting data and the published messages must be equal.
 func TestScripts(t *testing.T) {
 	states := 2000
 	if raced {
@@ -67,7 +67,7 @@ func readScripts(t *testing.T) []luaScript {
 	return all
 }
 
-// store is an emulator whose clock stands still and of which somebody hears what is published.
+// store is an emulator with a stopped clock, and a subscriber.
 type store struct {
 	*miniredis.Miniredis
 	hears *miniredis.Subscriber
@@ -78,7 +78,7 @@ type store struct {
 }
 
 func newStore(slow bool) *store {
-	s := &store{Miniredis: (&node{slow: slow}).begin()}
+	s := &store{Miniredis: (&node{slow: slow}).newServer()}
 	s.SetTime(time.Unix(1e9, 0))
 	s.hears = s.NewSubscriber()
 	s.hears.Subscribe("a1:channel")
@@ -100,13 +100,13 @@ func (s *store) close() {
 	s.Close()
 }
 
-// eval returns the answer to a script as it is sent, and what was heard.
+// eval returns the answer to a script and the published messages.
 func (s *store) eval(source string, args []string) string {
 	var answer bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriter(&answer))
 	s.Server().Dispatch(peer, append([]string{"EVAL", source}, args...))
 	peer.Flush()
-	s.Publish("fe", "that was all") // it is taken when all before it was kept
+	s.Publish("fe", "that was all") // when this is taken, all messages before have been stored
 	s.Publish("fe", "that was all")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,23 +115,23 @@ func (s *store) eval(source string, args []string) string {
 	return fmt.Sprintf("%q heard %q\n", answer.String(), heard)
 }
 
-// contents are all keys with what is left of them.
+// contents returns all keys with their expiries.
 func (s *store) contents() string {
 	var all strings.Builder
 	for _, key := range s.Keys() {
-		list, _ := s.List(key) // whole: a dump cuts what is long
+		list, _ := s.List(key) // complete: Dump truncates long values
 		fmt.Fprintf(&all, "%s, left %v %q\n", key, s.TTL(key), list)
 	}
 	return all.String() + s.Dump()
 }
 
-// Those who hold and ask in the states.
+// The owners and leases in the states.
 var (
 	names  = []string{"aa", "bb", "cc"}
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// What there may be of the lock fenced, who asks for it with what token, and what they may write in the queue.
+// The tokens, subscribers, queue entries and records of the lock fenced.
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
@@ -144,13 +144,13 @@ var (
 		tokens[0] + " " + hears + " 00000003 0 x",
 		tokens[0] + " " + hears + " 0000000300 ",
 	}
-	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as they are in the first entries
+	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // as in the first entries
 	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
 		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
 	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
 )
 
-// arrange puts the store into a state and returns the arguments of the script, as they follow in an EVAL.
+// arrange sets a state and returns the arguments of the script in an EVAL.
 func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	s.FlushAll()
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -180,7 +180,7 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	return slices.Concat([]string{often(strconv.Itoa(len(keys)), "0", "9", "x")}, keys, args)
 }
 
-// arrangeLock leaves the lock free, held in one of several ways, or of another type.
+// arrangeLock makes the lock free, held in one of several ways, or of another type.
 func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string) string, often func(string, ...string) string) {
 	switch kind := r.IntN(20); {
 	case kind < 5:
@@ -200,7 +200,7 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced leaves the list of the lock fenced, free or held, for some time or until now, with a queue.
+// arrangeFenced makes the lock fenced free or held, with a queue.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	const now = 1_000_000_000_000_000
 	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
@@ -208,7 +208,7 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	switch kind := r.IntN(6); {
 	case kind == 0:
 		since, lease = 0, 0
-	case kind < 3: // it is over about now
+	case kind < 3: // it expires about now
 		since = now - lease*1000 + r.IntN(3) - 1
 	}
 	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)
@@ -221,7 +221,8 @@ func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often f
 	}
 }
 
-// TestScriptsRecordTheSame runs trials of every lock with scripts run either way: not a byte differs.
+// TestScriptsRecordTheSame checks that trials of every lock with scripts have equal histories with and without the
+// interpreter.
 func TestScriptsRecordTheSame(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

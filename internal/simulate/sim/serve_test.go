@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommand: commands are read one after the other, and one that is not whole is left until it is.
+// TestCommand checks that commands are parsed one by one and incomplete ones are kept.
 func TestCommand(t *testing.T) {
 	s := &served{lines: bufio.NewReader(nil)}
 	const get, set = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\n\r\n$1\r\n"
@@ -20,7 +20,7 @@ func TestCommand(t *testing.T) {
 	}
 	for n := range len(set) {
 		if args, rest, whole := s.command([]byte(set[:n])); whole || string(rest) != set[:n] {
-			t.Errorf("%q is not whole, and is read as %q", set[:n], args)
+			t.Errorf("%q is incomplete, and is read as %q", set[:n], args)
 		}
 	}
 	for _, strange := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*x\r\n", "*1\r\n:5\r\n", "*1\r\n$-1\r\n", "*99999999999\r\n", "\r\n"} {

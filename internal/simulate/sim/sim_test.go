@@ -20,7 +20,7 @@ import (
 
 const latency = time.Millisecond
 
-// inTest runs f in virtual time, on one processor, and lets the background of clients notice the end.
+// inTest runs f in virtual time on one processor, and lets background goroutines of clients end.
 func inTest(t *testing.T, nodes int, seed uint64, f func(*testing.T, *network)) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(1)
@@ -50,8 +50,7 @@ func client(t *testing.T, n *network, process, node int) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// contend lets clients of two processes take a key that expires, for some virtual seconds, and returns
-// what happened to whom and when.
+// contend lets clients of two processes take a key that expires, and returns the events in order.
 func contend(t *testing.T, seed uint64) []string {
 	const clients, ttl, length = 6, 50 * time.Millisecond, 5 * time.Second
 	var trace []string
@@ -135,7 +134,7 @@ func TestVirtualTimeIsNotRealTime(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if err := c.Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
-			t.Errorf("the key outlives its hour: %v", err)
+			t.Errorf("the key exists after an hour: %v", err)
 		}
 	})
 	if real := time.Since(started); real > time.Minute {
@@ -162,7 +161,7 @@ func TestACommandEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		started := time.Now()
-		err := c.BLPop(ctx, 0, "nothing comes").Err()
+		err := c.BLPop(ctx, 0, "empty").Err()
 		if waited := time.Since(started); err == nil || waited < time.Second || waited > time.Second+quantum {
 			t.Errorf("%v after %v", err, waited)
 		}
@@ -178,7 +177,7 @@ func TestAPoolSeesADeadServer(t *testing.T) {
 		}
 		n.Close()
 		time.Sleep(time.Second)
-		// The connection of the first command is found dead before it is used, so a new one is dialled.
+		// The client library notices the dead connection and dials a new one.
 		if err := c.Ping(t.Context()).Err(); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Error(err)
 		}
@@ -188,7 +187,7 @@ func TestAPoolSeesADeadServer(t *testing.T) {
 func TestDialRefuses(t *testing.T) {
 	inTest(t, 1, 1, func(t *testing.T, n *network) {
 		if _, err := n.Dialer(0)(t.Context(), "tcp", "node1:6379"); err == nil {
-			t.Error("there is no node1")
+			t.Error("node1 answered")
 		}
 		c, err := n.Dialer(0)(t.Context(), "tcp", "node0:6379")
 		if err != nil {

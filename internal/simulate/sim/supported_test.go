@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// TestSupported: this Go release runs virtual time, in which two days take no time at all; and what goes wrong in it is an
-// error.
+// TestSupported checks that this Go release supports virtual time, and that a panic in it becomes an error.
 func TestSupported(t *testing.T) {
 	start := time.Now()
 	if err := Supported(); err != nil {
 		t.Error(err)
 	}
 	if time.Since(start) > time.Hour {
-		t.Error("it really slept")
+		t.Error("the sleep took real time")
 	}
 	if err := inBubble(func() { panic("as a release might") }); err == nil || !strings.Contains(err.Error(), "as a release might") {
 		t.Errorf("a panic became %v", err)

@@ -20,38 +20,38 @@ import (
 	"lockbench/workloads"
 )
 
-// Trial is a lock, what is done with it and what goes wrong meanwhile: all that a history in virtual time depends on.
+// Trial describes a trial in virtual time. It determines the history.
 type Trial struct {
 	Lock         impls.Impl
-	Deployment   string // single, five, five-delayed, replica or two-replicas; "": the lock's usual one
+	Deployment   string // "": the lock's usual one
 	Workload     workloads.Workload
-	Params       workloads.Params // Seed decides delays and tokens too
+	Params       workloads.Params // Seed also determines delays and tokens
 	LockParams   map[string]string
-	Fault        string // what the history calls it; expectations are of this name
+	Fault        string // name in the history and of the expectations
 	Plan         faults.Plan
-	Expectations []histories.Expectation // what is expected; nil: what is said of the fault
-	slow         bool                    // the emulator runs scripts itself, which costs more
+	Expectations []histories.Expectation // nil: the lock's own for the fault
+	slow         bool                    // run scripts in the emulator, which is slower; for tests
 }
 
-// oneWay is how long a message takes on average, one way: about what it does through a proxy on one machine.
+// oneWay is the mean latency of a message, similar to that through a proxy on one machine.
 const oneWay = 200 * time.Microsecond
 
-// prefix is what keys begin with.
+// prefix is the prefix of every key.
 const prefix = "sim:"
 
-// connectWithin bounds the first acquires of the clients.
-const connectWithin = 10 * time.Second
+// connectTimeout bounds the first acquires of the clients.
+const connectTimeout = 10 * time.Second
 
-// Recorded is the result of a trial.
+// Recorded holds the result of a trial.
 type Recorded struct {
 	*histories.Memory
-	Void    string          // why it does not count; "": it does
-	Strikes []inject.Strike // what went wrong
+	Discarded string          // reason why the trial is discarded; "": valid
+	Strikes   []inject.Strike // steps that were carried out
 }
 
-// Record runs the trial in virtual time and keeps its history in memory: the same for the same trial if one processor is
-// used (GOMAXPROCS=1). It must not be called in a bubble. The error says that the trial cannot be simulated (see Refused),
-// that the lock could not be opened, panicked, or left something running.
+// Record runs the trial in virtual time and keeps its history in memory. With GOMAXPROCS=1 equal trials have equal
+// histories. It must not be called in a bubble. It fails if the trial cannot be simulated (see Refused), or if the
+// lock cannot be opened, panics, or leaves goroutines running.
 func (t Trial) Record() (Recorded, error) {
 	var m *histories.Memory
 	r, err := t.record(func(h histories.Header) (rec *histories.Recorder, _ error) {
@@ -62,12 +62,12 @@ func (t Trial) Record() (Recorded, error) {
 	return r, err
 }
 
-// Run is Record with a file instead of memory. void is why it does not count, "" if it does.
-func (t Trial) Run(w io.Writer) (void string, err error) {
+// Run runs the trial and writes its history to w. It returns the reason why the trial is discarded, or "".
+func (t Trial) Run(w io.Writer) (discarded string, err error) {
 	r, err := t.record(func(h histories.Header) (*histories.Recorder, error) {
 		return histories.NewRecorder(w, h, t.Params.Logs())
 	})
-	return r.Void, err
+	return r.Discarded, err
 }
 
 func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
@@ -78,31 +78,31 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers holds how many servers of a deployment a lock asks.
+// servers holds the number of servers that a lock uses in each deployment.
 var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
-// Refused returns why the trial cannot be simulated, nil if it can.
+// Refused returns the reason why the trial cannot be simulated, or nil.
 func (t Trial) Refused() error {
 	_, known := servers[t.On()]
 	switch {
 	case t.Lock.Open == nil:
-		return fmt.Errorf("%s is a program: its time is the system's", t.Lock.Name)
+		return fmt.Errorf("%s cannot be simulated: it is a separate program", t.Lock.Name)
 	case t.Lock.Store != "" && t.Lock.Store != "redis":
-		return fmt.Errorf("%s talks to %s, and virtual time has an emulator of Redis only", t.Lock.Name, t.Lock.Store)
+		return fmt.Errorf("%s cannot be simulated: it uses %s, and only Redis is emulated", t.Lock.Name, t.Lock.Store)
 	case t.Lock.Tracks:
-		return fmt.Errorf("%s has its server track what it has read, and the emulator tracks nothing", t.Lock.Name)
-	case t.Lock.Peer: // go-redis, at its defaults, pauses for a random time before it sends a command again
-		return fmt.Errorf("%s is a library of others, with randomness of its own: the same seed would not tell the same story", t.Lock.Name)
+		return fmt.Errorf("%s cannot be simulated: it uses client-side caching, which the emulator lacks", t.Lock.Name)
+	case t.Lock.Peer: // its default configuration of go-redis has random back-off
+		return fmt.Errorf("%s cannot be simulated: the third-party library is not deterministic", t.Lock.Name)
 	case t.Lock.Deployment == "replica":
-		return fmt.Errorf("%s relies on WAIT, and the emulator's waits for nothing", t.Lock.Name)
+		return fmt.Errorf("%s cannot be simulated: the emulator's WAIT does not wait", t.Lock.Name)
 	case t.Workload.Served:
-		return fmt.Errorf("%s is served over HTTP by other processes, whose time is the system's", t.Workload.Name)
+		return fmt.Errorf("%s cannot be simulated: its services are separate processes", t.Workload.Name)
 	case t.On() == "durable":
-		return errors.New("durable is not simulated: the emulator has no disk")
+		return errors.New("the deployment durable cannot be simulated: the emulator has no disk")
 	case t.On() == "sentinel":
-		return errors.New("sentinel is not simulated: the emulator has no Sentinels")
+		return errors.New("the deployment sentinel cannot be simulated: the emulator has no Sentinels")
 	case !known:
-		return fmt.Errorf("the deployment %s is not simulated", t.On())
+		return fmt.Errorf("the deployment %s cannot be simulated", t.On())
 	}
 	for _, s := range t.Plan.Steps {
 		if err := t.refusedStep(s.Do); err != nil {
@@ -112,28 +112,28 @@ func (t Trial) Refused() error {
 	return nil
 }
 
-// verbs lists what can be done in virtual time.
+// verbs lists the actions that can be simulated.
 var verbs = []faults.Verb{faults.Stall, faults.Abandon, faults.GiveUp, faults.Pause, faults.Kill, faults.Delay, faults.Lose,
 	faults.Cut, faults.Slow, faults.Mute, faults.Restart, faults.Down, faults.Freeze, faults.Unlink, faults.Failover, faults.Jump, faults.Drift, faults.Evict}
 
 func (t Trial) refusedStep(a faults.Action) error {
 	if !slices.Contains(verbs, a.Verb) {
-		return fmt.Errorf("nobody knows how to %s in virtual time", a.Verb)
+		return fmt.Errorf("the action %s cannot be simulated", a.Verb)
 	}
 	replicas := a.Verb == faults.Unlink || a.Verb == faults.Failover
 	if replicas && t.On() != "replica" && t.On() != "two-replicas" {
 		return fmt.Errorf("%s needs a deployment with a replica, and %q has none", a.Verb, t.On())
 	}
 	if replicas && len(a.Nodes) == 0 {
-		return fmt.Errorf("%s befalls no replica", a.Verb)
+		return fmt.Errorf("%s names no replica", a.Verb)
 	}
 	for _, n := range a.Nodes {
 		if !replicas && (n < 0 || n >= servers[t.On()]) {
-			return fmt.Errorf("%s befalls server %d, and there are %d", a.Verb, n, servers[t.On()])
+			return fmt.Errorf("%s names server %d, but there are %d servers", a.Verb, n, servers[t.On()])
 		}
 	}
 	if a.Process >= t.Params.Processes || a.Process < 0 && (a.Verb == faults.Pause || a.Verb == faults.Kill) {
-		return fmt.Errorf("%s befalls process %d, and there are %d", a.Verb, a.Process, t.Params.Processes)
+		return fmt.Errorf("%s names process %d, but there are %d processes", a.Verb, a.Process, t.Params.Processes)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (t Trial) refusedStep(a faults.Action) error {
 // On returns the deployment.
 func (t Trial) On() string { return cmp.Or(t.Deployment, t.Lock.Deployment) }
 
-// Supported says why nothing can be run in virtual time with the Go release that this program was built with; nil: it can.
+// Supported returns the reason why this Go release cannot run virtual time, or nil.
 func Supported() error {
 	const nap = 48 * time.Hour
 	var slept time.Duration
@@ -159,7 +159,7 @@ func Supported() error {
 	return nil
 }
 
-// inBubble runs f in virtual time. testing is what opens a bubble; nothing of its T is used.
+// inBubble runs f in virtual time. Only package testing can create a bubble; the T is not used otherwise.
 func inBubble(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,7 +177,7 @@ func inBubble(f func()) (err error) {
 	return err
 }
 
-// run brings everything up, drives, and takes everything down.
+// run runs the trial in a bubble.
 func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r Recorded, err error) {
 	watch := workloads.NewWatch()
 	world, err := t.up(watch)
@@ -195,7 +195,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
 		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Granted: new(atomic.Int64)}
-	d.Fresh.Resource = world.processes[0].resource // the harness reads and writes what is guarded itself
+	d.Fresh.Resource = world.processes[0].resource // the harness uses the resource without a process
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())
 	}
@@ -206,14 +206,14 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	d.Director = in
 	in.Begin()
 	d.Run(context.Background())
-	r.Void = in.Finish()
+	r.Discarded = in.Finish()
 	r.Strikes = in.Strikes()
 	d.Epilogue(context.Background(), header.FreedWithin())
 	still()
 	return r, errors.Join(<-failed, rec.Close())
 }
 
-// up brings up servers, and opens one lock per process and one for the epilogue.
+// up starts servers, and opens a lock for each process and one for the epilogue.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
@@ -233,10 +233,10 @@ func (t Trial) up(watch *workloads.Watch) (*world, error) {
 	return w, nil
 }
 
-// connect has every client, and the epilogue's, take and release a key of its own, so that connections are there and scripts are known to
-// the servers before anything is counted.
+// connect acquires and releases a separate key for each client and the epilogue, so that connections exist and
+// servers know the scripts before anything is recorded.
 func (t Trial) connect(w *world) error {
-	ctx, cancel := context.WithTimeout(context.Background(), connectWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	for c := range t.Params.Clients + 1 {
 		lock, name := w.processes[c%t.Params.Processes].lock, fmt.Sprintf("connect%d", c)
@@ -247,8 +247,8 @@ func (t Trial) connect(w *world) error {
 		if err == nil {
 			err = lock.Release(ctx, h.Grant)
 		}
-		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may answer so; no other client has the key
-			return fmt.Errorf("a first acquire and release: %w", err)
+		if err != nil && !errors.Is(err, impls.ErrNotHeld) { // a defective lock may return it even without another client
+			return fmt.Errorf("connect: %w", err)
 		}
 	}
 	return nil
@@ -267,10 +267,10 @@ func (t Trial) header() histories.Header {
 		Expectations: expected}
 }
 
-// markEvery is as in a trial in real time, in whole rounds of the instants.
+// markEvery is the interval of marks, as in real time but a multiple of quantum.
 const markEvery = 500 * time.Millisecond / quantum * quantum
 
-// pulse marks the recorder at instants that no other event has. In virtual time the harness never stalls.
+// pulse marks the recorder at instants without other events. In virtual time the harness is never paused.
 func pulse(ctx context.Context, rec *histories.Recorder) error {
 	timer := time.NewTimer((reserved - 1) * time.Nanosecond)
 	defer timer.Stop()

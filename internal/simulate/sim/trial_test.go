@@ -17,12 +17,12 @@ import (
 	"lockbench/workloads"
 )
 
-// differs is where virtual time does not come out as a trial in real time does, by lock, fault and property, and why.
+// differs lists the differences between virtual and real time, by lock, fault and property, with the reason.
 var differs = map[string]string{
-	"blind-renewal process-pause renewal": "the renewal is due while the process stands still, and is stamped then: it is sent when the process goes on, and counts as sent before the next was granted",
+	"blind-renewal process-pause renewal": "the renewal is due during the pause and recorded then, although it is sent after the process has resumed: it counts as sent before the next grant",
 }
 
-// acted is a trial that was run and judged.
+// acted holds the result of a trial.
 type acted struct {
 	void    string
 	file    []byte
@@ -30,8 +30,8 @@ type acted struct {
 	verdict *checker.Verdict
 }
 
-// TestFaultsInVirtualTime acts every fault out with every lock that something is expected of under it, as a trial in
-// real time would, and holds what was recorded to what is expected; twice, and both times the same is recorded.
+// TestFaultsInVirtualTime runs every lock under every fault for which it has expectations, twice. The results must
+// meet the expectations, and the histories must be equal.
 func TestFaultsInVirtualTime(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -58,7 +58,7 @@ func TestFaultsInVirtualTime(t *testing.T) {
 			second := trial.act(t)
 			virtual += second.verdict.Until
 			if !bytes.Equal(first.file, second.file) {
-				t.Errorf("the same trial recorded two histories, of %d and %d bytes", len(first.file), len(second.file))
+				t.Errorf("the histories of two runs differ: %d and %d bytes", len(first.file), len(second.file))
 			}
 		})
 	}
@@ -66,12 +66,12 @@ func TestFaultsInVirtualTime(t *testing.T) {
 	t.Logf("%v of virtual time in %v: %.0f virtual seconds in a real one, judging included", virtual.Round(time.Millisecond), took.Round(time.Millisecond), virtual.Seconds()/took.Seconds())
 	for name := range maps.Keys(differs) {
 		if !used[name] {
-			t.Errorf("%s comes out as in real time: take it off the list", name)
+			t.Errorf("%s meets the expectation: remove it from differs", name)
 		}
 	}
 }
 
-// act runs and judges.
+// act runs and judges the trial.
 func (t Trial) act(to *testing.T) acted {
 	to.Helper()
 	var file bytes.Buffer
@@ -80,7 +80,7 @@ func (t Trial) act(to *testing.T) acted {
 		to.Fatal(err)
 	}
 	if void != "" {
-		to.Errorf("it does not count: %s", void)
+		to.Errorf("discarded: %s", void)
 	}
 	a := acted{void: void, file: file.Bytes()}
 	r, err := histories.NewReader(bytes.NewReader(a.file))
@@ -95,8 +95,8 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty are the trials of every lock under every fault of which something is expected, but for those that are refused,
-// each for a reason that is known.
+// faulty returns the trials of every lock under every fault for which it has expectations. The reasons of refused
+// trials must be known.
 func faulty(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
@@ -121,7 +121,7 @@ func faulty(t *testing.T) []Trial {
 	return all
 }
 
-// deployments are the usual one, or what the fault needs instead, and those of which a lock says something by name.
+// deployments returns the lock's usual deployment or the fault's, and those for which the lock has expectations.
 func deployments(l impls.Impl, f faults.Fault) []string {
 	usual := l.Deployment
 	if f.On != nil {
@@ -136,7 +136,7 @@ func deployments(l impls.Impl, f faults.Fault) []string {
 	return all
 }
 
-// faultTrial is the trial of a lock under a fault, in the parameters of the fault.
+// faultTrial returns the trial of a lock under a fault with the fault's parameters.
 func faultTrial(l impls.Impl, f faults.Fault, w workloads.Workload, on string) Trial {
 	p := w.Adapted(f.Params(workloads.Defaults(), 0, on))
 	if l.Lease > 0 {

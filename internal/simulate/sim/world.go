@@ -1,12 +1,11 @@
-// Package sim runs locks in virtual time. A Trial goes in, and its history comes out; or, for a lock alone, a number of
-// servers, a latency and a seed go in, and out comes a network that the lock dials instead of the real one, for use
-// inside a testing/synctest bubble.
+// Package sim runs locks in virtual time. In goes a Trial; out comes its history.
 //
-// The same seed gives the same run. For that, no delay may depend on which goroutine happened to run
-// first, and no two events may share an instant, because the runtime wakes those in any order. Hence what is written at
-// one instant leaves in an order of its own (outbox), and each message of a link owns every 1009th nanosecond, and arrives
-// at one of those (timetable). The number is prime so that two clients which were answered at such instants, and then sleep
-// for different round times, do not wake together either. One processor (GOMAXPROCS=1) is needed too.
+// The same seed gives the same history, for which one processor (GOMAXPROCS=1) is needed. No delay may depend on the
+// order in which goroutines run, and no two events may share an instant, because the runtime wakes goroutines of one
+// instant in any order. Therefore what is written at one instant is sent in an order that depends on its content
+// (outbox), and each message of a link owns every 1009th nanosecond and arrives at one of those (timetable). The
+// number is prime, so that two clients answered at such instants, which then sleep for different round times, do not
+// wake together.
 package sim
 
 import (
@@ -24,18 +23,18 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// world is an inject.World in virtual time: processes that are opened locks, and a network and servers in memory.
+// world is an inject.World in virtual time: opened locks as processes, and a network and servers in memory.
 type world struct {
 	net       *network
-	processes []*process // the last is the epilogue's: no fault is aimed at it
+	processes []*process // the last is for the epilogue, without faults
 	clients   int
-	key       string           // of the lock, in the store
-	copies    map[int]contents // of the primary, in replicas that hear nothing more of it
+	key       string           // the lock's key in the store
+	copies    map[int]contents // data of stalled replicas, by their index
 }
 
 var _ inject.World = (*world)(nil)
 
-// aimed returns how many processes faults are aimed at.
+// aimed returns the number of processes that faults may affect.
 func (w *world) aimed() int { return len(w.processes) - 1 }
 
 // ClientsOf returns the clients of a process.
@@ -49,7 +48,7 @@ func (w *world) ClientsOf(process int) []int32 {
 	return all
 }
 
-// Links returns the links between a process, or all that faults are aimed at, and servers.
+// Links implements inject.World.
 func (w *world) Links(process int, nodes []int) []inject.Link {
 	if len(nodes) == 0 {
 		for i := range w.net.nodes {
@@ -67,12 +66,12 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 	return all
 }
 
-// Do does something to a process or to servers. It takes no virtual time, and has taken effect when it returns.
+// Do implements inject.World. It takes no virtual time and needs no verification.
 func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
 	case faults.Pause:
-		w.processes[a.Process].stop()
-		return inject.Effect{Heal: func() error { w.net.startProcess(a.Process); return nil }}, nil
+		w.processes[a.Process].pause()
+		return inject.Effect{Heal: func() error { w.net.resumeProcess(a.Process); return nil }}, nil
 	case faults.Kill:
 		w.kill(a.Process)
 		return inject.Effect{}, nil
@@ -101,7 +100,7 @@ func (w *world) Do(_ context.Context, a faults.Action) (inject.Effect, error) {
 }
 
 func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
-	if a.Verb == faults.Unlink { // of a replica, which is no server that the lock asks
+	if a.Verb == faults.Unlink { // replicas are not simulated as nodes
 		copied, err := w.net.nodes[0].contents()
 		w.copies[i] = copied
 		return nil, err
@@ -113,8 +112,8 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	case faults.Down:
 		n.kill()
 	case faults.Freeze:
-		n.stop()
-		return func() { w.net.startNode(i) }, nil
+		n.pause()
+		return func() { w.net.resumeNode(i) }, nil
 	case faults.Jump:
 		return nil, n.jump(a.By)
 	case faults.Drift:
@@ -123,13 +122,13 @@ func (w *world) befall(i int, a faults.Action) (heal func(), err error) {
 	case faults.Evict:
 		return nil, n.evict(w.key)
 	default:
-		return nil, fmt.Errorf("nobody knows how to %s", a.Verb)
+		return nil, fmt.Errorf("unknown action %s", a.Verb)
 	}
 	return nil, nil
 }
 
-// kill ends a process: its connections are closed, it reports nothing any more, and its lock is closed in the background,
-// since its goroutines must end.
+// kill ends a process: its connections are closed and it reports nothing more. Its lock is closed in the background,
+// to end its goroutines.
 func (w *world) kill(i int) {
 	p := w.processes[i]
 	if p.life.Err() != nil {
@@ -137,10 +136,10 @@ func (w *world) kill(i int) {
 	}
 	p.end()
 	w.net.killProcess(i)
-	p.work.Go(func() { _ = p.lock.Close() }) // the process is gone: its errors do not matter
+	p.work.Go(func() { _ = p.lock.Close() }) // errors of a killed process are ignored
 }
 
-// failover kills the primary and starts a server with what a replica knows at its address.
+// failover kills the primary and starts a server with the replica's data at the same address.
 func (w *world) failover(to int) error {
 	knows, behind := w.copies[to]
 	if !behind {
@@ -150,22 +149,22 @@ func (w *world) failover(to int) error {
 		}
 	}
 	w.net.nodes[0].kill()
-	w.net.nodes[0].setRight() // the replica has a clock of its own
+	w.net.nodes[0].resetClock() // the replica's clock was not moved
 	w.net.nodes[0].restart(knows)
 	return nil
 }
 
-// closeAfter is how long what runs in the background of clients may take to notice that it is over.
+// closeAfter is the time for background goroutines of client libraries to end.
 const closeAfter = 10 * time.Second
 
-// close ends everything. It resumes what is paused first.
+// close resumes and ends everything.
 func (w *world) close() error {
 	for i := range w.net.nodes {
-		w.net.startNode(i)
+		w.net.resumeNode(i)
 	}
 	var errs []error
 	for i, p := range w.processes {
-		w.net.startProcess(i)
+		w.net.resumeProcess(i)
 		errs = append(errs, p.close())
 	}
 	w.net.Close()
@@ -173,34 +172,33 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// reserved is how many instants of each 1009 no message owns: goroutines that are started inside
-// the bubble start at i nanoseconds each, so that these share no instant either.
+// reserved is the number of instants in each quantum that no message owns. Goroutines started in the bubble start at
+// i nanoseconds each, so that they share no instant either.
 const reserved = 100
 
-const quantum = 1009 * time.Nanosecond // from one instant that a message owns to its next
+const quantum = 1009 * time.Nanosecond // time between two instants that a message owns
 
-// network connects processes with emulated Redis servers, all of it in memory.
+// network connects processes with emulated Redis servers in memory.
 type network struct {
 	seed      uint64
 	latency   time.Duration
 	nodes     []*node
 	processes []*place
-	links     [][]*link // of each process, to each server
+	links     [][]*link // by process and server
 	outbox    *outbox
 	rulings   turnstile
 
 	mu   sync.Mutex   // guards dead; never held across a wait
-	dead map[int]bool // processes
+	dead map[int]bool // killed processes
 }
 
-// newNetwork brings up a network inside the current bubble. A message takes from half the latency to one and a
-// half times it, one way. Close it before the bubble ends, and let 10 s of virtual time pass after it:
-// what runs in the background of a client notices only then that it is over.
+// newNetwork creates a network in the current bubble. A message takes between half and one and a half times the
+// latency. After Close, 10 s of virtual time must pass before the bubble ends, for background goroutines of clients.
 func newNetwork(nodes, processes int, latency time.Duration, seed uint64) *network {
 	n := &network{seed: seed, latency: latency, outbox: newOutbox(), dead: map[int]bool{}}
 	for range nodes {
 		node := &node{}
-		node.server = node.begin()
+		node.server = node.newServer()
 		n.nodes = append(n.nodes, node)
 	}
 	for p := range processes {
@@ -224,9 +222,9 @@ func (n *network) URLs() []string {
 
 func address(node int) string { return fmt.Sprintf("node%d:6379", node) }
 
-// Dialer returns the Dial of one process. Each process has delays of its own, so that what one does less
-// or more of does not change those of another. It takes no virtual time: connections are pooled, and what
-// a handshake would cost is not modelled. It fails if no server has the address or the server does not run.
+// Dialer returns the Dial function of a process. Delays differ by process, so that processes do not affect each
+// other's delays. Dialing takes no virtual time, since connections are pooled. It fails unless a running server has
+// the address.
 func (n *network) Dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(_ context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
@@ -247,7 +245,7 @@ func (n *network) Dialer(process int) func(ctx context.Context, network, addr st
 
 func (n *network) connect(process, node int) (client, server *conn) {
 	l := n.links[process][node]
-	c := &pair{link: l, talk: proxy.Begin()}
+	c := &pair{link: l, talk: proxy.NewConversation()}
 	l.add(c)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	here, there := n.processes[process], &n.nodes[node].place
@@ -257,23 +255,23 @@ func (n *network) connect(process, node int) (client, server *conn) {
 	return &conn{c.toClient, c.toServer, from, to}, &conn{c.toServer, c.toClient, to, from}
 }
 
-func (n *network) startProcess(process int) {
-	if n.processes[process].start() {
+func (n *network) resumeProcess(process int) {
+	if n.processes[process].resume() {
 		for _, l := range n.links[process] {
 			l.each((*pair).resume)
 		}
 	}
 }
 
-func (n *network) startNode(node int) {
-	if n.nodes[node].start() {
+func (n *network) resumeNode(node int) {
+	if n.nodes[node].resume() {
 		for _, links := range n.links {
 			links[node].each((*pair).resume)
 		}
 	}
 }
 
-// killProcess ends a process's connections and lets it make no other.
+// killProcess closes a process's connections and refuses new ones.
 func (n *network) killProcess(process int) {
 	n.mu.Lock()
 	n.dead[process] = true
@@ -281,10 +279,10 @@ func (n *network) killProcess(process int) {
 	for _, l := range n.links[process] {
 		l.each((*pair).died)
 	}
-	n.startProcess(process)
+	n.resumeProcess(process)
 }
 
-// draw returns a random number that depends on its arguments alone.
+// draw returns a random number that depends only on its arguments.
 func draw(key uint64, more ...uint64) uint64 {
 	for _, m := range more {
 		key = rand.NewPCG(key, m).Uint64()
@@ -292,7 +290,7 @@ func draw(key uint64, more ...uint64) uint64 {
 	return key
 }
 
-// Close ends the servers and what is connected to them. Nothing may start them again.
+// Close ends the servers and their connections. They must not be started again.
 func (n *network) Close() {
 	for _, node := range n.nodes {
 		node.kill()

@@ -1,5 +1,6 @@
-// Package builtin has servers that are Go modules: each runs in a process of this program's own, so that it can be
-// paused and killed as any other server can, and nothing has to be installed.
+// Package builtin runs the servers that are Go modules: etcd and FerretDB. In go a server's name and arguments; Serve
+// runs it in this process until its context ends. The harness runs each server in a child process, so that it can be
+// paused and killed.
 package builtin
 
 import (
@@ -11,13 +12,13 @@ import (
 	"strings"
 )
 
-// servers serve until their context ends, and write what they have to say.
+// servers holds the function that runs each server until its context ends. It logs to its last argument.
 var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
 
-// Serve runs the server that the first argument names; the other arguments are its own.
+// Serve runs the server named by the first argument with the other arguments.
 func Serve(ctx context.Context, args []string, says io.Writer) error {
 	if len(args) > 0 && servers[args[0]] != nil {
 		return servers[args[0]](ctx, args[1:], says)
 	}
-	return fmt.Errorf("want the name of a store: %s", strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
+	return fmt.Errorf("start a built-in server: want the name of a store: %s", strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
 }

@@ -13,14 +13,14 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// etcd serves until its context ends, with everything on disk before it is acknowledged. Its arguments are its name, its
-// folder, the URLs for clients and for its like, all of the ensemble (name=url,...), and its tick in milliseconds.
+// etcd serves until its context ends; it syncs every write to disk before it answers. The arguments are: name,
+// folder, client URL, peer URL, all members (name=url,...), and the tick in milliseconds.
 func etcd(ctx context.Context, args []string, says io.Writer) error {
 	config, err := etcdConfig(args)
 	if err != nil {
 		return err
 	}
-	// Warnings are many, and of no use: a slow disk, a peer that is killed on purpose.
+	// Warnings would only report slow disks and members that are killed on purpose.
 	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(says), zapcore.ErrorLevel))
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	e, err := embed.StartEtcd(config)
@@ -34,16 +34,16 @@ func etcd(ctx context.Context, args []string, says io.Writer) error {
 	case err := <-e.Err():
 		return fmt.Errorf("etcd: %w", err)
 	case <-e.Server.StopNotify():
-		return errors.New("etcd has stopped by itself")
+		return errors.New("etcd stopped unexpectedly")
 	}
 }
 
-// electionTicks is how many ticks without a leader it takes for one to be elected.
+// electionTicks is the election timeout in ticks.
 const electionTicks = 10
 
 func etcdConfig(args []string) (*embed.Config, error) {
 	if len(args) != 6 {
-		return nil, errors.New("want a name, a folder, a URL for clients, a URL for others of the ensemble, the ensemble, and a tick")
+		return nil, errors.New("start etcd: want six arguments: name, folder, client URL, peer URL, members, tick")
 	}
 	client, clientErr := url.Parse(args[2])
 	peer, peerErr := url.Parse(args[3])

@@ -11,21 +11,21 @@ import (
 	"github.com/FerretDB/FerretDB/ferretdb"
 )
 
-// ferretDB serves MongoDB's protocol from SQLite files in a folder: --listen host:port --dir folder.
+// ferretDB serves MongoDB's protocol from SQLite files. The arguments are --listen host:port and --dir folder.
 func ferretDB(ctx context.Context, args []string, says io.Writer) error {
 	flags := flag.NewFlagSet("ferretdb", flag.ContinueOnError)
 	flags.SetOutput(says)
 	listen := flags.String("listen", "", "host:port")
-	dir := flags.String("dir", "", "folder of its files, which is there")
+	dir := flags.String("dir", "", "existing folder for the SQLite files")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *listen == "" || *dir == "" {
-		return errors.New("ferretdb needs --listen and --dir")
+		return errors.New("start ferretdb: --listen and --dir are required")
 	}
 	s, err := ferretdb.New(&ferretdb.Config{
 		Listener: ferretdb.ListenerConfig{TCP: *listen},
-		// It would tell of every connection that ends.
+		// Below this level it logs every closed connection.
 		Logger:    slog.New(slog.NewTextHandler(says, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
 		SQLiteURL: "file:" + *dir + "/",

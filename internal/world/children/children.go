@@ -1,5 +1,5 @@
-// Package children starts processes of ours, which end with the harness, whatever becomes of it. In goes a
-// command; out comes a child that can be paused, killed and waited for, with all that it has started itself.
+// Package children starts child processes that end with the harness, even if the harness is killed. In goes a
+// command; out comes a Child, which can be paused, resumed and killed together with every process it started.
 package children
 
 import (
@@ -13,40 +13,39 @@ import (
 )
 
 const (
-	endWithin  = 5 * time.Second // bounds the end of what has no choice
-	politely   = 2 * time.Second // bounds the end of what was asked to
-	seenWithin = time.Second     // bounds the wait for a pause, or its end, to be seen
-	lookEvery  = time.Millisecond
+	killTimeout   = 5 * time.Second // bounds the wait for a killed process to end
+	stopTimeout   = 2 * time.Second // bounds the wait for a process that was asked to stop
+	signalTimeout = time.Second     // bounds the wait for a pause or a resume to take effect
+	pollInterval  = time.Millisecond
 )
 
-// Child is a process of ours and the group that it leads: what it starts belongs to it, also what has left the group
-// for one of its own, as far as the system shows it. It is waited for from its first moment, so that it never stays a
-// zombie.
+// Child is a child process and its process group. Processes that it starts belong to it, even in another group, as
+// far as the system lists them. It is reaped as soon as it ends.
 type Child struct {
 	cmd  *exec.Cmd
-	done chan struct{}                // closed when it has been reaped
-	tell func(verb, arg string) error // its keeper
+	done chan struct{}                // closed when the process has been reaped
+	tell func(verb, arg string) error // sends a request to the keeper
 }
 
-// watch takes a command that was started; reaped is called when it has ended, before done is closed.
+// watch waits for a started command in the background. It calls reaped when the command has ended, then closes done.
 func watch(cmd *exec.Cmd, reaped func()) *Child {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()                 // how it ended is in cmd.ProcessState
-		_ = killGroup(cmd.Process.Pid) // what it started goes with it; as a rule there is nothing left
+		_ = cmd.Wait()                 // cmd.ProcessState has the exit status
+		_ = killGroup(cmd.Process.Pid) // kills what is left of the group, usually nothing
 		reaped()
 		close(c.done)
 	}()
 	return c
 }
 
-// Pid is the number of the process, and of its group. It may be another's once the child has ended.
+// Pid returns the number of the process and its group. The system may reuse it after the child has ended.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// Done is closed when the process has ended and was reaped.
+// Done returns a channel that is closed when the process has been reaped.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// State returns how it ended ("exit status 3", "signal: killed"), or "running" if it has not, paused or not.
+// State returns the exit status ("exit status 3", "signal: killed"), or "running" for a running or paused process.
 func (c *Child) State() string {
 	if !c.Ended() {
 		return "running"
@@ -54,17 +53,17 @@ func (c *Child) State() string {
 	return c.cmd.ProcessState.String()
 }
 
-// Pause stops every process of the group, and returns when all of their threads were seen to stop. After an error they
-// run. A paused process can be killed, and what is sent to it waits in the system's buffers.
+// Pause stops every process of the child and returns when all threads are stopped. If it fails, the processes are
+// resumed. A paused process can be killed; data sent to it waits in the system's buffers.
 func (c *Child) Pause() error {
 	if err := c.signal(pauseGroup); err != nil {
 		return err
 	}
-	if err := c.await("stand still", func(states string) bool {
+	if err := c.await("stop", func(states string) bool {
 		if count(states, paused) == len(states) {
 			return true
 		}
-		c.pauseBesides()
+		c.pauseOtherGroups()
 		return false
 	}); err != nil {
 		return errors.Join(err, c.Resume())
@@ -72,30 +71,30 @@ func (c *Child) Pause() error {
 	return nil
 }
 
-// pauseBesides pauses other groups of descendants, and has the keeper kill them if the leader dies meanwhile.
-func (c *Child) pauseBesides() {
-	for _, group := range besides(c.Pid()) {
+// pauseOtherGroups pauses descendants in other groups. The keeper kills those groups if the leader dies meanwhile.
+func (c *Child) pauseOtherGroups() {
+	for _, group := range otherGroups(c.Pid()) {
 		if c.tell == nil || c.tell("kill", strconv.Itoa(group)) == nil {
-			_ = pauseGroup(group) // whether it stands still is seen
+			_ = pauseGroup(group) // await verifies it
 		}
 	}
 }
 
-// Resume lets them go on, and returns when they were seen to. What was not paused goes on as it did.
+// Resume resumes every process of the child and returns when no thread is stopped.
 func (c *Child) Resume() error {
 	if err := c.signal(resumeGroup); err != nil {
 		return err
 	}
-	for _, group := range besides(c.Pid()) {
-		_ = resumeGroup(group) // whether it goes on is seen
+	for _, group := range otherGroups(c.Pid()) {
+		_ = resumeGroup(group) // await verifies it
 		if c.tell != nil {
 			_ = c.tell("forget", strconv.Itoa(group))
 		}
 	}
-	return c.await("go on", func(states string) bool { return count(states, paused) == 0 })
+	return c.await("resume", func(states string) bool { return count(states, paused) == 0 })
 }
 
-// paused is what the system calls the state of a thread that a signal has stopped.
+// paused is the state letter of a stopped thread in /proc.
 const paused = 'T'
 
 func count(states string, state rune) int {
@@ -110,7 +109,7 @@ func count(states string, state rune) int {
 
 func (c *Child) signal(send func(leader int) error) error {
 	if c.Ended() {
-		return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
+		return fmt.Errorf("signal process %d: it has ended (%s)", c.Pid(), c.State())
 	}
 	if err := send(c.Pid()); err != nil {
 		return fmt.Errorf("signal the group of process %d: %w", c.Pid(), err)
@@ -119,42 +118,42 @@ func (c *Child) signal(send func(leader int) error) error {
 }
 
 func (c *Child) await(what string, is func(states string) bool) error {
-	for deadline := time.Now().Add(seenWithin); ; time.Sleep(lookEvery) {
+	for deadline := time.Now().Add(signalTimeout); ; time.Sleep(pollInterval) {
 		states, err := threadStates(c.Pid())
 		switch {
 		case err != nil:
-			return fmt.Errorf("process %d cannot be seen to %s: %w", c.Pid(), what, err)
+			return fmt.Errorf("read the thread states of process %d, which was told to %s: %w", c.Pid(), what, err)
 		case c.Ended() || states == "":
-			return fmt.Errorf("process %d has ended (%s)", c.Pid(), c.State())
+			return fmt.Errorf("wait for process %d to %s: it has ended (%s)", c.Pid(), what, c.State())
 		case is(states):
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("process %d was not seen to %s within %v (states of its threads: %s)", c.Pid(), what, seenWithin, states)
+			return fmt.Errorf("wait for process %d to %s: timed out after %v (thread states: %s)", c.Pid(), what, signalTimeout, states)
 		}
 	}
 }
 
-// Stop asks it to end, and kills it after two seconds.
+// Stop calls ask, and kills the process if it has not ended after two seconds.
 func (c *Child) Stop(ask func() error) error {
-	if err := ask(); err == nil && c.ended(politely) {
+	if err := ask(); err == nil && c.endsWithin(stopTimeout) {
 		return nil
 	}
 	return c.Kill()
 }
 
-// Kill ends a child's family, and returns when all of it is gone, with the memory that it shares. To kill a dead child is
-// no error.
+// Kill kills the child and its descendants and returns when all of them have ended. It returns nil if the child has
+// ended.
 func (c *Child) Kill() error {
 	if c.Ended() {
 		return nil
 	}
-	_ = pauseGroup(c.Pid()) // it starts no further process, which would be in no group that is listed here
-	groups := append(besides(c.Pid()), c.Pid())
+	_ = pauseGroup(c.Pid()) // so that it starts no process in a group missing from the list below
+	groups := append(otherGroups(c.Pid()), c.Pid())
 	for _, group := range groups {
-		_ = killGroup(group) // it fails only if the group is gone already
+		_ = killGroup(group) // it fails only if the group has ended
 	}
-	if !c.ended(endWithin) {
-		return fmt.Errorf("process %d is still there %v after being killed", c.Pid(), endWithin)
+	if !c.endsWithin(killTimeout) {
+		return fmt.Errorf("kill process %d: still running after %v", c.Pid(), killTimeout)
 	}
 	for _, group := range groups {
 		if err := c.awaitGone(group); err != nil {
@@ -164,14 +163,14 @@ func (c *Child) Kill() error {
 	return nil
 }
 
-// awaitGone returns when no process of a group lives, and lets the keeper forget it.
+// awaitGone returns when no process of a group lives, and removes the group from the keeper's list.
 func (c *Child) awaitGone(group int) error {
-	for deadline := time.Now().Add(endWithin); ; time.Sleep(lookEvery) {
+	for deadline := time.Now().Add(killTimeout); ; time.Sleep(pollInterval) {
 		if states, err := threadStates(group); err != nil || states == "" {
-			break // without an error, unless the system does not list processes
+			break // an error means that the system does not list processes
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("process group %d is still there %v after being killed", group, endWithin)
+			return fmt.Errorf("kill process group %d: still running after %v", group, killTimeout)
 		}
 	}
 	if c.tell != nil && group != c.Pid() {
@@ -190,17 +189,18 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// ended waits so long for the end of the process.
-func (c *Child) ended(within time.Duration) bool {
+// endsWithin waits for the process to end and reports whether it has.
+func (c *Child) endsWithin(timeout time.Duration) bool {
 	select {
 	case <-c.done:
 		return true
-	case <-time.After(within):
+	case <-time.After(timeout):
 		return c.Ended()
 	}
 }
 
-// StartPiped starts a command with pipes for the caller to close: those of os/exec are closed before they are read.
+// StartPiped starts a command with pipes that the caller closes. The pipes of os/exec would be closed before all
+// output is read.
 func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {

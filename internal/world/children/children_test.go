@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// asHarness makes the test binary a harness that starts a child, says which, and waits to be killed.
+// asHarness is the environment variable that makes the test binary start a child, print its number and wait.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // select {} is a deadlock if the binary has no C
+	time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
 }
 
 func beHarness(how string) error {
@@ -53,7 +53,7 @@ func beHarness(how string) error {
 	return err
 }
 
-// family is a child that has started a process of its own.
+// family holds a child and a process that the child started.
 type family struct {
 	*Child
 	grandchild int
@@ -77,7 +77,7 @@ func startFamily(k *Keeper) (family, error) {
 	return f, err
 }
 
-// keeper starts a keeper that ends with the test.
+// keeper starts a keeper and closes it when the test ends.
 func keeper(t *testing.T) *Keeper {
 	t.Helper()
 	k, err := New()
@@ -109,7 +109,7 @@ func sleeper(t *testing.T, k *Keeper) *Child {
 	return c
 }
 
-// state is the first letter of what ps says of a process; "" where there is none.
+// state returns the first letter of a process's state in ps, or "" if there is no such process.
 func state(pid int) string {
 	says, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
 	if err != nil || len(says) == 0 {
@@ -118,7 +118,7 @@ func state(pid int) string {
 	return string(says[:1])
 }
 
-// runs says whether a process runs, paused or not; one that has ended and was not waited for does not.
+// runs reports whether a process runs or is paused. Zombies do not count.
 func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
 
 func exists(path string) bool {
@@ -126,12 +126,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// eventually waits, generously, for something that will be true.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -139,11 +139,11 @@ func eventually(t *testing.T, what string, is func() bool) {
 func onLinux(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("only on Linux")
+		t.Skip("needs Linux")
 	}
 }
 
-// harness is another process that started a child.
+// harness holds a process that started a child, and the numbers of what it started.
 type harness struct {
 	*exec.Cmd
 	child, grandchild, keeper int // process numbers
@@ -198,9 +198,9 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 }
 
 func TestChildrenDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
-	onLinux(t) // elsewhere a process cannot ask to die with its parent
+	onLinux(t) // other systems cannot kill a child with its parent
 	h := startHarness(t, "running")
-	defer syscall.Kill(-h.child, syscall.SIGKILL) // what the child started dies with the keeper's help only
+	defer syscall.Kill(-h.child, syscall.SIGKILL) // only the keeper kills what the child started
 	if err := syscall.Kill(h.keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -209,11 +209,11 @@ func TestChildrenDieWithTheHarnessEvenWithoutAKeeper(t *testing.T) {
 
 func TestChildrenOutliveTheThreadThatAskedForThem(t *testing.T) {
 	keepers := []*Keeper{keeper(t), keeper(t), keeper(t)}
-	started := make([]*Child, len(keepers)) // the main thread never ends, so one might prove nothing
+	started := make([]*Child, len(keepers)) // several, since one might run on the main thread, which never ends
 	var all sync.WaitGroup
 	for i, k := range keepers {
 		all.Go(func() {
-			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			c, err := k.Start(exec.Command("sleep", "1000"))
 			if err != nil {
 				t.Error(err)
@@ -227,8 +227,8 @@ func TestChildrenOutliveTheThreadThatAskedForThem(t *testing.T) {
 		if c == nil {
 			continue
 		}
-		if c.ended(100 * time.Millisecond) { // a thread ends a little after its goroutine
-			t.Errorf("the child died with a thread: %s", c.State())
+		if c.endsWithin(100 * time.Millisecond) { // a thread ends a little after its goroutine
+			t.Errorf("the child died with the thread that called Start: %s", c.State())
 		}
 		_ = c.Kill()
 	}
@@ -238,7 +238,7 @@ func TestChildrenDoNotHearTheTerminal(t *testing.T) {
 	k := keeper(t)
 	for _, pid := range []int{sleeper(t, k).Pid(), k.script.Pid()} {
 		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
-			t.Errorf("process group %d, want its own, %d (%v)", group, pid, err)
+			t.Errorf("process group %d, want the child's number, %d (%v)", group, pid, err)
 		}
 	}
 }
@@ -246,14 +246,14 @@ func TestChildrenDoNotHearTheTerminal(t *testing.T) {
 func TestPauseIsSeenOfTheWholeGroup(t *testing.T) {
 	onLinux(t)
 	f := newFamily(t)
-	for range 2 { // and what was resumed can be paused again
-		for range 2 { // the second finds it paused
+	for range 2 { // a resumed child can be paused again
+		for range 2 { // pausing a paused child changes nothing
 			if err := f.Pause(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if state(f.Pid()) != "T" || state(f.grandchild) != "T" {
-			t.Errorf("paused: states %s and %s", state(f.Pid()), state(f.grandchild))
+			t.Errorf("states after Pause: %s and %s", state(f.Pid()), state(f.grandchild))
 		}
 		for range 2 {
 			if err := f.Resume(); err != nil {
@@ -261,7 +261,7 @@ func TestPauseIsSeenOfTheWholeGroup(t *testing.T) {
 			}
 		}
 		if state(f.Pid()) == "T" || state(f.grandchild) == "T" {
-			t.Errorf("resumed: states %s and %s", state(f.Pid()), state(f.grandchild))
+			t.Errorf("states after Resume: %s and %s", state(f.Pid()), state(f.grandchild))
 		}
 	}
 	if f.State() != "running" {
@@ -286,7 +286,7 @@ func TestAPausedGroupCanBeKilled(t *testing.T) {
 	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
 	for _, do := range []func() error{f.Pause, f.Resume} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "has ended (signal: killed)") {
-			t.Errorf("of a dead one: %v", err)
+			t.Errorf("signal to a dead child: %v", err)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func TestStopKillsWhatHearsNothing(t *testing.T) {
 
 func TestWhatAChildStartedEndsWithIt(t *testing.T) {
 	f := newFamily(t)
-	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // it alone
+	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // the child only, not its group
 		t.Fatal(err)
 	}
 	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
@@ -321,8 +321,8 @@ func TestStateTellsHowItEnded(t *testing.T) {
 	}
 	select {
 	case <-c.Done():
-	case <-time.After(endWithin):
-		t.Fatal("it goes on")
+	case <-time.After(killTimeout):
+		t.Fatal("Start succeeded")
 	}
 	if c.State() != "exit status 3" {
 		t.Error(c.State())
@@ -340,9 +340,9 @@ func TestNothingIsStartedAfterClose(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := k.Folder(); err == nil {
-		t.Error("a folder that nobody would remove")
+		t.Error("Folder succeeded, although the keeper cannot remove it")
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("%s%d-*", folderPrefix, os.Getpid()))); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("folders left: %v", left)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// clockTick is the unit of times in /proc, whatever the kernel's own is.
+// clockTick is the unit of processor times in /proc. It does not depend on the kernel's configuration.
 const clockTick = 10 * time.Millisecond
 
-// processes returns what /proc shows of each process, by its number. Those that end meanwhile are left out.
+// processes returns the entries of /proc by process number. It skips processes that end meanwhile.
 func processes() (map[int]procfs.ProcStat, error) {
 	list, err := procfs.AllProcs()
 	if err != nil {
@@ -28,7 +28,7 @@ func processes() (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// ProcessorTime returns the time taken by processes and their descendants, or errors.ErrUnsupported.
+// ProcessorTime returns the processor time used by processes and their descendants, or errors.ErrUnsupported.
 func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	all, err := processes()
 	if err != nil {
@@ -42,7 +42,7 @@ func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// familyOf returns the living processes of a leader's group, and its descendants, which may have other groups.
+// familyOf returns the living processes of a leader's group, and its descendants in other groups.
 func familyOf(leader int) ([]procfs.ProcStat, error) {
 	all, err := processes()
 	if err != nil {
@@ -57,7 +57,8 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// descends reports whether p is a process or descends from it. The bound is for a table that contradicts itself.
+// descends reports whether p is the process from or descends from it. The loop is bounded in case the table has a
+// cycle.
 func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	for range len(all) {
 		if p.PID == from {
@@ -68,8 +69,8 @@ func descends(all map[int]procfs.ProcStat, p procfs.ProcStat, from int) bool {
 	return false
 }
 
-// besides returns the groups that a leader's descendants have made for themselves.
-func besides(leader int) []int {
+// otherGroups returns the groups that a leader's descendants created.
+func otherGroups(leader int) []int {
 	members, err := familyOf(leader)
 	if err != nil {
 		return nil
@@ -87,7 +88,7 @@ func besides(leader int) []int {
 	return groups
 }
 
-// threadStates returns one letter for each thread of each process of a leader's family: R, S, D, T, ...
+// threadStates returns one state letter (R, S, D, T, ...) for each thread of a leader's family.
 func threadStates(leader int) (string, error) {
 	members, err := familyOf(leader)
 	if err != nil {
@@ -97,7 +98,7 @@ func threadStates(leader int) (string, error) {
 	for _, p := range members {
 		threads, err := procfs.AllThreads(p.PID)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		for _, t := range threads {
 			if stat, err := t.Stat(); err == nil && lives(stat) {

@@ -4,7 +4,7 @@ package children
 
 import "syscall"
 
-// apart makes the keeper no part of the harness's session: nothing that ends that ends the keeper.
+// apart gives the keeper a session, so that signals to the harness's session do not reach it.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }
@@ -13,8 +13,8 @@ func pauseGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGSTOP
 
 func resumeGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGCONT) }
 
-// inOwnGroup keeps Ctrl-C at the terminal from the children, which must outlive it until the run has been judged. The
-// keeper ends them with the harness; where the system can, they also die with the thread that started them.
+// inOwnGroup gives a child a process group, so that Ctrl-C does not reach it: children run until the run has been
+// judged. On Linux a child also dies with the thread that started it.
 func inOwnGroup(asked *syscall.SysProcAttr) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if asked != nil {

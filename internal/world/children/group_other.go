@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// There are no process groups here, and no /bin/sh for the keeper: no child starts.
+// Without process groups and /bin/sh no child can be started.
 func inOwnGroup(*syscall.SysProcAttr) *syscall.SysProcAttr { return nil }
 
 func apart() *syscall.SysProcAttr { return nil }
 
-var errNoGroups = errors.New("there are no process groups on this system")
+var errNoGroups = errors.New("this system has no process groups")
 
 func killGroup(int) error { return errNoGroups }
 

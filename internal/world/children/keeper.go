@@ -15,13 +15,11 @@ import (
 	"time"
 )
 
-// keeperScript reads what to end, one request per line, and ends it when its input does. It hears neither
-// Ctrl-C nor a polite request to stop, so its input ends exactly when the harness lets go of it, and that
-// is also when the harness was killed and could not clean up itself.
+// keeperScript reads requests, one per line. When its input ends, it kills the listed process groups and removes the
+// listed folders. It ignores signals, so its input ends when the harness closes it or dies.
 //
-// Children are killed by process group: a number that was meanwhile given to a stranger is hardly ever the
-// number of a group too. The second of patience lets a dying one finish what it is writing, which would
-// otherwise bring its folder back.
+// Children are killed by process group, because a reused process number is rarely also a group number. The sleep lets
+// a killed process finish a write, which could otherwise recreate its folder.
 const keeperScript = `
 trap '' INT TERM HUP
 echo up
@@ -41,23 +39,23 @@ for p in $pids; do kill -s KILL -- "-$p"; done
 for dir; do rm -rf -- "$dir"; done
 `
 
-// Keeper starts children and ends them, whatever becomes of the harness. Each group of children has one.
+// Keeper starts children and kills them when the harness ends, even if the harness is killed.
 type Keeper struct {
 	script *Child
 	pipe   *os.File
 	starts chan func()
-	gone   chan struct{} // closed when nothing is started any more
+	gone   chan struct{} // closed when no more children can be started
 	once   sync.Once
 	closed error
 }
 
-// New starts a keeper, which is a process of its own; Close ends it.
+// New starts a keeper process. Close ends it.
 func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
 	cmd.Dir, cmd.SysProcAttr = "/", apart()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("pipe to the keeper: %w", err)
+		return nil, fmt.Errorf("open a pipe to the keeper: %w", err)
 	}
 	defer r.Close()
 	cmd.Stdin = r
@@ -68,19 +66,18 @@ func New() (*Keeper, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), w.Close())
 	}
-	_, err = io.ReadFull(says, make([]byte, len("up\n"))) // from here on it hears no signal
+	_, err = io.ReadFull(says, make([]byte, len("up\n"))) // from now on the script ignores signals
 	k := &Keeper{pipe: w, starts: make(chan func()), gone: make(chan struct{}), script: watch(cmd, func() {})}
-	go k.startAll()
+	go k.runStarts()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the keeper: %w", err), k.Close())
 	}
 	return k, nil
 }
 
-// startAll is the one thread that children are started from. The kernel's "die with your parent" means
-// the parent thread, and the runtime ends threads when it likes: this one is locked and never unlocked,
-// so it lasts until the keeper is closed.
-func (k *Keeper) startAll() {
+// runStarts starts all children from one locked thread. On Linux a child is killed when its parent thread ends, and
+// the Go runtime may end any other thread.
+func (k *Keeper) runStarts() {
 	runtime.LockOSThread()
 	for {
 		select {
@@ -92,21 +89,21 @@ func (k *Keeper) startAll() {
 	}
 }
 
-// Start starts a child that ends with the harness at the latest, and with the keeper. The command's
-// SysProcAttr is set here, but for the user that it is to run as, and its WaitDelay.
+// Start starts a child that is killed with the keeper or the harness, whichever ends first. It sets the command's
+// WaitDelay, and its SysProcAttr except for Credential.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
-	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputWithin
+	cmd.SysProcAttr, cmd.WaitDelay = inOwnGroup(cmd.SysProcAttr), outputTimeout
 	result := make(chan error)
 	select {
 	case k.starts <- func() { result <- cmd.Start() }:
 	case <-k.gone:
-		return nil, errors.New("the keeper of this process has been closed")
+		return nil, errors.New("start a child: the keeper is closed")
 	}
 	if err := <-result; err != nil {
 		return nil, err
 	}
-	// Told before it can be reaped: a "forget" that overtook its "kill" would leave the number on the
-	// list for the process that gets it next.
+	// The keeper learns of the child before it can be reaped: a "forget" sent before its "kill" would leave a number
+	// on the list that the system may reuse.
 	pid := strconv.Itoa(cmd.Process.Pid)
 	err := k.tell("kill", pid)
 	c := watch(cmd, func() { _ = k.tell("forget", pid) })
@@ -117,9 +114,9 @@ func (k *Keeper) Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Folder makes a temporary folder that goes with the harness at the latest. The caller removes it.
+// Folder makes a temporary folder. The caller removes it; otherwise the keeper removes it when the harness ends.
 func (k *Keeper) Folder() (string, error) {
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // whose it is: see Leftovers
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", folderPrefix, os.Getpid())) // Leftovers reads the number
 	if err != nil {
 		return "", err
 	}
@@ -131,12 +128,12 @@ func (k *Keeper) Folder() (string, error) {
 
 func (k *Keeper) tell(verb, arg string) error {
 	if _, err := fmt.Fprintf(k.pipe, "%s %s\n", verb, arg); err != nil {
-		return fmt.Errorf("tell the keeper: %w", err)
+		return fmt.Errorf("write to the keeper: %w", err)
 	}
 	return nil
 }
 
-// Close lets go of the keeper, which ends what is still on its list. It may be called again.
+// Close ends the keeper, which kills and removes what is still on its list. Further calls return the first result.
 func (k *Keeper) Close() error {
 	k.once.Do(func() {
 		close(k.gone)
@@ -145,29 +142,30 @@ func (k *Keeper) Close() error {
 	return k.closed
 }
 
-// folderPrefix begins the name of every temporary folder; the number of the process that owns it follows.
+// folderPrefix begins the name of every temporary folder. The number of the owning process follows.
 const folderPrefix = "lockbench-"
 
 var ownedFolder = regexp.MustCompile(`^` + folderPrefix + `([0-9]+)-[0-9]+$`)
 
-// Leftover is a temporary folder whose owner is gone: not even the keeper could remove it.
+// Leftover is a temporary folder whose owner has ended.
 type Leftover struct {
 	Dir   string
-	Owner int // the process that made it
+	Owner int // number of the process that made it
 	Since time.Time
 }
 
-// Leftovers finds them. A folder is spared if a process has its owner's number.
+// Leftovers returns the temporary folders of processes that have ended. It skips folders whose owner's number is in
+// use.
 func Leftovers() ([]Leftover, error) {
 	tmp := os.TempDir()
 	entries, err := os.ReadDir(tmp)
 	if err != nil {
-		return nil, fmt.Errorf("look for leftovers: %w", err)
+		return nil, fmt.Errorf("list temporary folders: %w", err)
 	}
 	var all []Leftover
 	for _, e := range entries {
 		m := ownedFolder.FindStringSubmatch(e.Name())
-		if m == nil || !e.IsDir() { // nor is a link a folder of ours, wherever it points
+		if m == nil || !e.IsDir() { // symbolic links are skipped
 			continue
 		}
 		pid, err := strconv.Atoi(m[1])
@@ -181,10 +179,10 @@ func Leftovers() ([]Leftover, error) {
 	return all, nil
 }
 
-// Remove removes the folder and what is in it.
+// Remove removes the folder and its contents.
 func (l Leftover) Remove() error { return os.RemoveAll(l.Dir) }
 
-// Gone reports whether there is no process with a number.
+// Gone reports whether no process has the given number.
 func Gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

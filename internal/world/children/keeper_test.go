@@ -31,16 +31,16 @@ func TestKeeperEndsWhatIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Only the script: to close the keeper would end the thread too, and with it the child.
+	// Close only the script's input: closing the keeper would end the thread, and the child with it.
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the keeper ends", func() bool { return k.script.ended(0) })
-	if !left.ended(endWithin) || exists(dir) {
-		t.Errorf("process ended: %t, folder exists: %t", left.ended(0), exists(dir))
+	eventually(t, "the keeper ends", func() bool { return k.script.endsWithin(0) })
+	if !left.endsWithin(killTimeout) || exists(dir) {
+		t.Errorf("process ended: %t, folder exists: %t", left.endsWithin(0), exists(dir))
 	}
 	if state := k.script.cmd.ProcessState; !state.Success() {
-		t.Errorf("the keeper: %v", state)
+		t.Errorf("state of the keeper: %v", state)
 	}
 	close(k.gone)
 }
@@ -57,11 +57,11 @@ func TestKeeperSparesWhatItIsToForget(t *testing.T) {
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !left.ended(endWithin) || !k.script.ended(endWithin) {
-		t.Error("the keeper left a process that it was not told to forget")
+	if !left.endsWithin(killTimeout) || !k.script.endsWithin(killTimeout) {
+		t.Error("a process on the keeper's list still runs")
 	}
-	if spared.ended(0) {
-		t.Error("the keeper killed a process that it was told to forget")
+	if spared.endsWithin(0) {
+		t.Error("the keeper killed a forgotten process")
 	}
 	close(k.gone)
 }
@@ -73,19 +73,19 @@ func TestKeeperIsToldOfEachEnd(t *testing.T) {
 	}
 	defer r.Close()
 	k := &Keeper{pipe: w, starts: make(chan func()), gone: make(chan struct{})}
-	go k.startAll()
+	go k.runStarts()
 	defer close(k.gone)
 	c, err := k.Start(exec.Command("true"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.ended(endWithin) {
-		t.Fatal("it goes on")
+	if !c.endsWithin(killTimeout) {
+		t.Fatal("Start succeeded")
 	}
 	w.Close()
 	told, err := io.ReadAll(r)
 	pid := c.Pid()
 	if want := fmt.Sprintf("kill %d\nforget %d\n", pid, pid); string(told) != want || err != nil {
-		t.Errorf("told %q, want %q (%v)", told, want, err)
+		t.Errorf("requests %q, want %q (%v)", told, want, err)
 	}
 }

@@ -26,6 +26,6 @@ func TestLeftovers(t *testing.T) {
 	}
 	err = all[0].Remove()
 	if _, gone := os.Stat(all[0].Dir); err != nil || gone == nil {
-		t.Errorf("it is still there: %v", err)
+		t.Errorf("the folder still exists: %v", err)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TailSize is how many bytes of what a process wrote go into an error.
+// TailSize is the number of bytes of a process's output that an error includes.
 const TailSize = 2000
 
-// outputWithin bounds the wait for the output of a process that has ended, which another may have open.
-const outputWithin = time.Second
+// outputTimeout bounds the wait for the output of an ended process, which a descendant may hold open.
+const outputTimeout = time.Second
 
-// Tail holds the end of what is written to it: the output of a child, whole when the child is Done.
+// Tail is a writer that holds the last TailSize bytes. A child's output is complete when the child is Done.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -26,7 +26,7 @@ func (t *Tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// String returns it as the end of an error; "": nothing was written.
+// String returns the text as a suffix for an error message, or "" if nothing was written.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,5 +34,5 @@ func (t *Tail) String() string {
 	if text == "" {
 		return ""
 	}
-	return "; it said:\n" + text
+	return "; output:\n" + text
 }

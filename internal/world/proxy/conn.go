@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// conn is one connection of a client's, and its own connection to the server.
+// conn is a client's connection and the corresponding connection to the server.
 type conn struct {
 	link     *Link
 	number   int
@@ -19,27 +19,27 @@ type conn struct {
 	cancel   context.CancelFunc
 	client   *net.TCPConn
 	talk     *Conversation
-	answered atomic.Bool // the server spoke last, or neither side has; of an opaque protocol only
-	mute     atomic.Bool // nothing that is read from now on goes on, either way
-	deaf     atomic.Bool // nothing that the server says reaches the client any more
+	answered atomic.Bool // no request waits for an answer; opaque protocols only
+	mute     atomic.Bool // what is read from now on is dropped, both ways
+	deaf     atomic.Bool // what the server sends from now on is dropped
 
 	// Guarded by the link's mutex.
 	server *net.TCPConn // nil until dialled
-	torn   Direction    // where a cut swallowed something
-	ended  Direction    // where nothing more will come
+	torn   Direction    // directions in which a cut swallowed something
+	ended  Direction    // directions that have ended
 }
 
 func (c *conn) run() {
 	defer c.forget()
 	server, err := c.dial()
 	if err != nil {
-		if c.tornByCut(Both) { // on a dead network it would not have learnt that the server is not there
+		if c.tornByCut(Both) { // the client must not notice the refused connection through a cut
 			_, _ = io.Copy(io.Discard, c.client)
 		}
 		return
 	}
-	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: &c.talk.up, parts: c.talk.Said}
-	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine(), scan: &c.talk.down, parts: c.talk.Answered}
+	up := &way{conn: c, direction: ToServer, from: c.client, to: server, line: newLine(), scan: &c.talk.up, parts: c.talk.FromClient}
+	down := &way{conn: c, direction: ToClient, from: server, to: c.client, line: newLine(), scan: &c.talk.down, parts: c.talk.FromServer}
 	c.answered.Store(true)
 	if c.link.protocol == Opaque {
 		up.parts, down.parts = c.anyRequest, c.anyAnswer
@@ -53,7 +53,7 @@ func (c *conn) run() {
 }
 
 func (c *conn) dial() (*net.TCPConn, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, dialWithin)
+	ctx, cancel := context.WithTimeout(c.ctx, dialTimeout)
 	defer cancel()
 	var d net.Dialer
 	dialled, err := d.DialContext(ctx, "tcp", c.upstream)
@@ -82,7 +82,7 @@ func (c *conn) close() {
 	c.closeLocked()
 }
 
-// closeLocked closes both sides, which ends all waits. What the operating system has is still delivered.
+// closeLocked closes both sides, which ends all waits. Data in the operating system's buffers is still delivered.
 func (c *conn) closeLocked() {
 	c.cancel()
 	c.client.Close()
@@ -91,7 +91,7 @@ func (c *conn) closeLocked() {
 	}
 }
 
-// tornByCut reports whether what goes that way is swallowed now, and notes it.
+// tornByCut reports whether the direction is cut, and records that something was swallowed.
 func (c *conn) tornByCut(d Direction) bool {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *conn) tornByCut(d Direction) bool {
 	return true
 }
 
-// end notes that a direction has ended, and reports whether the connection has.
+// end records that a direction has ended, and reports whether both have.
 func (c *conn) end(d Direction) (over bool) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -111,13 +111,14 @@ func (c *conn) end(d Direction) (over bool) {
 	return c.ended == Both || c.mute.Load()
 }
 
-// way is one direction of a connection: a goroutine reads, asks the rules and fills the line; another writes.
+// way is one direction of a connection. One goroutine reads, applies the rules and fills the delay line; another
+// writes.
 type way struct {
 	conn      *conn
 	direction Direction
 	from, to  *net.TCPConn
 	scan      *scanner
-	batch     []byte // what was read and is to be put on the line, as one
+	batch     []byte // bytes to be queued as one load
 	line      *line
 	parts     func(chunk []byte) iter.Seq[Part]
 }
@@ -142,11 +143,11 @@ func (w *way) read() {
 	}
 }
 
-// pass returns false if a rule closes the connection.
+// pass queues what the rules let pass. It returns false if a rule closes the connection.
 func (w *way) pass(chunk []byte) bool {
 	for p := range w.parts(chunk) {
 		fate := Pass
-		if p.Met && !w.conn.mute.Load() {
+		if p.Complete && !w.conn.mute.Load() {
 			fate = w.decide(p)
 		}
 		switch {
@@ -170,14 +171,14 @@ func (w *way) flush() {
 	w.batch = nil
 }
 
-// end puts the end on the line, and bounds what still stands before it.
+// end queues the end of the stream and bounds the writing of what was queued before.
 func (w *way) end(how ending) {
 	due := w.due()
 	by := time.Now()
 	if !due.IsZero() {
 		by = due
 	}
-	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // it fails only if that is closed already
+	_ = w.to.SetWriteDeadline(by.Add(lingerFor)) // it fails only if the connection is closed
 	w.line.put(w.conn.ctx, load{due: due, ending: how})
 }
 
@@ -188,7 +189,7 @@ func (w *way) due() time.Time {
 	return time.Time{}
 }
 
-// decide asks the rules about a part, after all that came before was sent on its way.
+// decide applies the rules to a part, after queuing everything before it.
 func (w *way) decide(p Part) Fate {
 	link := w.conn.link
 	p.Command.Conn = w.conn.number
@@ -207,26 +208,26 @@ func (w *way) decide(p Part) Fate {
 	return Pass
 }
 
-// anyRequest takes what a client sends at once in an opaque protocol for a request.
+// anyRequest treats each chunk of an opaque protocol as one request.
 func (c *conn) anyRequest(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
-			yield(Part{Bytes: chunk, Met: true, At: Request, First: c.answered.Swap(false),
+			yield(Part{Bytes: chunk, Complete: true, At: Request, First: c.answered.Swap(false),
 				Command: Command{Nth: int(c.link.requests.Add(1)), Bytes: chunk}})
 		}
 	}
 }
 
-// anyAnswer takes what the server says first after a request for its reply; then it goes on, or says something unasked.
+// anyAnswer treats the first chunk after a request as its reply.
 func (c *conn) anyAnswer(chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		if len(chunk) > 0 {
-			yield(Part{Bytes: chunk, Met: !c.answered.Swap(true), At: Reply, Command: Command{Nth: int(c.link.requests.Load())}})
+			yield(Part{Bytes: chunk, Complete: !c.answered.Swap(true), At: Reply, Command: Command{Nth: int(c.link.requests.Load())}})
 		}
 	}
 }
 
-// write writes what comes off the line, and goes on taking after an error, so that the end is found.
+// write writes the loads. After an error it discards them until the end of the stream.
 func (w *way) write() {
 	gone := false
 	for {
@@ -244,7 +245,8 @@ func (w *way) write() {
 	}
 }
 
-// deliver writes. It counts before, so that a question is counted when its answer is there.
+// deliver writes bytes. Bytes to the server are counted before the write, so that a request is counted before its
+// reply.
 func (w *way) deliver(b []byte) bool {
 	if w.direction == ToClient {
 		_, err := w.to.Write(b)
@@ -257,7 +259,7 @@ func (w *way) deliver(b []byte) bool {
 	return err == nil
 }
 
-// finish tells the other side that this direction has ended, and after a while closes both.
+// finish ends this direction for the other side, and closes both directions after a while.
 func (w *way) finish(how ending) {
 	over := w.conn.end(w.direction)
 	switch {
@@ -265,9 +267,9 @@ func (w *way) finish(how ending) {
 		w.conn.close()
 		return
 	case w.conn.tornByCut(w.direction):
-		return // not seen to end until the cut is healed, which closes it
+		return // the cut swallows the end; healing closes the connection
 	}
-	_ = w.to.CloseWrite() // it fails only where that is closed already
+	_ = w.to.CloseWrite() // it fails only if the connection is closed
 	if sleepUntil(w.conn.ctx, time.Now().Add(lingerFor)) {
 		w.conn.close()
 	}

@@ -8,51 +8,51 @@ import (
 )
 
 const (
-	maxHeld  = 1 << 20         // bytes of a frame that are held until it is whole; what goes beyond is passed on as it comes
-	maxLine  = 64 << 10        // bytes of a line, as in Redis; a longer one is not the protocol
-	maxDepth = 64              // of arrays in arrays
-	maxArgs  = 64              // elements of a frame that are looked at
-	maxArg   = 64              // bytes of each
-	maxCount = math.MaxInt / 4 // of elements or bytes, so that no sum overflows
+	maxHeld  = 1 << 20         // bytes of an incomplete frame that are held back; more are passed on at once
+	maxLine  = 64 << 10        // bytes of a line, as in Redis; a longer line is not RESP
+	maxDepth = 64              // nesting of arrays
+	maxArgs  = 64              // elements of a frame that are kept
+	maxArg   = 64              // bytes of each element that are kept
+	maxCount = math.MaxInt / 4 // elements or bytes, so that no sum overflows
 )
 
-// frame is one whole value of the protocol (RESP2 or RESP3) with the attributes before it, or an inline command.
+// frame is a complete RESP2 or RESP3 value including its attributes, or an inline command.
 type frame struct {
-	kind  byte     // its first byte: '*' is an array, '>' a push; of an inline command 0
-	args  []string // the plain elements of an array or push, as far as they are looked at
-	count int      // how many elements it has
-	begun bool     // it was too long to be held: what stands before this piece of it has been passed on
+	kind  byte     // first byte: '*' is an array, '>' a push; 0 for an inline command
+	args  []string // simple elements of an array or push, up to the limits
+	count int      // number of elements
+	begun bool     // too long to be held: its first part has been passed on
 }
 
-// piece is bytes to pass on. All of them together are what was read.
+// piece holds bytes to pass on. The pieces together are the bytes read.
 type piece struct {
-	bytes []byte // of the chunk, or the caller's
-	whole bool   // they end a frame
+	bytes []byte // part of the chunk, or owned by the caller
+	whole bool   // the piece ends a frame
 	frame frame
 }
 
-// scanner finds the frames in one direction, however the bytes are cut, and holds at most maxHeld.
+// scanner finds the frames in one direction of a connection. It holds at most maxHeld bytes.
 type scanner struct {
-	requests bool // from a client: arrays of bulk strings, and inline commands
+	requests bool // the client's direction: arrays of bulk strings, and inline commands
 
-	raw   bool    // what came is not the protocol; from there on all is passed on as it comes
-	held  []byte  // of the frame under way, what has not been passed on
-	part  string  // what has come and could not be read without what follows, passed on or not
-	seen  int     // how much of it has no line end
-	bulk  int     // bytes of the string under way that are still to come, with its line end
-	open  []level // the arrays that are under way, from the outermost
-	frame frame   // as far as it is known
+	raw   bool    // the bytes are not RESP; everything is passed on from now on
+	held  []byte  // bytes of the current frame that have not been passed on
+	part  string  // unparsed bytes, whether passed on or not
+	seen  int     // length of the prefix of part without a line end
+	bulk  int     // bytes of the current string that have not arrived, including its line end
+	open  []level // the arrays around the current element, outermost first
+	frame frame   // what is known of the current frame
 }
 
-// level is an array, or something like it, that is under way.
+// level is an incomplete array or other aggregate.
 type level struct {
-	left      int  // elements still to come
-	attribute bool // it goes before a value and is none
+	left      int  // number of elements that have not arrived
+	attribute bool // it precedes a value and is not a value
 }
 
 func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		rest := chunk // what has not been passed on
+		rest := chunk // bytes that have not been passed on
 		text := s.part + string(chunk)
 		for more := true; more && text != ""; {
 			var f frame
@@ -75,7 +75,7 @@ func (s *scanner) pieces(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// next reads to the end of a frame, or as far as it can.
+// next parses to the end of a frame, or as far as possible.
 func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	for text != "" && !s.raw {
 		n, whole := s.step(text)
@@ -93,8 +93,8 @@ func (s *scanner) next(text string) (rest string, f frame, whole bool) {
 	return text, f, false
 }
 
-// streams reports whether what is not yet whole is passed on all the same: nothing of an inline command has an
-// effect before its end has come, and what is no command may have no line end at all.
+// streams reports whether the bytes of an incomplete frame are passed on. An inline command has no effect before its
+// end; other protocols may never send a line end.
 func (s *scanner) streams(more int) bool {
 	inline := s.requests && len(s.open) == 0 && s.part != "" && s.part[0] != '*'
 	return s.raw || inline || s.frame.begun || len(s.held)+more > maxHeld
@@ -105,12 +105,12 @@ func (s *scanner) withHeld(more []byte) []byte {
 		return more
 	}
 	all := append(s.held, more...)
-	s.held = nil // what is returned is the caller's
+	s.held = nil // the caller owns the result
 	return all
 }
 
-// step reads one line, with the string that it begins if that is there, or more of a string. It reports whether a
-// frame is whole; n is 0 if it takes more than there is.
+// step parses one line with its string, or more of a string. It returns n = 0 if more bytes are needed, and reports
+// whether a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
 		return s.string(text, 0)
@@ -139,7 +139,7 @@ func (s *scanner) step(text string) (n int, whole bool) {
 	return s.header(line, text)
 }
 
-// plain reads a string in an array that is all there, as nearly all are, for less than the others do; 0: it is none.
+// plain is a fast path for a complete string in an array, the usual case. It returns 0 in other cases.
 func (s *scanner) plain(text string) (n int) {
 	if len(s.open) == 0 || text[0] != '$' || s.seen > 0 {
 		return 0
@@ -159,7 +159,7 @@ func (s *scanner) plain(text string) (n int) {
 }
 
 func (s *scanner) inline(line string) {
-	for word := range strings.FieldsSeq(line) { // quotes are not looked at
+	for word := range strings.FieldsSeq(line) { // quotes are not interpreted
 		s.frame.count++
 		if len(s.frame.args) < maxArgs {
 			s.frame.args = append(s.frame.args, cut(word))
@@ -171,7 +171,7 @@ func controls(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
 }
 
-// plausible reports whether a line may begin like this. It must not depend on where it was cut.
+// plausible reports whether a line may begin like this. The result must not depend on where chunks end.
 func (s *scanner) plausible(text string) bool {
 	switch {
 	case len(text) > maxLine:
@@ -190,7 +190,7 @@ func (s *scanner) plausible(text string) bool {
 	return false
 }
 
-// header reads a line that the text begins with.
+// header parses the line at the beginning of text.
 func (s *scanner) header(line, text string) (n int, whole bool) {
 	kind := line[0]
 	if len(line) <= len("\r\n") || !strings.HasSuffix(line, "\r\n") || s.requests && len(s.open) > 0 && kind != '$' {
@@ -223,7 +223,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 	return len(line), s.value()
 }
 
-// begin reads a string that begins at an index, or so much of it as is looked at.
+// begin parses the beginning of a string at an index, as far as it is kept.
 func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	if s.looksAt() {
 		kept := min(size, maxArg)
@@ -236,7 +236,7 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 	return s.string(text, at)
 }
 
-// string reads what is there of a string from an index on, and in the end its line end.
+// string parses the available part of a string from an index on, and its line end.
 func (s *scanner) string(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
@@ -270,10 +270,10 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	case kind == '|':
 		return false
 	}
-	return s.value() // empty, or null
+	return s.value() // empty or null
 }
 
-// value ends a value, and with it the arrays whose last element it is.
+// value ends a value and the arrays that it completes. It reports whether the frame is complete.
 func (s *scanner) value() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
@@ -284,13 +284,13 @@ func (s *scanner) value() (whole bool) {
 		attribute := top.attribute
 		s.open = s.open[:len(s.open)-1]
 		if attribute {
-			return false // its value is still to come
+			return false // its value follows
 		}
 	}
 	return true
 }
 
-// looksAt reports whether the element under way is one of those that are kept.
+// looksAt reports whether the current element is kept.
 func (s *scanner) looksAt() bool {
 	return len(s.open) == 1 && !s.open[0].attribute && len(s.frame.args) < maxArgs
 }
@@ -303,7 +303,7 @@ func (s *scanner) keep(element string) {
 
 func cut(word string) string { return word[:min(len(word), maxArg)] }
 
-// number reads a count; -1 is null.
+// number parses a count; -1 is null.
 func number(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= -1 && n <= maxCount && text[0] != '+'

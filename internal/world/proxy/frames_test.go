@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned is what a scanner made of an input.
+// scanned holds what a scanner found in an input.
 type scanned struct {
-	Frames []string // kind, count and elements of each, and where it ends
+	Frames []string // kind, count, elements and end of each
 	Passed []byte
 	Raw    bool
 }
 
-// scan cuts the input after so many bytes each time, the sizes coming round.
+// scan passes the input in chunks of the given sizes, which are repeated.
 func scan(requests bool, input []byte, sizes ...int) scanned {
 	s := scanner{requests: requests}
 	var out scanned
@@ -98,7 +98,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// expect scans an input whole, byte by byte, and in pieces of other sizes.
+// expect scans an input as a whole, byte by byte, and in other chunks.
 func expect(t *testing.T, requests bool, want scanned, input string) {
 	t.Helper()
 	if len(want.Passed) == 0 {
@@ -111,7 +111,7 @@ func expect(t *testing.T, requests bool, want scanned, input string) {
 	}
 }
 
-// TestLongFrame has a frame of which most is passed on before its end, which is not.
+// TestLongFrame checks that most of a long frame is passed on before its end.
 func TestLongFrame(t *testing.T) {
 	input := []byte("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5000000\r\n" + strings.Repeat("v", 5_000_000) + "\r\n")
 	s := scanner{requests: true}
@@ -128,7 +128,7 @@ func TestLongFrame(t *testing.T) {
 			}
 		}
 		if cap(s.held) > 2*maxHeld {
-			t.Fatalf("it holds %d bytes", cap(s.held))
+			t.Fatalf("%d bytes are held", cap(s.held))
 		}
 	}
 	if passed != len(input) || frames != 1 {
@@ -151,7 +151,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatalf("passed on is %q", whole.Passed)
 		}
 		if diff := cmp.Diff(whole, scan(requests, input, sizes...)); diff != "" {
-			t.Fatalf("it depends on where the input is cut (-whole +cut):\n%s", diff)
+			t.Fatalf("the result depends on the chunks (-whole +chunks):\n%s", diff)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLineOverlaps puts many loads at once: all are under way at the same time, so each comes after one delay.
+// TestLineOverlaps checks that the delays of many loads overlap.
 func TestLineOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -15,7 +15,7 @@ func TestLineOverlaps(t *testing.T) {
 		for i := range 100 {
 			l.put(t.Context(), load{bytes: []byte{byte(i)}, due: began.Add(delay)})
 		}
-		l.put(t.Context(), load{bytes: []byte{100}}) // at once, but not before what came before
+		l.put(t.Context(), load{bytes: []byte{100}}) // it must not overtake
 		for i := range 101 {
 			item, ok := l.take(t.Context())
 			if !ok || item.bytes[0] != byte(i) || time.Since(began) != delay {
@@ -25,7 +25,7 @@ func TestLineOverlaps(t *testing.T) {
 	})
 }
 
-// TestLineIsBounded has a taker that does not come: who puts waits, and can be told to stop.
+// TestLineIsBounded checks that put waits while the line is full, and that its context ends the wait.
 func TestLineIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -38,15 +38,15 @@ func TestLineIsBounded(t *testing.T) {
 		}()
 		synctest.Wait()
 		if put != 4 {
-			t.Errorf("%d loads were let in", put)
+			t.Errorf("%d loads were accepted", put)
 		}
-		l.put(ctx, load{ending: closed}) // for which there is always room
+		l.put(ctx, load{ending: closed}) // there is always room for the end
 		if _, ok := l.take(ctx); !ok {
 			t.Error("nothing to take")
 		}
 		synctest.Wait()
 		if put != 5 {
-			t.Errorf("%d loads were let in after one was taken", put)
+			t.Errorf("%d loads were accepted after one was taken", put)
 		}
 		cancel()
 		synctest.Wait()

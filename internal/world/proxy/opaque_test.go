@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// answers is a server of a protocol that nobody knows: it answers each request of one byte with the next letter.
+// answers starts a server of an unknown protocol, which answers each byte with the next letter.
 func answers(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +59,7 @@ func dialOpaque(t *testing.T) (*Link, net.Conn) {
 	return l, c
 }
 
-// exchange asks and reads the answer; 0: there was none.
+// exchange sends a byte and returns the answer, or 0.
 func exchange(t *testing.T, c net.Conn, ask byte) byte {
 	t.Helper()
 	if _, err := c.Write([]byte{ask}); err != nil {
@@ -84,7 +84,8 @@ func TestOpaqueCountsRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOpaqueReplyIsLost: a rule for commands by name meets what has no name, and the server did what it was asked.
+// TestOpaqueReplyIsLost checks that a rule with command names matches requests without names, and that the server
+// executes the request.
 func TestOpaqueReplyIsLost(t *testing.T) {
 	l, c := dialOpaque(t)
 	if got := exchange(t, c, 'a'); got != 'b' {
@@ -93,14 +94,14 @@ func TestOpaqueReplyIsLost(t *testing.T) {
 	var met atomic.Int64
 	l.On(Rule{Commands: []string{"SET"}, Nth: 1, Point: Reply, Do: func(context.Context, Command) Fate { met.Add(1); return Close }})
 	if got := exchange(t, c, 'c'); got != 0 {
-		t.Errorf("answered %c, though its connection was to be closed", got)
+		t.Errorf("answered %c, although the rule closes the connection", got)
 	}
 	if got := l.Counters(); met.Load() != 1 || got.Sent != 2 || got.Received != 2 {
-		t.Errorf("met %d times; %+v: the request was to be delivered, and its answer to be read", met.Load(), got)
+		t.Errorf("%d calls, %+v: want the request delivered and its answer read", met.Load(), got)
 	}
 }
 
-// TestOpaqueRequestIsLate: what is held arrives, later.
+// TestOpaqueRequestIsLate checks that a held request arrives later.
 func TestOpaqueRequestIsLate(t *testing.T) {
 	l, c := dialOpaque(t)
 	held := make(chan bool, 1)
@@ -113,8 +114,9 @@ func TestOpaqueRequestIsLate(t *testing.T) {
 	}
 }
 
-// TestACutSwallowsAnEnd: that a client closed is not heard, and is counted: it may be all that there is to see of a cut.
-func TestACutSwallowsAnEnd(t *testing.T) {
+// TestCutSwallowsStreamEnd checks that a cut swallows and counts the end of a stream, which may be all that it
+// swallows.
+func TestCutSwallowsStreamEnd(t *testing.T) {
 	l, c := dialOpaque(t)
 	if _, err := c.Write([]byte("a")); err != nil {
 		t.Fatal(err)
@@ -124,12 +126,12 @@ func TestACutSwallowsAnEnd(t *testing.T) {
 	}
 	l.Cut(Both)
 	if n := l.Counters().Swallowed; n != 0 {
-		t.Errorf("%d swallowed before anything came", n)
+		t.Errorf("%d swallowed without traffic", n)
 	}
 	c.Close()
 	for end := time.Now().Add(10 * time.Second); l.Counters().Swallowed == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the end of a connection was not seen to be swallowed")
+			t.Fatal("the end of the stream was not counted")
 		}
 	}
 }

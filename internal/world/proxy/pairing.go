@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// pairing finds, for what a server sends on one connection, the command that it answers. They are answered in
-// order, but for two things. What is published comes in between. And a command that subscribes is answered once
-// per channel: by arrays in RESP2, by pushes in RESP3.
+// pairing matches replies on one connection with commands. Replies come in the order of the commands, with two
+// exceptions: published messages come in between, and a subscription is confirmed once per channel, by arrays in
+// RESP2 and by pushes in RESP3.
 type pairing struct {
 	mu      sync.Mutex // guards what follows
-	off     bool       // commands that come now are not answered, or not in the protocol
-	waiting []asked    // for their replies, in order
-	pushes  bool       // subscriptions are confirmed by pushes, so that no array is a message
-	subs    [3]int     // how many there are: to channels, patterns, shard channels
-	totals  [3]string  // what the server said last, by what it counts together
+	off     bool       // later commands have no reply, or the bytes are not RESP
+	waiting []asked    // commands without a reply, in order
+	pushes  bool       // subscriptions are confirmed by pushes, so that arrays are never messages
+	subs    [3]int     // number of subscriptions to channels, patterns and shard channels
+	totals  [3]string  // totals last reported by the server
 }
 
 type asked struct {
 	command Command
-	confirm int // how many confirmations are to come, if it subscribes
+	confirm int // number of confirmations to come, for a subscription
 }
 
-// ask notes a command that has come, with its number of words, and reports whether nothing else was outstanding.
+// ask records a command with its number of words. It reports whether no other reply was pending.
 func (p *pairing) ask(c Command, words int) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,7 @@ func (p *pairing) stop() {
 	p.off = true
 }
 
-// came returns what a frame of the server's is: the reply, or its last part, to a command; a message; or neither.
+// came returns the point at which a frame from the server is met and its command. known is false for other frames.
 func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *pairing) came(f *frame) (at Point, c Command, known bool) {
 		return Reply, c, false
 	}
 	c = p.waiting[0].command
-	p.waiting[0] = asked{} // so that it can go
+	p.waiting[0] = asked{} // for the garbage collector
 	p.waiting = p.waiting[1:]
 	if c.Name == "RESET" {
 		p.subs, p.totals, p.pushes = [3]int{}, [3]string{}, false
@@ -89,7 +89,7 @@ func (p *pairing) arraysArePublished() bool {
 	return subscribes || p.subs != [3]int{}
 }
 
-// count keeps the number of subscriptions, of which the server says only totals: channels and patterns are one.
+// count updates the number of subscriptions. The server reports one total for channels and patterns.
 func (p *pairing) count(name string, f *frame) {
 	p.pushes = f.kind == '>'
 	if len(f.args) < 3 {
@@ -105,8 +105,8 @@ func (p *pairing) count(name string, f *frame) {
 	*total = f.args[2]
 }
 
-// confirmed reports whether a confirmation was the last for the command that waits. One that unsubscribes from all
-// that there is has as many as there are, and one if there is none.
+// confirmed reports whether a confirmation was the last one for the oldest command. Unsubscribing from everything is
+// confirmed once per subscription, and once if there is none.
 func (p *pairing) confirmed(name string) bool {
 	if len(p.waiting) == 0 || p.waiting[0].command.Name != name {
 		return false
@@ -119,42 +119,42 @@ func (p *pairing) confirmed(name string) bool {
 	return head.confirm <= 0
 }
 
-// Kinds of subscriptions, indexes of pairing.subs.
+// The kinds of subscriptions are indexes of pairing.subs.
 const (
 	channel = iota
 	pattern
 	shard
 )
 
-// subscriptions are the commands that subscribe and unsubscribe, by what they do it to.
+// subscriptions maps the commands that subscribe and unsubscribe to their kind.
 var subscriptions = map[string]int{"SUBSCRIBE": channel, "UNSUBSCRIBE": channel,
 	"PSUBSCRIBE": pattern, "PUNSUBSCRIBE": pattern, "SSUBSCRIBE": shard, "SUNSUBSCRIBE": shard}
 
-// Conversation finds the messages in the bytes of one connection. Each direction is used by one goroutine at a time.
+// Conversation splits the bytes of one connection into parts. Each direction may be used by one goroutine at a time.
 type Conversation struct {
 	up, down scanner
 	pairing  pairing
-	number   func() int // numbers the commands; nil: they have no number
+	number   func() int // returns the number of a new command; may be nil
 }
 
-// Begin returns the conversation of a new connection.
-func Begin() *Conversation { return &Conversation{up: scanner{requests: true}} }
+// NewConversation returns the conversation of a new connection.
+func NewConversation() *Conversation { return &Conversation{up: scanner{requests: true}} }
 
-// Part is bytes to pass on, as they came.
+// Part holds bytes to pass on.
 type Part struct {
-	Bytes   []byte // of the chunk, or the caller's
-	Met     bool   // they end something that rules can be about, and what follows says what
-	At      Point
-	Command Command // without the number of the connection
-	First   bool    // of a command: no reply was outstanding when it came
-	begun   bool    // what stands before these bytes of it was passed on
+	Bytes    []byte // part of the chunk, or owned by the caller
+	Complete bool   // the bytes end a command, reply or message, which At and Command describe
+	At       Point
+	Command  Command // without Conn
+	First    bool    // no reply was pending when the command came
+	begun    bool    // its first bytes were passed on before
 }
 
-// Said cuts the next bytes of a client's. What is not yet whole is kept until it is.
-func (c *Conversation) Said(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
+// FromClient splits the next bytes from the client. Incomplete commands are kept until the rest arrives.
+func (c *Conversation) FromClient(chunk []byte) iter.Seq[Part] { return c.cut(&c.up, chunk) }
 
-// Answered cuts the next bytes of a server's.
-func (c *Conversation) Answered(chunk []byte) iter.Seq[Part] { return c.cut(&c.down, chunk) }
+// FromServer splits the next bytes from the server.
+func (c *Conversation) FromServer(chunk []byte) iter.Seq[Part] { return c.cut(&c.down, chunk) }
 
 func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
@@ -173,14 +173,14 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet finds what a frame is that rules can be about. No server answers an empty line or array.
+// meet describes a complete frame. Servers do not answer empty lines and arrays.
 func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
 	case !s.requests:
-		part.At, part.Command, part.Met = c.pairing.came(f)
+		part.At, part.Command, part.Complete = c.pairing.came(f)
 	case f.count > 0:
-		part.Met, part.At = true, Request
+		part.Complete, part.At = true, Request
 		part.Command = Command{Name: strings.ToUpper(f.args[0]), Args: f.args}
 		if c.number != nil {
 			part.Command.Nth = c.number()
@@ -189,12 +189,11 @@ func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
 	}
 }
 
-// Whole is Said or Answered for a chunk that is one command or reply and no more, as nearly all are if nothing cuts what
-// was written: the same part for less. If ok is false nothing was taken, and the chunk is to be given to the other. The
-// part's bytes are the chunk.
-func (c *Conversation) Whole(chunk []byte, said bool) (part Part, ok bool) {
+// Whole is a fast path for a chunk that is exactly one command or reply, the usual case. If ok is false, the state is
+// unchanged, and the chunk must be passed to FromClient or FromServer. The part's bytes are the chunk.
+func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool) {
 	s := &c.down
-	if said {
+	if fromClient {
 		s = &c.up
 	}
 	if s.raw || len(s.held) > 0 || s.part != "" || s.bulk > 0 || len(s.open) > 0 || s.frame.begun || len(chunk) > maxLine {
@@ -210,32 +209,32 @@ func (c *Conversation) Whole(chunk []byte, said bool) (part Part, ok bool) {
 	return part, true
 }
 
-// What may be under way in one direction of a connection before its sender waits.
+// The limits of what is queued in one direction of a connection before its sender waits.
 const (
 	maxQueued = 4 << 20 // bytes
 	maxLoads  = 1 << 10
 )
 
-// line is a delay line: loads come out in order, each when it is due. One goroutine puts and one takes.
+// line is a delay line: loads leave it in order, each when it is due. One goroutine puts and one takes.
 type line struct {
 	loads chan load
-	room  *semaphore.Weighted // for bytes
+	room  *semaphore.Weighted // in bytes
 }
 
-// load is bytes, or the end of the stream.
+// load holds bytes or the end of the stream.
 type load struct {
 	bytes  []byte
 	due    time.Time // zero: at once
 	ending ending
 }
 
-// ending is how a stream ends, if it does.
+// ending states how a stream ends.
 type ending uint8
 
 const (
 	goesOn ending = iota
-	closed        // its sender has closed
-	cutOff        // a rule ends the connection
+	closed        // the sender closed it
+	cutOff        // a rule closed the connection
 )
 
 func newLine() *line {
@@ -244,7 +243,7 @@ func newLine() *line {
 
 func (l load) size() int64 { return int64(min(len(l.bytes), maxQueued)) }
 
-// put waits for room. What it was given when the context ended is lost.
+// put waits for room. It discards the load if the context ends.
 func (l *line) put(ctx context.Context, item load) {
 	if item.ending == goesOn && l.room.Acquire(ctx, item.size()) != nil {
 		return
@@ -265,7 +264,7 @@ func (l *line) take(ctx context.Context) (load, bool) {
 	}
 }
 
-// sleepUntil reports whether that time came before the context ended.
+// sleepUntil waits until t and reports whether it came before the context ended.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	if t.IsZero() || !t.After(time.Now()) {
 		return ctx.Err() == nil

@@ -1,7 +1,6 @@
-// Package proxy stands between one client process and one server, so that what goes wrong on the way
-// between them can be chosen and counted. In go bytes; out come the same bytes later, or none, and how many
-// commands and round trips they were. It understands enough of the protocol of Redis to act on exactly the nth command,
-// its reply, or a published message, and passes on what it does not understand.
+// Package proxy implements a TCP proxy between a client process and a server that injects network faults and counts
+// traffic. In goes the address of a server; out comes a Link, whose Rules delay, drop or close. It parses the Redis
+// protocol, to act on exactly the nth command, its reply or a published message, and passes on everything else.
 package proxy
 
 import (
@@ -14,17 +13,17 @@ import (
 )
 
 const (
-	dialWithin  = 5 * time.Second       // bounds the dialling of the server
-	closeWithin = 5 * time.Second       // bounds Close, where a rule's function does not end
-	lingerFor   = 2 * time.Second       // bounds what may follow after one side has closed
-	acceptAgain = 10 * time.Millisecond // the pause after an accept that failed, say for want of descriptors
-	readSize    = 32 << 10              // bytes read at once
+	dialTimeout  = 5 * time.Second       // bounds connecting to the server
+	closeTimeout = 5 * time.Second       // bounds Close if a rule's function does not return
+	lingerFor    = 2 * time.Second       // bounds a direction after the other one has ended
+	acceptAgain  = 10 * time.Millisecond // pause after a failed accept
+	readSize     = 32 << 10              // bytes per read
 )
 
-// Direction is a set of the two directions of a link.
+// Direction is a set of directions of a link.
 type Direction uint8
 
-// The directions. Open is none.
+// The directions. Open is the empty set.
 const (
 	Open     Direction = 0
 	ToServer Direction = 1
@@ -32,39 +31,39 @@ const (
 	Both               = ToServer | ToClient
 )
 
-// Protocol is what is spoken over a link.
+// Protocol is the protocol of a link.
 type Protocol uint8
 
-// The protocols. Of one that is opaque to the proxy no command is known by name. What a client sends at once is taken
-// for a request without a name, which matches every rule for commands, and what the server says next for its reply:
-// that is so where one is sent after the other's answer, and where it is not, something is said in between, and a rule
-// may meet that. A round trip is counted when the client speaks after the server has; commands are not counted.
+// The protocols. In an opaque protocol each chunk from a client counts as a request without a name, which matches
+// every rule for commands, and the first chunk from the server after it as the reply. If a client sends several
+// requests before an answer, replies are not told apart. Round trips are counted when a client sends after an answer;
+// commands are not counted.
 const (
 	RESP Protocol = iota
 	Opaque
 )
 
-// Counters is what went over a link since Listen.
+// Counters holds the traffic of a link since Listen.
 type Counters struct {
-	Commands   int64 // that clients sent, also where they were held or swallowed
-	RoundTrips int64 // commands that came while no reply was outstanding on their connection: a pipeline is one
+	Commands   int64 // sent by clients, including those held or swallowed
+	RoundTrips int64 // commands sent while no reply was pending on their connection; a pipeline is one
 	Sent       int64 // bytes to the server
 	Received   int64 // bytes from the server
-	Swallowed  int64 // what a cut swallowed: writes, and the ends of a direction
+	Swallowed  int64 // writes and stream ends that a cut swallowed
 }
 
-// Link is a private port of 127.0.0.1, and the way from there to a server. It is safe for concurrent use.
+// Link is a port of 127.0.0.1 that forwards to a server. It is safe for concurrent use.
 type Link struct {
 	listener net.Listener
 	protocol Protocol
 	running  sync.WaitGroup
 	delay    atomic.Int64
 	rules    Rules
-	requests atomic.Int64 // of an opaque protocol
+	requests atomic.Int64 // opaque protocol only
 
 	commands, roundTrips, sent, received, swallowed atomic.Int64
 
-	mu       sync.Mutex // guards what follows, and of each connection what says so; never held across a wait
+	mu       sync.Mutex // guards what follows, and the marked fields of connections; never held across a wait
 	upstream string
 	cut      Direction
 	conns    map[*conn]bool
@@ -72,10 +71,10 @@ type Link struct {
 	closed   bool
 }
 
-// Listen opens a link to host:port. A connection is closed if the server cannot be dialled.
+// Listen opens a link to host:port. If the server cannot be reached, a client's connection is closed.
 func Listen(upstream string, p Protocol) (*Link, error) {
 	if _, _, err := net.SplitHostPort(upstream); err != nil {
-		return nil, fmt.Errorf("server of a link: %w", err)
+		return nil, fmt.Errorf("listen for a link: %w", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,10 +85,10 @@ func Listen(upstream string, p Protocol) (*Link, error) {
 	return l, nil
 }
 
-// Addr returns where a client connects to instead of to the server, as host:port.
+// Addr returns the address for clients as host:port.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Upstream leads to another server from now on. Connections that exist are closed.
+// Upstream changes the server. Existing connections are closed.
 func (l *Link) Upstream(addr string) {
 	l.mu.Lock()
 	l.upstream = addr
@@ -97,14 +96,12 @@ func (l *Link) Upstream(addr string) {
 	l.closeAll(func(*conn) bool { return true })
 }
 
-// Delay makes what is read from now on arrive so much later, each way; 0 for none. It keeps the order, and what
-// comes in pieces is under way at the same time.
+// Delay delays what is read from now on, in each direction. The order is kept, and delays overlap.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Cut makes a black hole of the directions: their bytes, and the closing of a side, are swallowed, and
-// connections stay open. What was handed to the operating system before still arrives; what is delayed does not.
-// New connections are accepted. A direction that is no longer cut is healed: a connection on which it swallowed
-// something is closed, because the rest of the stream would be misread, and the others go on.
+// Cut drops all bytes and stream ends in the given directions, and heals the other directions. Connections stay open
+// and new ones are accepted. Bytes in the operating system's buffers still arrive; delayed bytes do not. Healing
+// closes a connection if something was dropped on it, since the rest of its stream would be misread.
 func (l *Link) Cut(d Direction) {
 	l.mu.Lock()
 	healed := l.cut &^ d
@@ -113,9 +110,9 @@ func (l *Link) Cut(d Direction) {
 	l.closeAll(func(c *conn) bool { return c.torn&healed != 0 })
 }
 
-// Deafen keeps from the client of a connection, by its number, what the server says from now on; what the client says and
-// the end of either side still arrive. It reports whether there is such a connection.
-func (l *Link) Deafen(number int) bool {
+// DropReplies drops what the server sends from now on over the connection with the given number. The other direction
+// and stream ends still arrive. It reports whether there is such a connection.
+func (l *Link) DropReplies(number int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
@@ -127,10 +124,10 @@ func (l *Link) Deafen(number int) bool {
 	return false
 }
 
-// Counters returns the counts so far.
+// Counters returns the current counters.
 func (l *Link) Counters() Counters {
 	return Counters{
-		RoundTrips: l.roundTrips.Load(), // before the commands, of which it is a part
+		RoundTrips: l.roundTrips.Load(), // read before commands, of which they are a subset
 		Commands:   l.commands.Load(),
 		Sent:       l.sent.Load(),
 		Received:   l.received.Load(),
@@ -138,20 +135,21 @@ func (l *Link) Counters() Counters {
 	}
 }
 
-// Close closes the port and all connections and waits; an error: a rule's function did not end. It may be called again.
+// Close closes the port and all connections. It fails if a rule's function does not return. Further calls have no
+// effect.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.listener.Close() // it fails only where it is closed already
+	l.listener.Close() // it fails only if the listener is closed
 	l.closeAll(func(*conn) bool { return true })
 	ended := make(chan struct{})
 	go func() { l.running.Wait(); close(ended) }()
 	select {
 	case <-ended:
 		return nil
-	case <-time.After(closeWithin):
-		return fmt.Errorf("link %s: a rule's function was not seen to end within %v", l.Addr(), closeWithin)
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("close link %s: a rule's function did not return within %v", l.Addr(), closeTimeout)
 	}
 }
 
@@ -182,7 +180,7 @@ func (l *Link) accept() {
 	}
 }
 
-// admit starts a connection. From here on it is known, so that whatever closes all connections closes it too.
+// admit starts a connection. It is registered at once, so that closing the link closes it.
 func (l *Link) admit(client *net.TCPConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,7 +189,7 @@ func (l *Link) admit(client *net.TCPConn) {
 		return
 	}
 	l.accepted++
-	c := &conn{link: l, number: l.accepted, upstream: l.upstream, client: client, talk: Begin()}
+	c := &conn{link: l, number: l.accepted, upstream: l.upstream, client: client, talk: NewConversation()}
 	c.talk.number = func() int { return int(l.commands.Add(1)) }
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	l.conns[c] = true

@@ -17,7 +17,7 @@ import (
 
 const soon = 20 * time.Second // bounds what should happen at once
 
-// settles checks, at the end of a test, that no goroutine was left behind. Call it first.
+// settles checks at the end of a test that no goroutine is left. Call it first.
 func settles(t testing.TB) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -30,7 +30,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(soon); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func listen(t *testing.T, upstream string) *Link {
 	return l
 }
 
-// serve is a server of the test's own: each connection gets what the function does with it, and is closed.
+// serve starts a server that calls each for every connection and then closes it.
 func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,14 +73,14 @@ func serve(t *testing.T, each func(*net.TCPConn)) (addr string) {
 	return listener.Addr().String()
 }
 
-// answering answers each line with itself, as a simple string.
+// answering answers each line with itself as a simple string.
 func answering(conn *net.TCPConn) {
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		_, _ = io.WriteString(conn, "+"+lines.Text()+"\r\n")
 	}
 }
 
-// peer is a client that speaks in bytes.
+// peer is a client that sends bytes.
 type peer struct {
 	*net.TCPConn
 	t *testing.T
@@ -103,32 +103,32 @@ func (p peer) say(text string) {
 	}
 }
 
-// hear expects exactly that next.
+// hear expects exactly these bytes next.
 func (p peer) hear(want string) {
 	p.t.Helper()
 	got := make([]byte, len(want))
 	_ = p.SetReadDeadline(time.Now().Add(soon))
 	if n, err := io.ReadFull(p, got); err != nil || string(got) != want {
-		p.t.Fatalf("heard %q, not %q: %v", got[:n], want, err)
+		p.t.Fatalf("received %q, want %q: %v", got[:n], want, err)
 	}
 }
 
-// ends expects that nothing but the end comes.
+// ends expects the end of the stream.
 func (p peer) ends() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(soon))
 	rest, err := io.ReadAll(p)
 	if len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-		p.t.Fatalf("heard %q, and then %v", rest, err)
+		p.t.Fatalf("received %q, then %v", rest, err)
 	}
 }
 
-// silence expects that nothing comes, not even the end.
+// silence expects neither bytes nor the end of the stream.
 func (p peer) silence() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(150 * time.Millisecond))
 	if n, err := p.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		p.t.Fatalf("heard %d bytes, and then %v", n, err)
+		p.t.Fatalf("received %d bytes, then %v", n, err)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestPassesOn(t *testing.T) {
 		p.hear("+a\r\n")
 		p.say("\n")
 		p.hear("+b\r\n")
-		_ = p.CloseWrite() // the server ends when it has answered
+		_ = p.CloseWrite() // the server ends the connection after its answers
 		p.ends()
 	}
 }
@@ -154,7 +154,7 @@ func TestPassesOn(t *testing.T) {
 func TestListenWantsAPort(t *testing.T) {
 	if l, err := Listen("127.0.0.1", RESP); err == nil {
 		l.Close()
-		t.Error("an address without a port was taken")
+		t.Error("an address without a port was accepted")
 	}
 }
 
@@ -179,7 +179,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestGarbage sends what is no protocol, without a line end, through both directions.
+// TestGarbage sends bytes that are not RESP, without a line end, in both directions.
 func TestGarbage(t *testing.T) {
 	settles(t)
 	l := listen(t, serve(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }))
@@ -187,7 +187,7 @@ func TestGarbage(t *testing.T) {
 		before := l.Counters().Commands
 		p := dial(t, l.Addr())
 		p.say(garbage)
-		if !strings.HasPrefix(garbage, "$") { // which could become a reply
+		if !strings.HasPrefix(garbage, "$") { // a prefix of "$" could become a reply
 			p.hear(garbage)
 			p.say(garbage)
 			p.hear(garbage)
@@ -207,7 +207,7 @@ func TestFates(t *testing.T) {
 		name   string
 		point  Point
 		fate   Fate
-		sent   int64 // bytes of the three commands that the server may see
+		sent   int64 // bytes of the three commands that reach the server
 		heard  string
 		silent bool
 	}{
@@ -232,25 +232,25 @@ func TestFates(t *testing.T) {
 			p.say("b\r\nc\r\n")
 			if c.silent {
 				p.silence()
-				p.say("d\r\n") // which nobody hears
+				p.say("d\r\n") // never delivered
 				p.silence()
 				_ = p.CloseWrite()
 			}
 			p.ends()
 			if got := <-met; got.Name != "B" || got.Args[0] != "b" || got.Nth != 2 || got.Conn != 1 {
-				t.Errorf("met %+v", got)
+				t.Errorf("called with %+v", got)
 			}
 			if sent := l.Counters().Sent; sent != c.sent {
 				t.Errorf("the server got %d bytes, not %d", sent, c.sent)
 			}
-			again := dial(t, l.Addr()) // the rule was for one
+			again := dial(t, l.Addr()) // the rule was for one command
 			again.say("b\r\n")
 			again.hear("+b\r\n")
 		})
 	}
 }
 
-// TestHeldRequest holds a command, after which its client hangs up: the command arrives all the same.
+// TestHeldRequest checks that a held command arrives after its client has closed the connection.
 func TestHeldRequest(t *testing.T) {
 	settles(t)
 	got := make(chan string, 10)
@@ -273,7 +273,7 @@ func TestHeldRequest(t *testing.T) {
 		t.Errorf("%q was passed on first", first)
 	}
 	p.Close()
-	dial(t, l.Addr()).say("another\r\n") // connection is not held up
+	dial(t, l.Addr()).say("another\r\n") // other connections are not held
 	for _, want := range []string{"another", "held", "after"} {
 		if next := <-got; next != want {
 			t.Errorf("%q was passed on where %q is next", next, want)
@@ -291,7 +291,7 @@ func TestRulesInOrder(t *testing.T) {
 	note := func(name string, f Fate) func(context.Context, Command) Fate {
 		return func(context.Context, Command) Fate { asked = append(asked, name); return f }
 	}
-	cancel := l.On(Rule{Point: Reply, Do: note("taken back", Close)})
+	cancel := l.On(Rule{Point: Reply, Do: note("removed", Close)})
 	l.On(Rule{Point: Reply, Do: note("every", Pass)})
 	l.On(Rule{Point: Reply, Nth: 2, Do: note("second", Close)})
 	l.On(Rule{Point: Reply, Nth: 2, Do: note("too late", Pass)})
@@ -300,7 +300,7 @@ func TestRulesInOrder(t *testing.T) {
 	p.say("a\r\nb\r\n")
 	p.hear("+a\r\n")
 	p.ends()
-	if err := l.Close(); err != nil { // after which nobody asks
+	if err := l.Close(); err != nil { // ends the rules
 		t.Error(err)
 	}
 	if got := strings.Join(asked, ", "); got != "every, every, second" {
@@ -325,9 +325,9 @@ func TestCut(t *testing.T) {
 			busy.say("a\r\n")
 			busy.silence()
 			late.silence()
-			eventually(t, "what is not cut came through", func() bool { return l.Counters().Sent-3 >= c.sent })
+			eventually(t, "the other direction arrived", func() bool { return l.Counters().Sent-3 >= c.sent })
 			if sent := l.Counters().Sent - 3; sent != c.sent {
-				t.Errorf("%d bytes came through, not %d", sent, c.sent)
+				t.Errorf("%d bytes arrived, want %d", sent, c.sent)
 			}
 			l.Cut(Open)
 			busy.ends()
@@ -339,7 +339,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutHidesTheEnd cuts a link whose server then goes away: its clients must not learn of it.
+// TestCutHidesTheEnd checks that clients of a cut link do not notice that the server ends.
 func TestCutHidesTheEnd(t *testing.T) {
 	settles(t)
 	end := make(chan bool)
@@ -350,7 +350,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	eventually(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
 	l.Cut(ToClient)
 	l.mu.Lock()
-	l.upstream = "127.0.0.1:1" // where nobody listens
+	l.upstream = "127.0.0.1:1" // nothing listens there
 	l.mu.Unlock()
 	close(end)
 	p.silence()
@@ -365,7 +365,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	late.ends()
 }
 
-// TestDelay sends chunks that are all under way together. One after the other they would take longer than the bound.
+// TestDelay checks that the delays of many chunks overlap.
 func TestDelay(t *testing.T) {
 	settles(t)
 	const delay, chunks = 100 * time.Millisecond, 100
@@ -376,11 +376,11 @@ func TestDelay(t *testing.T) {
 	for range chunks {
 		last = time.Now()
 		p.say("a\r\n")
-		time.Sleep(time.Millisecond) // so that they come as chunks of their own
+		time.Sleep(time.Millisecond) // so that they arrive as separate chunks
 	}
 	p.hear(strings.Repeat("+a\r\n", chunks))
 	if all, one := time.Since(began), time.Since(last); one < 2*delay || all > chunks*delay {
-		t.Errorf("there and back in %v, the last in %v", all, one)
+		t.Errorf("round trips in %v, the last in %v", all, one)
 	}
 }
 
@@ -403,10 +403,10 @@ func TestUpstream(t *testing.T) {
 	p.say("who\r\n")
 	p.hear("+second\r\n")
 	l.Upstream("127.0.0.1:1")
-	dial(t, l.Addr()).ends() // nobody there
+	dial(t, l.Addr()).ends() // nothing listens
 }
 
-// TestSlowClient has a client that does not read, and a server that sends more than all buffers take.
+// TestSlowClient has a client that does not read, and a server that sends more than all buffers hold.
 func TestSlowClient(t *testing.T) {
 	settles(t)
 	flood := bytes.Repeat([]byte("+x\r\n"), 1<<16)
@@ -419,7 +419,7 @@ func TestSlowClient(t *testing.T) {
 	}))
 	p := dial(t, l.Addr())
 	last := int64(-1)
-	eventually(t, "the server is held up", func() bool {
+	eventually(t, "the server's writes block", func() bool {
 		now := l.Counters().Received
 		time.Sleep(50 * time.Millisecond)
 		stands := now == last && now > maxQueued
@@ -454,12 +454,13 @@ func TestCloseEndsRules(t *testing.T) {
 		p.ends()
 		if conn, err := net.Dial("tcp", l.Addr()); err == nil {
 			conn.Close()
-			t.Error("it still listens")
+			t.Error("the closed link still listens")
 		}
 	}
 }
 
-// TestServerGone holds a request while its server goes away: the client learns of it, and the rule's context ends.
+// TestServerGone holds a request while the server closes: the client's connection is closed and the rule's context
+// ends.
 func TestServerGone(t *testing.T) {
 	settles(t)
 	met, ended := make(chan bool), make(chan bool)
@@ -476,11 +477,11 @@ func TestServerGone(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(soon):
-		t.Error("the context was not seen to end")
+		t.Error("the context has not ended")
 	}
 }
 
-// TestManyConnections drives two links at once.
+// TestManyConnections uses two links at once.
 func TestManyConnections(t *testing.T) {
 	settles(t)
 	const each, trips = 150, 20
@@ -496,7 +497,7 @@ func TestManyConnections(t *testing.T) {
 			for range trips {
 				_, _ = io.WriteString(p, "hello\r\n")
 				if got, err := replies.ReadString('\n'); got != "+hello\r\n" {
-					t.Errorf("heard %q: %v", got, err)
+					t.Errorf("received %q: %v", got, err)
 					return
 				}
 			}

@@ -16,10 +16,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The kinds of servers: this package cannot import those that start them.
+// The kinds of servers. This package cannot import those that start servers.
 const embedded, local = "embedded", "local"
 
-// eachServer runs a test against the emulator and, where there is one, a real server.
+// eachServer runs a test on the emulator and, if installed, on a real server.
 func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
 	for _, how := range []string{embedded, local} {
 		t.Run(how, func(t *testing.T) {
@@ -55,7 +55,7 @@ func server(t testing.TB, how string) string {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the server was killed
 	})
 	eventually(t, "the server listens", func() bool {
 		conn, err := net.Dial("tcp", addr)
@@ -67,7 +67,7 @@ func server(t testing.TB, how string) string {
 	return addr
 }
 
-// client is one that tries once.
+// client returns a client that does not retry.
 func client(t *testing.T, addr string, protocol int) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, Protocol: protocol, MaxRetries: -1, DialerRetries: 1,
@@ -118,7 +118,7 @@ func TestReplyLost(t *testing.T) {
 	}
 }
 
-// TestRequestLost closes in the middle of a pipeline: what stands before is done, and nothing after.
+// TestRequestLost closes the connection in the middle of a pipeline: only the commands before it are executed.
 func TestRequestLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
@@ -132,13 +132,13 @@ func TestRequestLost(t *testing.T) {
 			return nil
 		})
 		if err == nil {
-			t.Error("the pipeline went through")
+			t.Error("the pipeline succeeded")
 		}
-		eventually(t, "what stood before was done", func() bool {
+		eventually(t, "the commands before were executed", func() bool {
 			return direct.Get(t.Context(), "k0").Val() == "new"
 		})
 		if n := direct.Exists(t.Context(), "k1", "k2", "k3").Val(); n != 0 {
-			t.Errorf("%d of what stood after was done", n)
+			t.Errorf("%d commands after it were executed", n)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// dropSecond has two subscribers with a link each. The second message is dropped on one link.
+// dropSecond has two subscribers with a link each, and drops the second message on one link.
 func dropSecond(t *testing.T, addr string, protocol int) {
 	deaf, sound := listen(t, addr), listen(t, addr)
 	met := make(chan Command, 10)
@@ -178,15 +178,15 @@ func dropSecond(t *testing.T, addr string, protocol int) {
 	select {
 	case c := <-met:
 		if c.Name != "PMESSAGE" || len(c.Args) != 4 || c.Args[3] != "two" {
-			t.Errorf("met %+v", c)
+			t.Errorf("called with %+v", c)
 		}
 	case <-time.After(soon):
-		t.Fatal("the second message was not met")
+		t.Fatal("the rule was not called")
 	}
 	publish("other", "three", first, second)
 }
 
-// subscriber is one whose subscriptions are confirmed.
+// subscriber returns a client whose subscriptions are confirmed.
 func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 	t.Helper()
 	s := client(t, l.Addr(), protocol).Subscribe(t.Context(), "c", "other")
@@ -205,9 +205,9 @@ func subscriber(t *testing.T, l *Link, protocol int) *redis.PubSub {
 func TestCounted(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		l := listen(t, addr)
-		c := client(t, l.Addr(), 3).Conn() // a pool may open another at any time, with commands of its own
+		c := client(t, l.Addr(), 3).Conn() // a pool could open connections with commands of their own
 		defer c.Close()
-		set(t, c, "k") // after which the connection stands
+		set(t, c, "k") // the connection is open from here on
 		before := l.Counters()
 		if _, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for range 10 {
@@ -247,25 +247,25 @@ func TestLongValue(t *testing.T) {
 			t.Errorf("%d bytes came back: %v", len(got), err)
 		}
 		if c := <-met; c.Name != "SET" || len(c.Args) != 3 || c.Args[2] != value[:maxArg] {
-			t.Errorf("met %+v", c)
+			t.Errorf("called with %+v", c)
 		}
 		if c := <-met; c.Name != "GET" || c.Args[1] != "k" {
-			t.Errorf("met %+v", c)
+			t.Errorf("called with %+v", c)
 		}
 		l.On(Rule{Commands: []string{"GET"}, Nth: 1, Point: Reply, Do: always(Close)})
 		if _, err := c.Get(t.Context(), "k").Result(); err == nil {
-			t.Error("a reply came whole though its end was not passed on")
+			t.Error("a complete reply arrived, although its end was dropped")
 		}
 	})
 }
 
-// TestPairing speaks to a real server in bytes, and expects each reply to be known for what it answers.
+// TestPairing sends bytes to a real server and checks the command that each reply is matched with.
 func TestPairing(t *testing.T) {
 	addr := server(t, local)
 	for _, c := range []struct {
 		name    string
-		script  []string // what is sent, one at a time
-		replies []string // what was known to be answered
+		script  []string // bytes to send, one element at a time
+		replies []string // commands that were matched with replies
 	}{
 		{"plain", []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}, []string{"PING", "GET x", "EVAL return 0", "NOSUCH"}},
 		{"transaction", []string{"MULTI", "SET x 1", "EXEC"}, []string{"MULTI", "SET x 1", "EXEC"}},
@@ -290,10 +290,10 @@ func TestOtherPushes(t *testing.T) {
 	var p pairing
 	p.ask(Command{Name: "SET"}, 3)
 	if _, c, known := p.came(&frame{kind: '>', args: []string{"invalidate"}, count: 2}); known {
-		t.Errorf("it was taken for the reply to %q", c.Name)
+		t.Errorf("the push was matched with %q", c.Name)
 	}
 	if at, c, known := p.came(&frame{kind: '+'}); !known || at != Reply || c.Name != "SET" {
-		t.Errorf("the reply was taken for one to %q", c.Name)
+		t.Errorf("the reply was matched with %q", c.Name)
 	}
 }
 
@@ -324,10 +324,10 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 		select {
 		case got := <-known:
 			if got != want[i] {
-				t.Fatalf("a reply to %q was taken for one to %q", want[i], got)
+				t.Fatalf("a reply to %q was matched with %q", want[i], got)
 			}
 		case <-time.After(soon):
-			t.Fatalf("the reply to %q was not known", want[i])
+			t.Fatalf("the reply to %q was not matched", want[i])
 		}
 	}
 	conn.Close()
@@ -335,11 +335,11 @@ func pair(t *testing.T, addr string, script, want []string, pipelined bool) {
 		t.Error(err)
 	}
 	if len(known) > 0 {
-		t.Errorf("%q was taken for answered", <-known)
+		t.Errorf("%q was matched", <-known)
 	}
 }
 
-// BenchmarkPair is a SET and its reply, directly and through a link.
+// BenchmarkPair measures a SET and its reply, directly and through a link.
 func BenchmarkPair(b *testing.B) {
 	addr := server(b, local)
 	l, err := Listen(addr, RESP)

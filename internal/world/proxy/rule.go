@@ -7,65 +7,65 @@ import (
 	"sync"
 )
 
-// Point is where on its way something is met.
+// Point is the place at which a rule applies.
 type Point uint8
 
-// The points. Of what is longer than 1 MB all but its end has been passed on by then: it cannot be used without.
+// The points. A command, reply or message longer than 1 MB has been passed on except for its end, without which it
+// has no effect.
 const (
-	Request Point = iota // the whole command has come from the client and is not yet passed on
-	Reply                // its whole reply has come from the server and is not yet passed on
-	Message              // a published message for a subscriber has come and is not yet passed on
+	Request Point = iota // a command has been read from the client and not yet passed on
+	Reply                // a reply has been read from the server and not yet passed on
+	Message              // a published message has been read from the server and not yet passed on
 )
 
-// Fate is what becomes of what was met.
+// Fate is the decision of a rule.
 type Fate uint8
 
-// The fates. A reply cannot be dropped alone, since the next one would be taken for it; nor can a request.
+// The fates. Only messages can be dropped: without a reply the client would take the next reply for it.
 const (
 	Pass   Fate = iota
-	Drop        // a message is swallowed. Of anything else, or a message too long to be held: as Close
-	Close       // neither this nor what follows is delivered, either way; both sides are closed
-	Silent      // likewise, but both sides stay open, as on a dead network, until one of them closes
+	Drop        // drop the message; for a command, a reply or a message longer than 1 MB, as Close
+	Close       // deliver nothing from now on, and close both sides
+	Silent      // deliver nothing from now on, but keep both sides open until one of them closes
 )
 
-// Command is a command that a client sent, or a published message.
+// Command is a command of a client, or a published message.
 type Command struct {
-	Name  string   // in upper case; of a message MESSAGE, PMESSAGE or SMESSAGE; of an opaque protocol ""
-	Args  []string // with the name as it came; the first 64, each cut at 64 bytes
-	Conn  int      // the number of its connection, from 1
-	Bytes []byte   // of a request in an opaque protocol what was sent; it is not to be kept
-	Nth   int      // its number among the commands of the link, from 1; of a message how many there were
+	Name  string   // in upper case; MESSAGE, PMESSAGE or SMESSAGE; "" in an opaque protocol
+	Args  []string // including the name as sent; at most 64, each cut at 64 bytes
+	Conn  int      // number of the connection, from 1
+	Bytes []byte   // the request in an opaque protocol; valid during the call only
+	Nth   int      // number among the commands of the link, from 1; of a message: commands so far
 }
 
-// Rule says what to do where something is met.
+// Rule decides on commands, replies or messages.
 type Rule struct {
-	Commands []string // their names, in any case; none: any command. A message is met whatever stands here
-	Nth      int      // only the nth that matches since the rule was set, from 1; 0: every one
+	Commands []string // names in any case, empty for any; ignored for messages
+	Nth      int      // apply only to the nth match since the rule was set, from 1; 0: all
 	Point    Point
 
-	// Do decides. While it runs, what comes after on this direction of this connection waits, and what came
-	// before goes on. The context ends when the link closes the connection: a client that hangs up while its
-	// command is held does not end it, since what it sent is on its way, and arrives if it is passed. After a
-	// side has closed, the other direction has two seconds. Do runs for several connections at once.
+	// Do decides. Until it returns, what follows in this direction of the connection waits. The context ends when the
+	// link closes the connection, but not when the client does: its command may still arrive. After one side has
+	// closed, the other direction has two seconds. Do may run for several connections at once.
 	Do func(context.Context, Command) Fate
 }
 
 type rule struct {
 	Rule
-	matched int // so far
+	matched int // number of matches
 }
 
-// On sets a rule. Where several match, they are asked in the order in which they were set, until one does not
-// pass. The function returned takes the rule back; it does not wait for a Do that runs.
+// On sets a rule. If several rules match, they are applied in the order in which they were set, until one does not
+// return Pass. The returned function removes the rule without waiting for a running Do.
 func (l *Link) On(r Rule) (cancel func()) { return l.rules.On(r) }
 
-// Rules are the rules of one link. They are safe for concurrent use, and ready to use when zero.
+// Rules holds the rules of one link. The zero value is ready to use. It is safe for concurrent use.
 type Rules struct {
 	mu  sync.Mutex
 	set []*rule
 }
 
-// On sets a rule; the function returned takes it back.
+// On sets a rule. The returned function removes it.
 func (rs *Rules) On(r Rule) (cancel func()) {
 	r.Commands = slices.Clone(r.Commands)
 	set := &rule{Rule: r}
@@ -79,7 +79,7 @@ func (rs *Rules) On(r Rule) (cancel func()) {
 	}
 }
 
-// Matching counts a command against the rules and returns what decides, in order.
+// Matching counts a command against the rules and returns the functions that decide, in order.
 func (rs *Rules) Matching(p Point, c Command) []func(context.Context, Command) Fate {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// said are chunks of a client's and a server's that are whole, and that are not, or of another kind.
-var said, answered = []string{
+// fromClient and fromServer hold chunks of a client and of a server. Some are complete frames, some are not.
+var fromClient, fromServer = []string{
 	"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$0\r\n\r\n", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\nc\r\n",
 	"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("x", 100) + "\r\n", "*70\r\n" + strings.Repeat("$1\r\na\r\n", 70), "PING\r\n",
 	"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nPING\r\n", "*2\r\n$3\r\nGET\r\n", "$1\r\nk\r\n", "*1\r\n$4\r\nPI", "NG\r\n", "*0\r\n", "\r\n",
@@ -19,18 +19,18 @@ var said, answered = []string{
 	"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n", "*1\r\n$-1\r\n", "+O", "K\r\n", "+OK\r\n+OK\r\n", "+a\nb\r\n", "_\r\n",
 }
 
-// TestWhole gives conversations to one that takes what is whole at once, and to one that does not: they find the same.
+// TestWhole checks that a conversation with the fast path finds the same as one without it.
 func TestWhole(t *testing.T) {
 	taken := 0
 	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		slow, quick := Begin(), Begin()
+		slow, quick := NewConversation(), NewConversation()
 		for range 12 {
 			up := r.IntN(2) == 0
-			chunk := answered[r.IntN(len(answered))]
-			cuts, quickCuts := slow.Answered, quick.Answered
+			chunk := fromServer[r.IntN(len(fromServer))]
+			cuts, quickCuts := slow.FromServer, quick.FromServer
 			if up {
-				chunk, cuts, quickCuts = said[r.IntN(len(said))], slow.Said, quick.Said
+				chunk, cuts, quickCuts = fromClient[r.IntN(len(fromClient))], slow.FromClient, quick.FromClient
 			}
 			var want, got []Part
 			for part := range cuts([]byte(chunk)) {
@@ -47,11 +47,11 @@ func TestWhole(t *testing.T) {
 				}
 			}
 			if !reflect.DeepEqual(want, got) {
-				t.Fatalf("seed %d, %q: %+v, and taken at once %+v", seed, chunk, want, got)
+				t.Fatalf("seed %d, %q: %+v, with Whole %+v", seed, chunk, want, got)
 			}
 		}
 	}
 	if taken < 1000 {
-		t.Errorf("only %d chunks were taken at once", taken)
+		t.Errorf("Whole took only %d chunks", taken)
 	}
 }

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	ownerLabel      = "lockbench.process" // the number of the process that started a container
-	containerWithin = 2 * time.Minute     // bounds its start, for which an image may have to be fetched
-	orderWithin     = 20 * time.Second    // bounds what a running daemon is told to do
+	ownerLabel            = "lockbench.process" // number of the process that started the container
+	containerStartTimeout = 2 * time.Minute     // bounds the start, including the pull of the image
+	daemonTimeout         = 20 * time.Second    // bounds a request to a running daemon
 )
 
 type contained struct {
@@ -38,15 +38,15 @@ type contained struct {
 
 var _ Node = (*contained)(nil)
 
-// dockerSupported returns why a deployment is not to be had in containers; nil: it is.
+// dockerSupported returns the reason why a deployment cannot run in containers, or nil.
 func dockerSupported(of Store, d Deployment, clock bool) error {
 	switch {
 	case of.Image.Name == "":
-		return fmt.Errorf("there is no image of %s", of.Product)
+		return fmt.Errorf("no image of %s is known", of.Product)
 	case clock:
-		return errors.New("the clock of a container is not moved")
+		return errors.New("the clock of a container cannot be moved")
 	case !d.Contained:
-		return fmt.Errorf("the deployment %s is not offered in containers", d.Name)
+		return fmt.Errorf("the deployment %s is not supported in containers", d.Name)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	of.Image.Command = slices.Concat(of.Image.Command, d.Options)
 	g := &Group{Durability: d.Durability, release: []func() error{engine.Close},
 		Server: fmt.Sprintf("%s %s (docker, %s)", of.Product, of.Image.version(), of.Image.Name)}
-	started, err := AtOnce(d.Nodes, func(int) (*contained, error) { return startContainer(ctx, engine, of) })
+	started, err := StartAll(d.Nodes, func(int) (*contained, error) { return startContainer(ctx, engine, of) })
 	for _, n := range started {
 		g.Nodes = append(g.Nodes, n)
 	}
@@ -70,23 +70,23 @@ func startDocker(ctx context.Context, of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// quietly has the library say nothing beside its errors, and start no helper of its own, which would be one more image to
-// fetch: what a killed run left, clean knows by its label.
+// quietly disables the library's log and its cleanup container, which would be another image to pull. `lockbench
+// clean` removes containers of killed runs by their label.
 var quietly = sync.OnceFunc(func() {
 	log.SetDefault(silence{})
-	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // it fails for no such name
+	_ = os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true") // never fails for a valid name
 })
 
-// startContainer returns when the server in it answers.
+// startContainer starts a container and returns when its server answers.
 func startContainer(ctx context.Context, engine *docker.Client, of Store) (*contained, error) {
-	ctx, cancel := context.WithTimeout(ctx, containerWithin)
+	ctx, cancel := context.WithTimeout(ctx, containerStartTimeout)
 	defer cancel()
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	quietly()
-	addr := Local127(port)
+	addr := Loopback(port)
 	n := &contained{Refusing: Refusing{addr}, store: of, addr: addr, engine: engine}
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: of.Image.request(port), Started: true, Logger: silence{}})
@@ -95,18 +95,18 @@ func startContainer(ctx context.Context, engine *docker.Client, of Store) (*cont
 	}
 	if err == nil {
 		if err = n.awaitUp(ctx); err != nil {
-			err = fmt.Errorf("%w%s", err, said(c))
+			err = fmt.Errorf("%w%s", err, output(c))
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("a container of %s: %w", of.Image.Name, err), n.Stop())
+		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", of.Image.Name, err), n.Stop())
 	}
 	return n, nil
 }
 
-// said is the end of what the server in a container wrote, to be put after an error; "": nothing.
-func said(c testcontainers.Container) string {
-	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+// output returns the end of the container's output as a suffix for an error message, or "".
+func output(c testcontainers.Container) string {
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	logs, err := c.Logs(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func said(c testcontainers.Container) string {
 	}
 	defer logs.Close()
 	var log children.Tail
-	_, _ = io.Copy(&log, logs) // it ends, as its context does
+	_, _ = io.Copy(&log, logs) // ends with the context
 	return log.String()
 }
 
@@ -122,7 +122,7 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// request asks for a container whose server is reached on a port of 127.0.0.1 and nowhere else.
+// request returns a request for a container whose port is published on 127.0.0.1 only.
 func (i Image) request(port int) testcontainers.ContainerRequest {
 	inside := network.MustParsePort(i.Port + "/tcp")
 	return testcontainers.ContainerRequest{
@@ -151,9 +151,9 @@ func (n *contained) awaitUp(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case !n.Alive():
-			return Final(fmt.Errorf("it ended at once: %w", err))
+			return Final(fmt.Errorf("the container exited: %w", err))
 		}
-		return fmt.Errorf("wait for it to answer: %w", err)
+		return fmt.Errorf("wait for an answer: %w", err)
 	})
 }
 
@@ -164,14 +164,14 @@ func (n *contained) Counters(ctx context.Context) (map[string]float64, error) {
 }
 
 func (n *contained) Alive() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	state, err := n.engine.ContainerInspect(ctx, n.id, docker.ContainerInspectOptions{})
 	return err == nil && state.Container.State != nil && state.Container.State.Running
 }
 
 func order[Options, Result any](n *contained, what string, do func(context.Context, string, Options) (Result, error), options Options) error {
-	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	_, err := do(ctx, n.id, options)
 	return wrapped(what+" the container at "+n.addr, err)
@@ -192,11 +192,11 @@ func (n *contained) Kill() error {
 	if err := order(n, "kill", n.engine.ContainerKill, docker.ContainerKillOptions{Signal: "KILL"}); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	return Poll(ctx, PollEvery, func(context.Context) error {
 		if n.Alive() {
-			return fmt.Errorf("kill the container at %s: it was not seen to end", n.addr)
+			return fmt.Errorf("kill the container at %s: still running", n.addr)
 		}
 		return nil
 	})
@@ -209,7 +209,7 @@ func (n *contained) Restart(ctx context.Context) error {
 	if err := order(n, "restart", n.engine.ContainerStart, docker.ContainerStartOptions{}); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, orderWithin)
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
 	return n.awaitUp(ctx)
 }
@@ -218,12 +218,12 @@ func (n *contained) Stop() error {
 	if n.id == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), orderWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	return wrapped("remove the container at "+n.addr, removeContainer(ctx, n.engine, n.id))
 }
 
-// removeContainer removes it with its data, also one that runs or is gone.
+// removeContainer removes a container and its data. It returns nil if the container does not exist.
 func removeContainer(ctx context.Context, engine *docker.Client, id string) error {
 	_, err := engine.ContainerRemove(ctx, id, docker.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsNotFound(err) {
@@ -232,12 +232,12 @@ func removeContainer(ctx context.Context, engine *docker.Client, id string) erro
 	return err
 }
 
-// images are those that a daemon was asked for, and whether it had them.
+// images caches whether the daemon had an image when it was first looked for.
 var images sync.Map
 
-// atHand reports whether a daemon had an image when it was first of interest: a run must not change its mind, and if
-// no container was asked for nothing is fetched.
-func atHand(image string) bool {
+// hasImage reports whether the daemon had an image when first asked. The answer is cached, so that Auto is resolved
+// alike during a run.
+func hasImage(image string) bool {
 	had, known := images.Load(image)
 	if !known {
 		err := withDaemon(context.Background(), func(ctx context.Context, engine *docker.Client) error {
@@ -249,33 +249,33 @@ func atHand(image string) bool {
 	return had.(bool)
 }
 
-var errNoDaemon = errors.New("no daemon answers")
+var errNoDaemon = errors.New("no Docker daemon answers")
 
-// withDaemon asks the daemon that the environment names for something, if it answers.
+// withDaemon calls do with a client of the daemon that the environment names, if it answers.
 func withDaemon(ctx context.Context, do func(context.Context, *docker.Client) error) error {
 	engine, err := docker.New(docker.FromEnv)
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
-	soon, cancel := context.WithTimeout(ctx, AskWithin)
+	soon, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	if _, err := engine.Ping(soon, docker.PingOptions{}); err != nil {
 		return fmt.Errorf("%w: %w", errNoDaemon, err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, orderWithin)
+	ctx, cancel = context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
 	return do(ctx, engine)
 }
 
-// Leftover is a container that one of our processes started.
+// Leftover is a container started by a lockbench process.
 type Leftover struct {
 	ID    string
-	Owner int // the number of the process
+	Owner int // number of the process
 	Since time.Time
 }
 
-// Containers returns the containers of this program's processes, also of those that are gone; none if no daemon answers.
+// Containers returns the containers that lockbench processes started, or none if no daemon answers.
 func Containers(ctx context.Context) (all []Leftover, err error) {
 	err = withDaemon(ctx, func(ctx context.Context, engine *docker.Client) error {
 		list, err := engine.ContainerList(ctx, docker.ContainerListOptions{All: true, Filters: docker.Filters{}.Add("label", ownerLabel)})

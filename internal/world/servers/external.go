@@ -11,40 +11,40 @@ import (
 )
 
 const (
-	ReachWithin = 5 * time.Second  // bounds a question to a server of the user's: its network may be slow, or it may not be there
-	SweepWithin = 30 * time.Second // bounds the cleanup after a trial; a server may have very many keys
+	ReachTimeout = 5 * time.Second  // bounds a question to a user's server, which may be far away
+	SweepTimeout = 30 * time.Second // bounds the cleanup of a server, which may have many keys
 )
 
-// Access describes how servers of the user's own are named and spoken to. A name is that of a key, a row, a document or
-// a znode, and begins with KeyPrefix if it is of a run.
+// Access describes how a user's servers are named and used. A name is that of a key, row, document or znode. Names
+// that a run uses begin with its KeyPrefix.
 type Access struct {
 	Form
 
-	// Version returns what is there, or why it does not serve us.
+	// Version returns the version of the server, or the reason why it cannot be used.
 	Version func(ctx context.Context, t Target, host string) (string, error)
-	// Counters is nil if they cannot be told from what else the server does.
+	// Counters is nil if the server's counters include other databases or clients that cannot be told apart.
 	Counters func(ctx context.Context, t Target, host string) (map[string]float64, error)
-	// Names returns the names that begin with a prefix; one may be there twice.
+	// Names returns the names that begin with a prefix, possibly more than once.
 	Names func(ctx context.Context, t Target, prefix string) ([]string, error)
-	// Remove removes what has a name that begins with the prefix.
+	// Remove removes everything whose name begins with the prefix.
 	Remove func(ctx context.Context, t Target, prefix string) error
 }
 
-// Remote is the servers that a user named: not ours, so nothing there is stopped, set or emptied.
+// Remote holds the servers that a user named. They are never stopped, configured or flushed.
 type Remote struct {
-	Targets []Target // of Redis one for each server, of the other stores one at most
-	CAFile  string   // certificates to trust with TLS; "": the system's
+	Targets []Target // one for each Redis server; at most one for each other store
+	CAFile  string   // CA certificates for TLS; "": the system's
 }
 
-// Named reports whether there are any.
+// Named reports whether any server is named.
 func (r Remote) Named() bool { return len(r.Targets) > 0 }
 
-// Of returns what was named of a store.
+// Of returns the targets of a store.
 func (r Remote) Of(store string) []Target {
 	return slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Store() != store })
 }
 
-// TLS reports whether any server of a store is reached through it.
+// TLS reports whether any server of a store is used through TLS.
 func (r Remote) TLS(store string) bool {
 	return slices.ContainsFunc(r.Of(store), func(t Target) bool { return t.TLS() != nil })
 }
@@ -59,20 +59,20 @@ func (r Remote) servers(store string) []*external {
 	return all
 }
 
-// externalSupported returns why such servers cannot be had from those that a user named.
+// externalSupported returns the reason why a deployment cannot run on the user's servers, or nil.
 func externalSupported(of Store, d Deployment, s Spec) error {
 	if of.External == nil {
-		return Absent{errors.New("lockbench runs it itself, with --servers local")}
+		return Absent{errors.New("runs only as part of lockbench: --servers local")}
 	}
 	switch given := len(s.Remote.servers(of.Name)); {
 	case given == 0:
-		return Absent{fmt.Errorf("no %s of your own was named: --%s %s", of.Product, of.Name, of.External.Like)}
+		return Absent{fmt.Errorf("no %s server was named: --%s %s", of.Product, of.Name, of.External.Example)}
 	case d.Needs != "":
-		return fmt.Errorf("%s is not offered on servers of your own", d.Needs)
+		return fmt.Errorf("%s is not supported on your own servers", d.Needs)
 	case given < d.Nodes:
-		return fmt.Errorf("it needs %d servers, and --%s names %d", d.Nodes, of.Name, given)
+		return fmt.Errorf("needs %d servers, but --%s names %d", d.Nodes, of.Name, given)
 	case s.Clock:
-		return errors.New("the clock of a server of your own is not moved")
+		return errors.New("the clock of your own server cannot be moved")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ type external struct {
 
 var _ Node = (*external)(nil)
 
-// startExternal starts nothing: it asks all servers at once what they are.
+// startExternal starts no server. It asks all servers for their versions.
 func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
 	g, versions := &Group{}, make([]string, d.Nodes)
 	for _, n := range s.Remote.servers(of.Name)[:d.Nodes] {
@@ -100,11 +100,11 @@ func startExternal(ctx context.Context, of Store, d Deployment, s Spec) (*Group,
 	return g, err
 }
 
-// version returns the server's own. Its errors have no secrets.
+// version returns the version of one server. Its errors contain no secrets.
 func (t Target) version(ctx context.Context, host string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, ReachWithin)
+	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
-	// A client library may go on trying for as long as it may.
+	// Dial first: a client library may retry until the timeout.
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	var version string
 	if err == nil {
@@ -113,14 +113,14 @@ func (t Target) version(ctx context.Context, host string) (string, error) {
 	}
 	switch {
 	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "i/o timeout")):
-		return "", fmt.Errorf("%s does not answer within %v", t.at(host), ReachWithin)
+		return "", fmt.Errorf("%s: no answer within %v", t.at(host), ReachTimeout)
 	case err != nil:
-		return "", fmt.Errorf("%s does not serve us: %w", t.at(host), t.hide(err))
+		return "", fmt.Errorf("%s cannot be used: %w", t.at(host), t.hide(err))
 	}
 	return version, nil
 }
 
-// Reach reports whether every server of a target answers us.
+// Reach returns nil if every server of the target answers.
 func (t Target) Reach(ctx context.Context) error {
 	return Each(len(t.hosts), func(i int) error {
 		_, err := t.version(ctx, t.hosts[i])
@@ -132,22 +132,22 @@ func (n *external) URL() string { return n.target.URL(n.host) }
 
 func (n *external) Counters(ctx context.Context) (map[string]float64, error) {
 	count := n.target.of.External.Counters
-	if count == nil { // they would be of whatever else it serves
+	if count == nil { // they would include other uses of the server
 		return nil, fmt.Errorf("%s: %w", n.Shown, ErrNoCounters)
 	}
-	ctx, cancel := context.WithTimeout(ctx, ReachWithin)
+	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
 	c, err := count(ctx, n.target, n.host)
 	if err != nil {
-		return nil, fmt.Errorf("counters of %s: %w", n.Shown, n.target.hide(err))
+		return nil, fmt.Errorf("read the counters of %s: %w", n.Shown, n.target.hide(err))
 	}
 	return c, nil
 }
 
-// Alive returns true: nothing of ours has ended it.
+// Alive returns true, since lockbench never ends the server.
 func (n *external) Alive() bool { return true }
 
 func (n *external) Kill() error { return n.refuse("kill") }
 
-// Stop leaves the server as it is.
+// Stop does nothing.
 func (n *external) Stop() error { return nil }

@@ -18,24 +18,24 @@ import (
 
 const (
 	portAttempts     = 5
-	ensembleAttempts = 3 // bounds how often an ensemble begins anew, since a port was taken
+	ensembleAttempts = 3 // bounds how often an ensemble is started if a port was taken
 )
 
-// Local127 returns a port of 127.0.0.1 as host:port.
-func Local127(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+// Loopback returns a port of 127.0.0.1 as host:port.
+func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // Launcher starts the child processes of one group.
 type Launcher struct {
 	Keeper  *children.Keeper
 	Clock   bool     // Spec.Clock
-	Options []string // of the deployment
+	Options []string // additional command-line options of the deployment
 
-	FreePort func() (int, error) // finds a port that nobody listens on
+	FreePort func() (int, error) // finds a port that is not in use; replaced in tests
 
 	store Store
 	self  string // Spec.Self
 	group *Group
-	given sync.Map // ports that were found free, and may not be listened on yet
+	given sync.Map // ports handed out, which a later search could find free again
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
@@ -59,24 +59,24 @@ func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, er
 	return l.group, nil
 }
 
-// NewLauncher returns a launcher for a store, whose group has no nodes yet.
+// NewLauncher returns a launcher for a store. Its group has no nodes.
 func NewLauncher(of Store, k *children.Keeper) *Launcher {
 	return &Launcher{Keeper: k, store: of, group: &Group{}, FreePort: freePort}
 }
 
-// Add adds a server that came up to the group.
+// Add adds a running server to the group.
 func (l *Launcher) Add(n Node, version string) {
 	l.group.Nodes = append(l.group.Nodes, n)
 	l.group.Server = fmt.Sprintf("%s %s (local)", l.store.Product, version)
 }
 
-// OnStop adds what else ends with the group; what was added last ends first.
+// OnStop adds a function that Group.Stop calls after the nodes have stopped, in reverse order.
 func (l *Launcher) OnStop(do func() error) { l.group.release = append(l.group.release, do) }
 
-// Replicate sets how the servers of the group follow each other.
+// Replicate sets the replication of the group.
 func (l *Launcher) Replicate(r Replication) { l.group.Replication = r }
 
-// Each calls do for each number from 0 to before n, all at once, and returns the errors.
+// Each calls do concurrently for each number below n, and joins the errors.
 func Each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -87,14 +87,14 @@ func Each(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// AtOnce starts so many servers and returns those that came up, in order, also if others did not.
-func AtOnce[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
+// StartAll starts n servers concurrently. It returns those that started, in order, even after an error.
+func StartAll[N any](nodes int, start func(i int) (*N, error)) ([]*N, error) {
 	all := make([]*N, nodes)
 	err := Each(nodes, func(i int) (err error) { all[i], err = start(i); return err })
 	return slices.DeleteFunc(all, func(n *N) bool { return n == nil }), err
 }
 
-// freePort finds a port that nobody listens on. Nothing reserves it.
+// freePort returns a port that is not in use. It does not reserve the port.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +104,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// free finds so many ports, each of them once for all servers of the group, as far as there are others.
+// free returns distinct ports that are not in use. It repeats a port only if too few are free.
 func (l *Launcher) free(ports int) ([]int, error) {
 	all := make([]int, ports)
 	for i := range all {
@@ -121,8 +121,8 @@ func (l *Launcher) free(ports int) ([]int, error) {
 	return all, nil
 }
 
-// Start starts one server that listens on so many ports, on others if one was taken meanwhile. A store may differ from
-// the group's in its functions. What it starts is not yet the group's: see Add.
+// Start starts one server that listens on the given number of ports. It retries with other ports if one was taken.
+// The store may have other functions than the group's. The caller adds the server to the group: see Add.
 func (l *Launcher) Start(ctx context.Context, of Store, ports int) (*Process, error) {
 	return l.start(ctx, of, ports, 0, nil)
 }
@@ -145,8 +145,8 @@ func (l *Launcher) start(ctx context.Context, of Store, ports, number int, peers
 	}
 }
 
-// startEnsemble starts so many servers at once, which know each other by ports that are found before: so many for each.
-// If one of those was taken meanwhile, all begin again with others.
+// startEnsemble starts the nodes of an ensemble concurrently. Each node has the given number of peer ports, which are
+// chosen first. If one was taken, all nodes are started again with other ports.
 func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	for attempt := 1; ; attempt++ {
 		ports, err := l.free(nodes * each)
@@ -154,10 +154,10 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 			return err
 		}
 		starting, cancel := context.WithCancel(ctx)
-		started, err := AtOnce(nodes, func(i int) (*Process, error) {
+		started, err := StartAll(nodes, func(i int) (*Process, error) {
 			p, err := l.start(starting, l.store, 1, i, ports)
 			if err != nil {
-				cancel() // the others would wait for it
+				cancel() // the other nodes would wait for this one
 			}
 			return p, err
 		})
@@ -174,21 +174,21 @@ func (l *Launcher) startEnsemble(ctx context.Context, nodes, each int) error {
 	}
 }
 
-// Template is a folder that takes long to make, and of which each server gets a copy: a database as it is before it is
-// used. The first call makes it; it lives as long as this process, with a keeper of its own.
+// Template holds a folder that is slow to create, such as an empty database, and that each server copies. The first
+// call creates it. It lives as long as this process.
 type Template struct {
 	make func(ctx context.Context, k *children.Keeper, dir string) error
 
-	mu  sync.Mutex // held while it is made
-	dir string     // "": it is not made yet
+	mu  sync.Mutex // held while the folder is created
+	dir string     // "" before it is created
 }
 
-// NewTemplate returns a template that is made in a folder by a function, at most once.
+// NewTemplate returns a template whose folder is created by a function, at most once.
 func NewTemplate(of func(context.Context, *children.Keeper, string) error) *Template {
 	return &Template{make: of}
 }
 
-// CopyTo copies the template to a folder that is not there yet.
+// CopyTo copies the template to a folder that does not exist yet.
 func (t *Template) CopyTo(ctx context.Context, dir string) error {
 	from, err := t.made(ctx)
 	if err != nil {
@@ -218,18 +218,18 @@ func (t *Template) made(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// makeWithin bounds a program that makes something: far more than it takes.
-const makeWithin = time.Minute
+// toolTimeout bounds a program run by RunTool, with a large margin.
+const toolTimeout = time.Minute
 
-// RunToEnd runs a program that makes something in a folder, and fails where the program does.
-func RunToEnd(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
+// RunTool runs a program in a folder and returns an error unless it exits with status 0.
+func RunTool(ctx context.Context, k *children.Keeper, dir string, cmd *exec.Cmd) error {
 	var log children.Tail
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
 	c, err := k.Start(cmd)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, makeWithin)
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	select {
 	case <-c.Done():

@@ -15,32 +15,32 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// logTail is how many bytes of a server's log go into an error.
+// logTail is the number of bytes of a server's log that an error includes.
 const logTail = 1000
 
 var (
-	errPortTaken = errors.New("the port was taken") // between finding it free and listening on it
-	errStopped   = errors.New("it was stopped for good")
+	errPortTaken = errors.New("the port was taken") // between the search for a free port and listening on it
+	errStopped   = errors.New("the server has been stopped")
 )
 
-// Process is a server of our own: a child process with its own folder, on private ports of 127.0.0.1.
+// Process is a server in a child process, with its own folder and ports of 127.0.0.1.
 type Process struct {
 	Refusing
-	Ports  []int  // the first is the clients'
-	Dir    string // its own
-	Number int    // in its ensemble, from 0
-	Peers  []int  // the ports by which its ensemble know each other
+	Ports  []int  // the first is for clients
+	Dir    string // its folder
+	Number int    // index in its ensemble
+	Peers  []int  // ports of all members of its ensemble
 	Self   string // Spec.Self
 
 	store   Store
 	keeper  *children.Keeper
 	version string
-	freed   []func() error // what else ends with it
+	freed   []func() error // called when the server is stopped
 
-	child atomic.Pointer[children.Child] // its present process
+	child atomic.Pointer[children.Child] // its current process
 
 	life    sync.Mutex // held while it is started, killed or stopped; guards what follows
-	ended   bool       // for good
+	ended   bool       // Stop was called
 	stopped error
 }
 
@@ -68,8 +68,7 @@ func (p *Process) run(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	// Its output rather than a log file of its own: what it has to say against its own arguments comes before any
-	// log file is open.
+	// The log holds the standard output, because errors in arguments are reported before a server opens a log file.
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	c, err := p.keeper.Start(cmd)
 	if err != nil {
@@ -88,15 +87,15 @@ func (p *Process) run(ctx context.Context) error {
 		if bytes.Contains(bytes.ToLower(said), []byte("address already in use")) {
 			err = errPortTaken
 		}
-		// Not politely: it has been waited for long enough.
-		return errors.Join(fmt.Errorf("%s: %w; it said:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
+		// Kill rather than stop it: the start has already timed out or failed.
+		return errors.Join(fmt.Errorf("%s: %w; output:\n%s", filepath.Base(cmd.Path), err, tail(said)), c.Kill())
 	}
 	return nil
 }
 
-// Await returns when do succeeds, while the server lives.
+// Await calls do until it succeeds, the server ends or the start timeout has passed.
 func (p *Process) Await(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, p.store.Within)
+	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()
 	c := p.child.Load()
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
@@ -105,9 +104,9 @@ func (p *Process) Await(ctx context.Context, what string, do func(context.Contex
 		case err == nil:
 			return nil
 		case c.Ended():
-			return Final(fmt.Errorf("it ended at once (%s)", c.State()))
+			return Final(fmt.Errorf("the server exited (%s)", c.State()))
 		}
-		return fmt.Errorf("wait for it to %s: %w", what, err)
+		return fmt.Errorf("wait for the server to %s: %w", what, err)
 	})
 }
 
@@ -121,28 +120,28 @@ func logged(dir string) []byte {
 
 func tail(log []byte) []byte { return bytes.TrimSpace(log[max(0, len(log)-logTail):]) }
 
-// Version returns what it has told of its version.
+// Version returns the server's version.
 func (p *Process) Version() string { return p.version }
 
-// Addr returns where clients connect, as host:port.
-func (p *Process) Addr() string { return Local127(p.Ports[0]) }
+// Addr returns the address for clients as host:port.
+func (p *Process) Addr() string { return Loopback(p.Ports[0]) }
 
-// Pid returns the number of its present process.
+// Pid returns the number of the current process.
 func (p *Process) Pid() int { return p.child.Load().Pid() }
 
-// SelfAs returns this program as a server of a store that is a Go module.
-func (p *Process) SelfAs(store string, args ...string) (*exec.Cmd, error) {
+// SelfCommand returns the command that runs this program as a server of a built-in store.
+func (p *Process) SelfCommand(store string, args ...string) (*exec.Cmd, error) {
 	if p.Self == "" {
-		return nil, fmt.Errorf("this program is a server of %s itself, and was not told where it is (Spec.Self)", store)
+		return nil, fmt.Errorf("start the built-in %s: Spec.Self is empty", store)
 	}
 	return exec.Command(p.Self, append([]string{StoreVerb, store}, args...)...), nil
 }
 
-// Free adds what is to be freed when the node is stopped.
+// Free adds a function that Stop calls after the process has ended.
 func (p *Process) Free(free func() error) { p.freed = append(p.freed, free) }
 
-// WhileKept calls do unless what the node keeps for its life has been freed.
-func (p *Process) WhileKept(do func()) error {
+// UnlessStopped calls do unless the server has been stopped.
+func (p *Process) UnlessStopped(do func()) error {
 	p.life.Lock()
 	defer p.life.Unlock()
 	if p.ended {
@@ -158,7 +157,7 @@ func (p *Process) process() *Process { return p }
 
 func (p *Process) Counters(ctx context.Context) (map[string]float64, error) {
 	c, err := p.store.Counters(ctx, p.Addr())
-	return c, wrapped("counters of "+p.Shown, err)
+	return c, wrapped("read the counters of "+p.Shown, err)
 }
 
 func (p *Process) Alive() bool { return !p.child.Load().Ended() }
@@ -167,25 +166,25 @@ func (p *Process) Pause() error { return wrapped("pause "+p.Shown, p.child.Load(
 
 func (p *Process) Resume() error { return wrapped("resume "+p.Shown, p.child.Load().Resume()) }
 
-func (p *Process) Jump(ctx context.Context, by time.Duration) error {
-	if p.store.Jump == nil {
-		return p.Refusing.Jump(ctx, by)
+func (p *Process) MoveClock(ctx context.Context, by time.Duration) error {
+	if p.store.MoveClock == nil {
+		return p.Refusing.MoveClock(ctx, by)
 	}
-	return wrapped(fmt.Sprintf("jump by %v in the clock of %s", by, p.Shown), p.store.Jump(ctx, p, by))
+	return wrapped(fmt.Sprintf("move the clock of %[2]s by %[1]v", by, p.Shown), p.store.MoveClock(ctx, p, by))
 }
 
-func (p *Process) Squeeze(ctx context.Context, key string) error {
-	if p.store.Squeeze == nil {
-		return p.Refusing.Squeeze(ctx, key)
+func (p *Process) Evict(ctx context.Context, key string) error {
+	if p.store.Evict == nil {
+		return p.Refusing.Evict(ctx, key)
 	}
-	return wrapped(fmt.Sprintf("squeeze %q out of %s", key, p.Shown), p.store.Squeeze(ctx, p.Addr(), key))
+	return wrapped(fmt.Sprintf("evict %q from %s", key, p.Shown), p.store.Evict(ctx, p.Addr(), key))
 }
 
-func (p *Process) Unseat(ctx context.Context, key string) error {
-	if p.store.Unseat == nil {
-		return p.Refusing.Unseat(ctx, key)
+func (p *Process) EndSession(ctx context.Context, key string) error {
+	if p.store.EndSession == nil {
+		return p.Refusing.EndSession(ctx, key)
 	}
-	return wrapped(fmt.Sprintf("end the session that holds %q at %s", key, p.Shown), p.store.Unseat(ctx, p.Addr(), key))
+	return wrapped(fmt.Sprintf("end the session that holds %q at %s", key, p.Shown), p.store.EndSession(ctx, p.Addr(), key))
 }
 
 func (p *Process) Kill() error {
@@ -207,18 +206,18 @@ func (p *Process) restart(ctx context.Context) error {
 	if err := p.child.Load().Kill(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.store.Within)
+	ctx, cancel := context.WithTimeout(ctx, p.store.StartTimeout)
 	defer cancel()
 	return Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
 		err := p.run(ctx)
-		if err != nil && !errors.Is(err, errPortTaken) { // another connection may have the number for a moment
+		if err != nil && !errors.Is(err, errPortTaken) { // another connection may use the port for a moment
 			err = Final(err)
 		}
 		return err
 	})
 }
 
-// Stop does not ask: nothing that the server holds is of use any more, and asking takes a tenth of a second.
+// Stop kills the server, since its data is not needed.
 func (p *Process) Stop() error {
 	p.life.Lock()
 	defer p.life.Unlock()

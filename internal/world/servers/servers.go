@@ -1,9 +1,10 @@
-// Package servers starts the servers that locks talk to. In go the description of a store and a Spec of how, what and how
-// many; out comes a Group of nodes, each with its URL, its counters, and the faults that can be injected into it. A server
-// is started as a child process, in a container, as an emulator in this process, or was there before. Everything that is
-// started here also ends here: with Stop or, if the harness is killed, without it.
+// Package servers starts the servers that locks use. In go a Store and a Spec; out comes a Group of nodes. Each Node
+// has a URL, counters, and methods that inject faults.
 //
-// Each store has a package of its own beneath this one; package stores has the table of them.
+// A server runs as a child process, in a container or as an emulator in this process, or it is the user's own.
+// Servers that this package starts end with Group.Stop, or with the harness if that is killed.
+//
+// Each store has a subpackage. Package stores lists them.
 package servers
 
 import (
@@ -17,65 +18,65 @@ import (
 	"lockbench/internal/world/children"
 )
 
-// The ways to bring servers up.
+// The ways to start servers.
 const (
-	Auto     = "auto"     // local if the server's program is installed, else docker if its daemon has the image, else embedded
-	Embedded = "embedded" // for Redis an emulator inside this process: its latency compares with nothing
-	Local    = "local"    // child processes on private ports of 127.0.0.1
-	External = "external" // servers of the user's own: they were there before, and stay
+	Auto     = "auto"     // Local if the store is installed, else Docker if a daemon has the image, else Embedded
+	Embedded = "embedded" // an emulator in this process, Redis only; its latencies are not comparable
+	Local    = "local"    // child processes on ports of 127.0.0.1
+	External = "external" // the user's servers, which are neither started nor stopped
 	Docker   = "docker"   // containers, each on a port of 127.0.0.1
 )
 
-// ErrUnsupported is returned for what the emulator does not have. Its text is what to do about it.
+// ErrUnsupported is returned for features that the emulator lacks. Its text is the remedy.
 var ErrUnsupported = errors.New("apt install redis-server")
 
-// Spec states what is wanted.
+// Spec states which servers to start.
 type Spec struct {
 	How        string // Auto, Embedded, Local, External or Docker
 	Store      string // Redis, ...
 	Deployment string // Single, Replica, ...; "" is Single
-	Clock      bool   // the nodes' clocks can be moved: Node.Jump
+	Clock      bool   // the nodes' clocks can be moved: see Node.MoveClock
 
-	Remote Remote // where they are, with External
-	Self   string // this program, which is a server of some stores itself (see StoreVerb); "": it is not
+	Remote Remote // the user's servers, for External
+	Self   string // path of this program, for the stores that it serves itself (see StoreVerb)
 }
 
 // Group is the servers of one trial.
 type Group struct {
-	Nodes  []Node // those that hold data, the primary first
-	How    string // Embedded, Local, External or Docker: what Auto came to
-	Server string // product, version and how, as a report states it: "redis 7.0.15 (local)"
-	// Durability is what has become of a write when it is acknowledged, as a report states it.
+	Nodes  []Node // the nodes that hold data, the primary first
+	How    string // Embedded, Local, External or Docker: what Auto was resolved to
+	Server string // product, version and How: "redis 7.0.15 (local)"
+	// Durability states what happens to an acknowledged write in a crash, for reports.
 	Durability string
 
-	Replication Replication // nil: no node follows another
+	Replication Replication // nil without replication
 
-	release []func() error // what the nodes share; called in reverse after the last has stopped
+	release []func() error // called in reverse order after the nodes have stopped
 }
 
-// Replication is how some nodes of a group follow others, by their index in Group.Nodes.
+// Replication controls how nodes of a group follow others. A node is named by its index in Group.Nodes.
 type Replication interface {
 	Stall(ctx context.Context, i int) error
 	Promote(ctx context.Context, i int) error
 	AwaitPromotion(ctx context.Context) (int, error)
 }
 
-// partitioned is a Replication of which each part has some of the keys.
+// partitioned is a Replication in which each shard has some of the keys.
 type partitioned interface {
-	Around(ctx context.Context, key string) ([]Node, error)
+	OrderByKey(ctx context.Context, key string) ([]Node, error)
 }
 
-// Ways returns the names that Spec.How may have.
+// Ways returns the valid values of Spec.How.
 func Ways() []string { return []string{Auto, Embedded, Local, External, Docker} }
 
-// Absent is the error of a store that cannot be had at all, whatever lock asks for it.
+// Absent is the error for a store that is not available, whichever lock uses it.
 type Absent struct{ Why error }
 
 func (a Absent) Error() string { return a.Why.Error() }
 
 func (a Absent) Unwrap() error { return a.Why }
 
-// Supported returns why such servers cannot be had; nil: they can. It asks no server.
+// Supported returns the reason why such servers cannot be started, or nil. It contacts no server.
 func Supported(of Store, s Spec) error {
 	d, err := of.deployment(s.Deployment)
 	if err != nil {
@@ -89,12 +90,12 @@ func Supported(of Store, s Spec) error {
 		case d.Needs != "":
 			return fmt.Errorf("the emulator has no %s: %w", d.Needs, ErrUnsupported)
 		case s.Clock:
-			return fmt.Errorf("the emulator has no clock of its own: %w", ErrUnsupported)
+			return fmt.Errorf("the emulator's clock cannot be moved: %w", ErrUnsupported)
 		}
 	case Docker:
 		return dockerSupported(of, d, s.Clock)
 	case Local:
-		// That there is no redis-server is found when it is started: every run needs one.
+		// A missing redis-server is reported by Start, since the emulator cannot replace it in every run.
 		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
@@ -105,8 +106,8 @@ func Supported(of Store, s Spec) error {
 	return nil
 }
 
-// Start brings servers up and returns when all of them answer. The context bounds the start only; what was started ends
-// with Group.Stop. After an error nothing is left running.
+// Start starts servers and returns when all of them answer. The context bounds the start only. If it fails, no server
+// is left running. Group.Stop stops the servers.
 func Start(ctx context.Context, of Store, s Spec) (*Group, error) {
 	if !slices.Contains(Ways(), s.How) {
 		return nil, fmt.Errorf("start servers: unknown way %q (known: %s)", s.How, strings.Join(Ways(), ", "))
@@ -143,8 +144,8 @@ func start(ctx context.Context, of Store, s Spec) (g *Group, err error) {
 	return g, err
 }
 
-// Resolve returns what a way comes to on this machine. That a server is installed and does not start is an error then:
-// falling back would quietly measure something else.
+// Resolve returns the way in which servers are started on this machine if how is requested. There is no fallback for
+// an installed server that fails to start: it would silently measure another server.
 func Resolve(how string, of Store) string {
 	switch {
 	case how == Embedded && of.Emulate == nil:
@@ -153,7 +154,7 @@ func Resolve(how string, of Store) string {
 		return how
 	case of.Absent() == nil:
 		return Local
-	case of.Image.Name != "" && atHand(of.image().Name):
+	case of.Image.Name != "" && hasImage(of.image().Name):
 		return Docker
 	case of.Emulate != nil:
 		return Embedded
@@ -166,7 +167,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	for range d.Nodes {
 		n, err := of.Emulate()
 		if err != nil {
-			_ = g.Stop() // the reason not to start says more
+			_ = g.Stop() // the first error is more useful
 			return nil, err
 		}
 		g.Nodes = append(g.Nodes, n)
@@ -174,7 +175,7 @@ func startEmbedded(of Store, d Deployment) (*Group, error) {
 	return g, nil
 }
 
-// URLs returns the nodes' addresses, in order.
+// URLs returns the addresses of the nodes, in order.
 func (g *Group) URLs() []string {
 	var urls []string
 	for _, n := range g.Nodes {
@@ -183,8 +184,8 @@ func (g *Group) URLs() []string {
 	return urls
 }
 
-// Front returns the addresses that a lock talks to: of independent servers and of a cluster every one, of others the
-// primary's.
+// Front returns the addresses that a lock connects to: the primary's if there is replication, otherwise and for a
+// cluster those of all nodes.
 func (g *Group) Front() []string {
 	if _, all := g.Replication.(partitioned); g.Replication != nil && !all {
 		return g.URLs()[:1]
@@ -192,7 +193,7 @@ func (g *Group) Front() []string {
 	return g.URLs()
 }
 
-// Stop stops every node and returns what went wrong, if anything. It may be called again.
+// Stop stops every node and joins the errors. Further calls have no effect.
 func (g *Group) Stop() error {
 	errs := []error{Each(len(g.Nodes), func(i int) error { return g.Nodes[i].Stop() })}
 	for _, release := range slices.Backward(g.release) {
@@ -210,51 +211,52 @@ func wrapped(what string, err error) error {
 
 func (g *Group) following(what string, do func(Replication) error) error {
 	if g.Replication == nil {
-		return fmt.Errorf("%s: it needs redis-servers of our own that follow one another", what)
+		return fmt.Errorf("%s: needs replicated redis-servers started by lockbench", what)
 	}
 	return wrapped(what, do(g.Replication))
 }
 
-// Stall makes true that node i, a replica, receives nothing more of what its primary does, while the link stays up and
-// the replica can be read. It has received all that was acknowledged before. It ends when the replica follows another
-// node. An error: no fault was injected.
+// Stall stops replication to node i, a replica, after the replica has received every acknowledged write. The link
+// stays up and the replica can be read. The stall ends when the replica follows another node. If Stall fails, no
+// fault was injected.
 func (g *Group) Stall(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("stall the link to node %d", i), func(r Replication) error { return r.Stall(ctx, i) })
 }
 
-// Promote makes node i the primary now, and returns when it takes writes and the other living replicas follow it, which
-// ends what Stall did to them. The old primary, if it lives, continues as one. An error: the group may be half way.
+// Promote makes node i the primary. It returns when node i accepts writes and the other living replicas follow it,
+// which ends their stalls. The old primary, if it lives, remains a primary. If Promote fails, the group may be partly
+// changed.
 func (g *Group) Promote(ctx context.Context, i int) error {
 	return g.following(fmt.Sprintf("promote node %d", i), func(r Replication) error { return r.Promote(ctx, i) })
 }
 
-// AwaitPromotion returns when Sentinels have replaced the primary, which is dead or does not answer, by another node that
-// takes writes: its index in Nodes. It waits for a minute at most.
+// AwaitPromotion returns when Sentinels have replaced the primary by another node that accepts writes. It returns the
+// index of that node. It fails after a minute.
 func (g *Group) AwaitPromotion(ctx context.Context) (i int, err error) {
 	err = g.following("await a promotion", func(r Replication) (err error) { i, err = r.AwaitPromotion(ctx); return err })
 	return i, err
 }
 
-// Around orders the nodes of a cluster around a key: the first is the primary that has it, the second its replica. It
-// changes nothing of other groups. It must be called before any fault is injected.
-func (g *Group) Around(ctx context.Context, key string) error {
+// OrderByKey orders the nodes of a cluster so that the primary of a key comes first and its replica second. It has no
+// effect on other groups. It must be called before any fault is injected.
+func (g *Group) OrderByKey(ctx context.Context, key string) error {
 	parts, ok := g.Replication.(partitioned)
 	if !ok {
 		return nil
 	}
-	nodes, err := parts.Around(ctx, key)
+	nodes, err := parts.OrderByKey(ctx, key)
 	if err == nil {
 		g.Nodes = nodes
 	}
 	return err
 }
 
-// deposeWithin bounds the wait for another leader.
-const deposeWithin = 20 * time.Second
+// electionTimeout bounds the wait for another leader.
+const electionTimeout = 20 * time.Second
 
-// Depose kills the server that leads, and returns when another says that it does.
-func (g *Group) Depose(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, deposeWithin)
+// KillLeader kills the leader and returns when another server leads.
+func (g *Group) KillLeader(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, electionTimeout)
 	defer cancel()
 	old, err := g.awaitLeader(ctx, nil)
 	if err == nil {
@@ -269,7 +271,7 @@ func (g *Group) Depose(ctx context.Context) error {
 func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, err error) {
 	processes, ok := g.processes()
 	if !ok || processes[0].store.Leads == nil {
-		return nil, errors.New("it needs servers of our own that choose a leader")
+		return nil, errors.New("needs an ensemble started by lockbench")
 	}
 	err = Poll(ctx, 10*PollEvery, func(ctx context.Context) error {
 		for _, p := range processes {
@@ -281,12 +283,12 @@ func (g *Group) awaitLeader(ctx context.Context, not *Process) (leads *Process, 
 				return nil
 			}
 		}
-		return errors.New("none was seen to lead")
+		return errors.New("no server leads")
 	})
 	return leads, err
 }
 
-// processes returns the nodes if all of them are child processes of ours.
+// processes returns the nodes if all of them are child processes.
 func (g *Group) processes() (all []*Process, ok bool) {
 	for _, n := range g.Nodes {
 		of, ok := n.(interface{ process() *Process })
@@ -298,8 +300,8 @@ func (g *Group) processes() (all []*Process, ok bool) {
 	return all, len(all) > 0
 }
 
-// ProcessorTime returns what the group's processes and their children have taken so far. ErrNoCounters: they are not
-// ours, or this system does not tell.
+// ProcessorTime returns the processor time used so far by the group's processes and their descendants. It returns
+// ErrNoCounters if the nodes are not child processes or the system does not report it.
 func (g *Group) ProcessorTime() (time.Duration, error) {
 	all, ok := g.processes()
 	if !ok {

@@ -9,90 +9,90 @@ import (
 	"time"
 )
 
-// The stores: what a lock may talk to.
+// The stores that locks use.
 const (
 	Redis     = "redis"
-	MySQL     = "mysql" // MariaDB here
+	MySQL     = "mysql" // run as MariaDB
 	Postgres  = "postgres"
 	MongoDB   = "mongodb"
-	FerretDB  = "ferretdb" // it speaks MongoDB's protocol, and is not MongoDB
+	FerretDB  = "ferretdb" // MongoDB's protocol over SQLite
 	ZooKeeper = "zookeeper"
 	Etcd      = "etcd"
 )
 
-// The deployments: how many servers there are, and how they are related.
+// The deployments: the number of servers and how they are related.
 const (
 	Single      = "single"       // one server
-	Replica     = "replica"      // a primary, and one replica that follows it
-	TwoReplicas = "two-replicas" // a primary, and two replicas that follow it
-	Sentinel    = "sentinel"     // the same, and three Sentinels, which promote a replica when the primary is gone
+	Replica     = "replica"      // a primary and one replica
+	TwoReplicas = "two-replicas" // a primary and two replicas
+	Sentinel    = "sentinel"     // TwoReplicas and three Sentinels, which promote a replica if the primary fails
 	Five        = "five"         // five independent primaries
-	FiveDelayed = "five-delayed" // the same; one that is restarted is kept out for longer than any lease lasts
-	Cluster     = "cluster"      // a Redis Cluster: three primaries, each with a replica and with a third of the keys
-	Durable     = "durable"      // one server that has on disk what it has acknowledged
-	Three       = "three"        // an ensemble of three, which agree by majority
+	FiveDelayed = "five-delayed" // Five; a restarted server is kept out for longer than the longest lease
+	Cluster     = "cluster"      // a Redis Cluster: three primaries with a third of the keys each, and a replica of each
+	Durable     = "durable"      // one server that syncs every write to disk
+	Three       = "three"        // an ensemble of three servers that agree by majority
 )
 
-// StoreVerb is the first argument with which this program is itself a server, of a store that is a Go module
-// (internal/world/builtin). The name of the store and its arguments follow.
+// StoreVerb is the first argument with which this program runs a server that is a Go module (internal/world/builtin).
+// The name of the store and its arguments follow.
 const StoreVerb = "store"
 
-// Store describes the servers of one product: how they run as child processes, in containers, or as servers of the
-// user's own. A nil function means that the store does not offer it, unless stated otherwise.
+// Store describes the servers of one product: how they run as child processes, in containers, or as the user's own
+// servers. A nil function means that the store does not support it, unless stated otherwise.
 type Store struct {
 	Name       string
-	Product    string // as reports call it
-	Provide    string // the command that provides it on this machine
-	Durability string // what has become of a write when it is acknowledged, with the settings used here
+	Product    string // name in reports
+	Provide    string // command that installs it
+	Durability string // what happens to an acknowledged write in a crash, with the settings used here
 
 	Deployments []Deployment
-	Missing     func() error         // why it cannot run in child processes; a nil function: it always can
+	Missing     func() error         // returns the reason why it cannot run in child processes; nil: it always can
 	Emulator    string               // product and version of the emulator
 	Emulate     func() (Node, error) // starts an emulator in this process
 
-	// In a child process.
-	Within  time.Duration                         // bounds its start
-	Prepare func(context.Context, *Process) error // makes its folder ready, once in its life; nil: nothing to do
-	Command func(*Process) (*exec.Cmd, error)     // folder and output are set by the caller
-	// Ask returns the version of a server that serves and is our child: another server may have taken the port, and it
-	// would answer in its place while the child is on its way out.
+	// For child processes.
+	StartTimeout time.Duration                         // bounds the start of a server
+	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
+	Command      func(*Process) (*exec.Cmd, error)     // the caller sets the folder and the output
+	// Ask returns the version of the server if it is ready and is the given child. Another server may have taken the
+	// port.
 	Ask          func(context.Context, *Process) (version string, err error)
-	ClockMissing func() error                                         // why its clock cannot be moved here
-	Jump         func(context.Context, *Process, time.Duration) error // see Node
+	ClockMissing func() error                                         // returns the reason why clocks cannot be moved; nil: they can
+	MoveClock    func(context.Context, *Process, time.Duration) error // see Node
 
-	// At a port of 127.0.0.1, host:port, whether in a child process or in a container.
-	URL      func(addr string) string
-	Counters func(ctx context.Context, addr string) (map[string]float64, error)
-	Leads    func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
-	Unseat   func(ctx context.Context, addr, key string) error    // see Node
-	Squeeze  func(ctx context.Context, addr, key string) error    // see Node
+	// For child processes and containers. addr is a host:port of 127.0.0.1.
+	URL        func(addr string) string
+	Counters   func(ctx context.Context, addr string) (map[string]float64, error)
+	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server leads its ensemble
+	EndSession func(ctx context.Context, addr, key string) error    // see Node
+	Evict      func(ctx context.Context, addr, key string) error    // see Node
 
-	Image    Image   // without a name: there is none
-	External *Access // nil: a user cannot name servers of it
+	Image    Image   // without a name if there is none
+	External *Access // nil if a user cannot name such servers
 }
 
-// Deployment describes how one is brought up.
+// Deployment describes how a deployment is started.
 type Deployment struct {
 	Name       string
-	Nodes      int      // that hold data
-	Needs      string   // what only our own servers offer; "": any server will do
-	Contained  bool     // it is offered in containers
-	Options    []string // the servers' additional command-line options
+	Nodes      int      // nodes that hold data
+	Needs      string   // a feature that only servers started by lockbench have; "": none
+	Contained  bool     // supported in containers
+	Options    []string // additional command-line options of the servers
 	Durability string   // "": as the store's
-	Peers      int      // ports of each server by which the others of its ensemble reach it
-	// Start starts the servers; nil: they only have to be started.
+	Peers      int      // ports per server for the other members of its ensemble
+	// Start starts the servers. If it is nil, they form an ensemble.
 	Start func(ctx context.Context, l *Launcher, nodes int) error
 }
 
-// Image describes a store in a container. docker-compose.yml has the same.
+// Image describes a store in a container, as in docker-compose.yml.
 type Image struct {
-	Name     string // pinned
-	Variable string // of the environment, which names another image in its place
-	Port     string // that the server listens on in there
+	Name     string // with a pinned version
+	Variable string // environment variable that names another image
+	Port     string // of the server inside the container
 	Command  []string
 	Environ  map[string]string
-	// Ready does once more what it takes until the server serves, and returns why it does not yet; nil: the server serves
-	// if it tells its counters.
+	// Ready does the next step of the server's setup and returns an error until the server is ready. If it is nil,
+	// the server is ready when it answers Counters.
 	Ready func(ctx context.Context, addr string) error
 }
 
@@ -109,7 +109,7 @@ func (i Image) version() string {
 	return tag
 }
 
-// Absent returns why the store cannot run in child processes, and what to do about it; nil: it can.
+// Absent returns the reason why the store cannot run in child processes and how to install it, or nil.
 func (s Store) Absent() error {
 	if s.Missing == nil {
 		return nil
@@ -121,7 +121,7 @@ func (s Store) Absent() error {
 	return err
 }
 
-// DeploymentNames returns the names that Spec.Deployment may have with the store.
+// DeploymentNames returns the valid values of Spec.Deployment for the store.
 func (s Store) DeploymentNames() []string {
 	var names []string
 	for _, d := range s.Deployments {
@@ -130,7 +130,7 @@ func (s Store) DeploymentNames() []string {
 	return names
 }
 
-// deployment returns the one with a name; "" is Single.
+// deployment returns the deployment with the given name; "" means Single.
 func (s Store) deployment(name string) (Deployment, error) {
 	if name == "" {
 		name = Single

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Root begins the name of everything that is ours on a server: lockbench:<run>:<key>.
+// Root is the prefix of every name that lockbench uses on a server: lockbench:<run>:<key>.
 const Root = "lockbench:"
 
-// KeyPrefix returns what every key of a run begins with.
+// KeyPrefix returns the prefix of every key of a run.
 func KeyPrefix(run string) string { return Root + run + ":" }
 
-// runOf finds the run in a name. It is strict: a name of somebody else's may look similar.
+// runOf matches the run in a name. It is strict, since other programs may use similar names.
 var runOf = regexp.MustCompile(`^lockbench:([0-9]{14}-[0-9]+-[0-9a-f]{16}):`)
 
-// RunBegan returns when a run began, from its id; false if the text is not the id of a run.
+// RunBegan returns the start time in the id of a run. It returns false if the text is no such id.
 func RunBegan(run string) (time.Time, bool) {
 	if m := runOf.FindStringSubmatch(KeyPrefix(run)); m == nil || m[1] != run {
 		return time.Time{}, false
@@ -29,12 +29,12 @@ func RunBegan(run string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Sweep removes what a run left on servers that are not ours; ours are gone with their data anyway.
+// Sweep removes the keys of a run from the user's servers. Other servers lose their data when they stop.
 func (g *Group) Sweep(run string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), SweepWithin) // also after an interrupt
+	ctx, cancel := context.WithTimeout(context.Background(), SweepTimeout) // not the run's context, which an interrupt cancels
 	defer cancel()
 	var errs []error
-	swept := map[string]bool{} // servers of one target share their data
+	swept := map[string]bool{} // the servers of one target share their data
 	for _, n := range g.Nodes {
 		e, ok := n.(*external)
 		if !ok || swept[e.target.String()] {
@@ -48,13 +48,13 @@ func (g *Group) Sweep(run string) error {
 	return errors.Join(errs...)
 }
 
-// Runs counts what each run has on the servers.
+// Runs returns the number of keys that each run has on the servers.
 func (t Target) Runs(ctx context.Context) (map[string]int, error) {
-	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
+	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()
 	names, err := t.of.External.Names(ctx, t, Root)
 	if err != nil {
-		err = fmt.Errorf("look through %s: %w", t, t.hide(err))
+		err = fmt.Errorf("list the keys of runs on %s: %w", t, t.hide(err))
 	}
 	slices.Sort(names)
 	runs := map[string]int{}
@@ -68,61 +68,62 @@ func (t Target) Runs(ctx context.Context) (map[string]int, error) {
 	return runs, err
 }
 
-// Remove removes what a run has on the servers.
+// Remove removes the keys of a run from the servers.
 func (t Target) Remove(ctx context.Context, run string) error {
 	if _, ok := RunBegan(run); !ok {
-		return errors.New("remove what a run left: that is not the id of one")
+		return errors.New("remove the keys of a run: invalid run id")
 	}
-	ctx, cancel := context.WithTimeout(ctx, SweepWithin)
+	ctx, cancel := context.WithTimeout(ctx, SweepTimeout)
 	defer cancel()
 	if err := t.of.External.Remove(ctx, t, KeyPrefix(run)); err != nil {
-		return fmt.Errorf("remove from %s: %w", t, t.hide(err))
+		return fmt.Errorf("remove the keys of a run from %s: %w", t, t.hide(err))
 	}
 	return nil
 }
 
-// After returns the first name, in the order of bytes, after all that begin with a prefix that ends with a colon.
+// After returns the first name after all names that begin with a prefix. The prefix must end with a colon.
 func After(prefix string) string { return strings.TrimSuffix(prefix, ":") + ";" }
 
-// AskWithin bounds a question to a server that is there but does not answer.
-const AskWithin = 2 * time.Second
+// AskTimeout bounds a question to a server that lockbench started.
+const AskTimeout = 2 * time.Second
 
 const (
-	DatabaseWithin = 20 * time.Second // bounds the start of a database: one that crashed looks through its log first
-	UnseatWithin   = 5 * time.Second  // bounds Store.Unseat
+	DatabaseStartTimeout = 20 * time.Second // bounds the start of a database, including recovery after a crash
+	EndSessionTimeout    = 5 * time.Second  // bounds Store.EndSession
 )
 
-// ErrNoHolder is returned by Store.Unseat if no client holds the lock.
-var ErrNoHolder = errors.New("nobody was seen to hold it")
+// ErrNoHolder is returned by Store.EndSession if no client holds the lock.
+var ErrNoHolder = errors.New("no client holds the lock")
 
-// AwaitGone returns when a count of sessions is 0.
+// AwaitGone returns when count reports 0 sessions.
 func AwaitGone(ctx context.Context, count func(ctx context.Context, left *int) error) error {
 	return Poll(ctx, PollEvery, func(ctx context.Context) error {
 		left := 1
 		if err := count(ctx, &left); err != nil || left > 0 {
-			return errors.Join(errors.New("its session was not seen to end"), err)
+			return errors.Join(errors.New("its session has not ended"), err)
 		}
 		return nil
 	})
 }
 
-// PollEvery is the interval at which a server of ours is asked for something that it will do soon.
+// PollEvery is the interval for polling a server on this machine.
 const PollEvery = 2 * time.Millisecond
 
-// Ask asks one question on a connection of its own: a client library would add commands of its own to what is counted.
+// Ask calls question with a connection to a server. A client library would send commands that distort the counters.
 func Ask(ctx context.Context, addr string, question func(net.Conn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // a time long past: give up now
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // a past deadline ends pending reads and writes
 	return question(conn)
 }
 
-// Poll calls do until it returns nil or a Final error; when the context ends, it returns that and the last error.
+// Poll calls do until it returns nil or a Final error. When the context ends, Poll returns its error and the last one
+// of do.
 func Poll(ctx context.Context, every time.Duration, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -141,66 +142,70 @@ func Poll(ctx context.Context, every time.Duration, do func(context.Context) err
 	}
 }
 
-// Final returns an error that Poll does not wait beyond.
+// Final marks an error as permanent for Poll.
 func Final(err error) error { return final{err} }
 
 type final struct{ error }
 
-// ErrNotYet is for Poll: what is waited for has not come about.
-var ErrNotYet = errors.New("it has not yet")
+// ErrNotYet is returned to Poll if the condition does not hold yet.
+var ErrNotYet = errors.New("not yet")
 
-// ErrNoCounters is returned by nodes that do not count.
+// ErrOtherServer is returned by Store.Ask if the server that answers is not the child.
+var ErrOtherServer = errors.New("another server answers on the port")
+
+// ErrNoCounters is returned for servers without counters.
 var ErrNoCounters = errors.New("this server has no counters")
 
-// Node is one server. When a method that injects a fault returns nil, the fault was seen to take effect; after an error
-// it must be taken for not injected. The emulator and servers that are not ours refuse all faults but Kill (the emulator).
+// Node is one server. A method that injects a fault returns nil only if the fault was verified; after an error the
+// fault must be treated as not injected. The user's servers refuse every fault, the emulator every fault but Kill.
 type Node interface {
-	// URL returns where it listens, for its life. It may hold a password: it is for connecting, never for a text.
+	// URL returns the address of the node, which never changes. It may hold a password and must not be printed.
 	URL() string
-	// Counters returns the server's own cumulative figures since its start, by name. Subtract two readings to see what
-	// something costs; asking is itself a command and is counted. ErrNoCounters: it has none.
+	// Counters returns cumulative counters since the server's start, by name. The difference of two readings is the
+	// cost of what happened in between, including one reading. The error is ErrNoCounters if the server has none.
 	Counters(context.Context) (map[string]float64, error)
-	// Alive reports whether it has a process, paused or not. One that is not ours is taken to be alive.
+	// Alive reports whether the node has a process, running or paused. It returns true for a user's server.
 	Alive() bool
 
-	// Pause stops the process; connections stay open, and what is sent to it waits. Resume continues it. Either is an
-	// error of a dead node.
+	// Pause stops the process; connections stay open, and data sent to it waits. Resume continues it. Both fail if
+	// the node is dead.
 	Pause() error
 	Resume() error
-	// Kill ends it at once, with no chance to write or to say goodbye. To kill a dead node is no error.
+	// Kill ends the process at once. It returns nil if the node is dead.
 	Kill() error
-	// Restart kills it, unless it is dead, and starts it again on the same port with the same options. It returns within
-	// seconds, when the node answers: empty, or, of the deployment Durable, with all that it has acknowledged. A replica
-	// follows its primary again.
+	// Restart kills the process if it is alive, and starts it again on the same port with the same options. It
+	// returns when the node answers. The node is empty, or in the deployment Durable has every acknowledged write. A
+	// replica follows its primary again.
 	Restart(context.Context) error
-	// Jump moves its wall clock, forward or (by < 0) back, on top of earlier jumps, for the rest of the node's life. It
-	// needs Spec.Clock.
-	Jump(ctx context.Context, by time.Duration) error
-	// Squeeze makes it short of memory until it evicts a key, and then gives the memory back. Other keys may be evicted
-	// too, least recently used first. It is an error if the key is not there, or is not evicted within seconds.
-	Squeeze(ctx context.Context, key string) error
-	// Unseat ends the session that holds the lock with this key (with its prefix), as an administrator would. It is an
-	// error if no holder was found, or its session is not seen to end.
-	Unseat(ctx context.Context, key string) error
+	// MoveClock moves the wall clock by a duration, which may be negative. Moves add up and last for the life of the
+	// node. It needs Spec.Clock.
+	MoveClock(ctx context.Context, by time.Duration) error
+	// Evict reduces the server's memory until it evicts the key, then restores the limit. Other keys may be evicted
+	// too. It fails if the key does not exist or is not evicted within seconds.
+	Evict(ctx context.Context, key string) error
+	// EndSession ends the session that holds the lock with this key (including its prefix), as an administrator
+	// would. It fails if the lock has no holder or the session does not end.
+	EndSession(ctx context.Context, key string) error
 
-	// Stop ends it, if it is ours, and removes what it left on disk: within seconds, and without asking it to save
-	// anything. It may be called again.
+	// Stop ends a server that lockbench started, without saving data, and removes its files. Further calls have no
+	// effect.
 	Stop() error
 }
 
-// Refusing is embedded in nodes to refuse what can only be done to a server of our own: a fault that is not injected must
-// not look as if it were.
+// Refusing is embedded in nodes to refuse faults that they do not support.
 type Refusing struct {
-	Shown string // the node, as it may be shown
+	Shown string // the node's address without a password
 }
 
 func (r Refusing) refuse(what string) error {
-	return fmt.Errorf("%s %s: that needs a server of our own, of a product that it is known how to do it to", what, r.Shown)
+	return fmt.Errorf("%s %s: supported only for some stores, on servers started by lockbench", what, r.Shown)
 }
 
-func (r Refusing) Pause() error                              { return r.refuse("pause") }
-func (r Refusing) Resume() error                             { return r.refuse("resume") }
-func (r Refusing) Restart(context.Context) error             { return r.refuse("restart") }
-func (r Refusing) Jump(context.Context, time.Duration) error { return r.refuse("move the clock of") }
-func (r Refusing) Unseat(context.Context, string) error      { return r.refuse("end a session of") }
-func (r Refusing) Squeeze(context.Context, string) error     { return r.refuse("take memory from") }
+func (r Refusing) Pause() error                  { return r.refuse("pause") }
+func (r Refusing) Resume() error                 { return r.refuse("resume") }
+func (r Refusing) Restart(context.Context) error { return r.refuse("restart") }
+func (r Refusing) MoveClock(context.Context, time.Duration) error {
+	return r.refuse("move the clock of")
+}
+func (r Refusing) EndSession(context.Context, string) error { return r.refuse("end a session of") }
+func (r Refusing) Evict(context.Context, string) error      { return r.refuse("take memory from") }

@@ -14,43 +14,42 @@ import (
 	"strings"
 )
 
-// Target is the servers of one store that a user named by one address, with their secrets. However it is printed, they
-// are not.
+// Target holds the address of a user's server or servers, including secrets. Its printed forms omit the secrets.
 type Target struct {
 	of             *Store
 	scheme         string
-	hosts          []string // host:port, each a server
+	hosts          []string // host:port of each server
 	user, password string
 	database       string
-	option         string // the value of Form.Option
+	option         string // value of Form.Option
 	trusted        *x509.CertPool
 }
 
-// Form describes how the servers of a store are named.
+// Form describes the addresses of a store.
 type Form struct {
-	Like      string         // an example
-	Port      string         // if none is named
-	Many      bool           // several hosts may be named
-	Secret    bool           // it knows users
-	Anonymous bool           // a password needs no user
-	Secure    string         // the scheme of TLS; "": it is not offered
-	Database  *regexp.Regexp // what may be named as a database
-	Option    string         // that may follow the database, with any value
-	Ignored   string         // option=value that may follow, and means nothing more
-	// Rewrite turns other forms of an address into a URL; nil: there are none.
+	Example   string         // an example
+	Port      string         // default port
+	Many      bool           // several hosts are allowed
+	Secret    bool           // users are allowed
+	Anonymous bool           // a password is allowed without a user
+	Secure    string         // scheme for TLS; "": not supported
+	Database  *regexp.Regexp // matches valid database names
+	Option    string         // name of an option that may follow the database
+	Ignored   string         // option=value that is accepted and ignored
+	// Rewrite turns other forms of an address into a URL; nil if there are none.
 	Rewrite func(string) (string, error)
 }
 
-// Target reads what a user named. A password comes from the environment if there is none. Errors quote nothing: what
-// cannot be read may have a secret anywhere.
+// Target parses an address. If it has no password, the password is read from the environment. Errors quote nothing,
+// since invalid text may contain a secret.
 func (s *Store) Target(text string, getenv func(string) string) (Target, error) {
 	if s.External == nil {
-		return Target{}, fmt.Errorf("servers of %q cannot be named", s.Name)
+		return Target{}, fmt.Errorf("servers of %q cannot be given by address", s.Name)
 	}
 	return s.named("the address", text, getenv)
 }
 
-// Targets reads a list of addresses with commas, of which each names one server.
+// Targets parses a comma-separated list of addresses of one server each.
 func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Target, error) {
 	trusted, err := certificates(caFile)
 	if err != nil {
@@ -63,7 +62,7 @@ func (s *Store) Targets(list, caFile string, getenv func(string) string) ([]Targ
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(other Target) bool { return other.hosts[0] == t.hosts[0] }) {
-			return nil, fmt.Errorf("address %d: %s is named twice; each must be a server of its own", i+1, t)
+			return nil, fmt.Errorf("address %d: %s is listed twice; list different servers", i+1, t)
 		}
 		t.trusted = trusted
 		all = append(all, t)
@@ -78,36 +77,36 @@ func (s *Store) named(name, text string, getenv func(string) string) (Target, er
 		if t.password != "" && t.user == "" && s.External.Anonymous {
 			t.user = getenv(s.UserVariable())
 		} else if t.password != "" && t.user == "" {
-			return Target{}, fmt.Errorf("%s is set, and the address names no user: want %s", s.PasswordVariable(), s.External.Like)
+			return Target{}, fmt.Errorf("%s is set, but the address names no user: want %s", s.PasswordVariable(), s.External.Example)
 		}
 	}
 	if err != nil {
-		return Target{}, fmt.Errorf("%s (not shown, it may have a password in it): %w; want %s", name, err, s.External.Like)
+		return Target{}, fmt.Errorf("%s (hidden, it may contain a password): %w; want %s", name, err, s.External.Example)
 	}
 	return t, nil
 }
 
-// certificates reads those to trust from a file; nil for "".
+// certificates reads trusted CA certificates from a file. It returns nil for "".
 func certificates(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("certificates to trust: %w", err)
+		return nil, fmt.Errorf("read CA certificates: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("certificates to trust: there is none in PEM in %s", file)
+		return nil, fmt.Errorf("read CA certificates: %s contains no PEM certificate", file)
 	}
 	return pool, nil
 }
 
-// PasswordVariable returns the environment variable that keeps the password of a store out of the command line, where
-// every process can read it; "": it has none.
+// PasswordVariable returns the environment variable for the store's password, or "". Other users of the machine can
+// read a command line.
 func (s *Store) PasswordVariable() string { return s.variable("PASSWORD") }
 
-// UserVariable returns the variable for the user who has that password.
+// UserVariable returns the environment variable for the user who has that password, or "".
 func (s *Store) UserVariable() string { return s.variable("USER") }
 
 func (s *Store) variable(of string) string {
@@ -117,7 +116,7 @@ func (s *Store) variable(of string) string {
 	return "LOCKBENCH_" + strings.ToUpper(s.Name) + "_" + of
 }
 
-// address finds the scheme, the user with an @, the hosts, and the rest. It matches every text.
+// address matches any text: the scheme, the user with an @, the hosts, and the rest.
 var address = regexp.MustCompile(`(?s)^(.*?)(?:://(.*@)?([^/?#]*)(.*))?$`)
 
 func (s *Store) parse(text string) (Target, error) {
@@ -131,12 +130,12 @@ func (s *Store) parse(text string) (Target, error) {
 			return Target{}, err
 		}
 	}
-	// A list of hosts is no host to net/url.
+	// net/url rejects a list of hosts.
 	part := address.FindStringSubmatch(text)
 	scheme, hosts := part[1], strings.Split(part[3], ",")
 	u, err := url.Parse(scheme + "://" + part[2] + "host" + part[4])
 	if err != nil { // its text quotes the URL
-		return Target{}, errors.New("it is no URL")
+		return Target{}, errors.New("not a URL")
 	}
 	t := Target{of: s, scheme: scheme, database: strings.Trim(u.Path, "/")}
 	if u.User != nil {
@@ -147,13 +146,13 @@ func (s *Store) parse(text string) (Target, error) {
 		return t, err
 	}
 	if scheme != s.Name && (scheme != f.Secure || f.Secure == "") {
-		return t, errors.New("it begins with another protocol")
+		return t, errors.New("wrong protocol")
 	}
 	return t, t.settle(f, hosts)
 }
 
-// follow takes what follows the ? of a URL: little, since options of a client library, such as one to skip verification,
-// are not for a user to pass on.
+// follow parses the part after the database. Options of a client library are refused: one could disable the
+// verification of certificates.
 func (t *Target) follow(f Form, u *url.URL) error {
 	q := u.Query()
 	if f.Option != "" {
@@ -164,12 +163,12 @@ func (t *Target) follow(f Form, u *url.URL) error {
 		q.Del(name)
 	}
 	if len(q) > 0 || u.ForceQuery || u.Fragment != "" {
-		return errors.New("nothing may follow the database that lockbench does not know; TLS is offered with Redis only")
+		return errors.New("unknown option after the database (TLS is supported for Redis only)")
 	}
 	return nil
 }
 
-// settle takes the hosts, and returns what is wrong with the whole.
+// settle sets the hosts and validates the target.
 func (t *Target) settle(f Form, hosts []string) error {
 	for _, h := range hosts {
 		host, port, err := net.SplitHostPort(h)
@@ -177,25 +176,25 @@ func (t *Target) settle(f Form, hosts []string) error {
 			host, port = strings.Trim(h, "[]"), f.Port
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return errors.New("its port is no number")
+			return errors.New("the port is not a number")
 		}
 		if host == "" || strings.ContainsAny(host, " @/") {
-			return errors.New("it names no host")
+			return errors.New("no host")
 		}
 		t.hosts = append(t.hosts, net.JoinHostPort(host, port))
 	}
 	slices.Sort(t.hosts)
 	switch {
 	case len(slices.Compact(slices.Clone(t.hosts))) < len(t.hosts):
-		return errors.New("a server is named twice")
+		return errors.New("a server is listed twice")
 	case len(t.hosts) > 1 && !f.Many:
-		return errors.New("it names several servers, and one is wanted")
+		return errors.New("several servers, want one")
 	case t.user != "" && !f.Secret:
-		return errors.New("it names a user, and this store is asked without")
+		return errors.New("users are not supported for this store")
 	case t.password != "" && t.user == "" && !f.Anonymous:
-		return errors.New("it has a password and no user")
+		return errors.New("a password without a user")
 	case !f.Database.MatchString(t.database):
-		return errors.New("what follows the port must be the database, as in the example")
+		return errors.New("no valid database after the port")
 	}
 	return nil
 }
@@ -203,24 +202,24 @@ func (t *Target) settle(f Form, hosts []string) error {
 // Store returns the name of the store.
 func (t Target) Store() string { return t.of.Name }
 
-// Hosts returns host:port of each server.
+// Hosts returns the host:port of each server.
 func (t Target) Hosts() []string { return t.hosts }
 
-// User, Password and Database are what the address names.
+// User, Password and Database return the parts of the address.
 func (t Target) User() string     { return t.user }
 func (t Target) Password() string { return t.password }
 func (t Target) Database() string { return t.database }
 
-// TLS is nil without it.
+// TLS returns the TLS configuration, or nil for a plain connection.
 func (t Target) TLS() *tls.Config {
 	if t.of.External.Secure == "" || t.scheme != t.of.External.Secure {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(t.hosts[0]) // settle has joined them
+	host, _, _ := net.SplitHostPort(t.hosts[0]) // settle has joined host and port
 	return &tls.Config{ServerName: host, RootCAs: t.trusted, MinVersion: tls.VersionTLS12}
 }
 
-// URL returns the whole address of one of its servers, for connecting. It must not be shown: print the Target itself.
+// URL returns the address of one server including its password. Print the Target instead.
 func (t Target) URL(host string) string {
 	u := t.bare(host)
 	switch {
@@ -248,7 +247,7 @@ func (t Target) at(host string) Target {
 	return t
 }
 
-// String shows *** in place of the password; of a user alone too, which may be one.
+// String returns the address with *** in place of the password, and of a user without a password.
 func (t Target) String() string {
 	u := t.bare(strings.Join(t.hosts, ","))
 	switch {
@@ -260,10 +259,10 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// GoString is for %#v, which would otherwise print every field.
+// GoString hides the secrets from %#v.
 func (t Target) GoString() string { return t.String() }
 
-// hide takes the password out of the text of an error.
+// hide removes the password from an error's text.
 func (t Target) hide(err error) error {
 	if err == nil || t.password == "" {
 		return err

@@ -17,8 +17,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// eachDatabase starts a database of each store that is installed, in a temporary folder of the test's, which must be
-// empty at the end.
+// eachDatabase starts each installed database in a temporary folder, and checks that the folder is empty at the end.
 func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 	for store, required := range map[string]string{servers.MySQL: "mariadb", servers.Postgres: "postgres"} {
 		t.Run(required, func(t *testing.T) {
@@ -28,7 +27,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 				}
 				t.Skip(err)
 			}
-			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // what it is copied from outlives the test
+			before, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store}) // creates the template, which outlives the test
 			must(t, err)
 			must(t, before.Stop())
 			tmp := t.TempDir()
@@ -48,7 +47,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 					t.Error(err)
 				}
 				if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
-					t.Errorf("left behind: %v", left)
+					t.Errorf("files left: %v", left)
 				}
 				if now := segments(t); len(now) > len(memory) {
 					t.Errorf("segments of shared memory: %v before, %v after", memory, now)
@@ -59,12 +58,12 @@ func eachDatabase(t *testing.T, test func(t *testing.T, n servers.Node)) {
 	}
 }
 
-// segments are the segments of shared memory that no process has any more.
+// segments returns the shared memory segments without processes.
 func segments(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
-		return nil // not Linux
+		return nil // not on Linux
 	}
 	var orphans []string
 	for _, line := range strings.Split(string(text), "\n")[1:] {
@@ -75,7 +74,7 @@ func segments(t *testing.T) []string {
 	return orphans
 }
 
-// clientOf is a connection to one, as a client would have it.
+// clientOf returns a client's connection pool for a database.
 func clientOf(t *testing.T, n servers.Node) *sql.DB {
 	t.Helper()
 	var db *sql.DB
@@ -120,15 +119,15 @@ func TestDatabaseKeepsWhatItAcknowledged(t *testing.T) {
 		}
 		var kept int
 		if err := clientOf(t, n).QueryRowContext(t.Context(), "SELECT n FROM kept").Scan(&kept); err != nil || kept != 42 {
-			t.Errorf("it has %d, %v", kept, err)
+			t.Errorf("kept is %d, %v", kept, err)
 		}
 	})
 }
 
-// TestDatabaseStandsStill: a session that was there before, too, though it may be another process.
-func TestDatabaseStandsStill(t *testing.T) {
+// TestDatabaseIsPaused checks that Pause stops existing sessions too, which may be other processes.
+func TestDatabaseIsPaused(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("only Linux shows whether a process stands still")
+		t.Skip("needs Linux to verify a pause")
 	}
 	eachDatabase(t, func(t *testing.T, n servers.Node) {
 		conn, err := clientOf(t, n).Conn(t.Context())
@@ -143,7 +142,7 @@ func TestDatabaseStandsStill(t *testing.T) {
 		go func() { answered <- conn.QueryRowContext(context.Background(), "SELECT 1").Scan(new(int)) }()
 		select {
 		case err := <-answered:
-			t.Errorf("it answers while it stands still: %v", err)
+			t.Errorf("an answer of the paused server: %v", err)
 			answered <- err
 		case <-time.After(200 * time.Millisecond):
 		}
@@ -151,9 +150,9 @@ func TestDatabaseStandsStill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-answered; err != nil {
-			t.Errorf("what was asked meanwhile: %v", err)
+			t.Errorf("the query during the pause: %v", err)
 		}
-		if err := n.Pause(); err != nil { // as it is ended
+		if err := n.Pause(); err != nil { // Stop ends a paused server
 			t.Fatal(err)
 		}
 	})
@@ -186,8 +185,8 @@ func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
 		if strings.HasPrefix(n.URL(), "postgres") {
 			take = "SELECT pg_try_advisory_lock(hashtextextended('key', 0))"
 		}
-		if err := n.Unseat(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "nobody was seen to hold it") {
-			t.Errorf("where nobody holds: %v", err)
+		if err := n.EndSession(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "no client holds the lock") {
+			t.Errorf("without a holder: %v", err)
 		}
 		conn, err := clientOf(t, n).Conn(t.Context())
 		if err != nil {
@@ -198,28 +197,28 @@ func TestDatabaseEndsTheSessionThatHolds(t *testing.T) {
 		if err := conn.QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
 			t.Fatalf("granted %t, %v", granted, err)
 		}
-		if err := n.Unseat(t.Context(), "key"); err != nil {
+		if err := n.EndSession(t.Context(), "key"); err != nil {
 			t.Fatal(err)
 		}
 		if err := conn.PingContext(t.Context()); err == nil {
-			t.Error("the session that held is still there")
+			t.Error("the holder's session still exists")
 		}
 		if err := clientOf(t, n).QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
-			t.Errorf("the next: granted %t, %v", granted, err)
+			t.Errorf("the next client: granted %t, %v", granted, err)
 		}
 	})
 }
 
-// TestPostgresNeedsAFolder: it does not run as root, so that it has to be let in.
+// TestPostgresNeedsAFolder checks the error for a folder that the server's user cannot enter.
 func TestPostgresNeedsAFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("who is not root runs it as himself")
+		t.Skip("needs root: other users run the server themselves")
 	}
 	if err := Missing(servers.Postgres); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // the folder above it is its owner's alone
+	t.Setenv("TMPDIR", t.TempDir()) // its parent folder admits its owner only
 	if err := Missing(servers.Postgres); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
-		t.Errorf("it would be started where it may not enter: %v", err)
+		t.Errorf("a folder that the server cannot enter: %v", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needDocker starts a daemon of the test's own, with an image that is made of the redis-server of this machine. Where that
-// cannot be, the test is skipped, or fails where LOCKBENCH_REQUIRE names docker.
+// needDocker starts a Docker daemon with an image made from this machine's redis-server. If it cannot start, the test
+// is skipped, or fails if LOCKBENCH_REQUIRE names docker.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needStore(t, servers.Redis, "redis-server")
@@ -28,7 +28,7 @@ func needDocker(t *testing.T) {
 	importRedis(t)
 }
 
-// needed ends a test that has no daemon: it fails where LOCKBENCH_REQUIRE names docker, and is skipped elsewhere.
+// needed ends a test without a daemon: it fails if LOCKBENCH_REQUIRE names docker, and is skipped otherwise.
 func needed(t *testing.T, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "docker") {
@@ -37,7 +37,7 @@ func needed(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// startDaemon says why there is none; "": there is.
+// startDaemon starts dockerd. It returns the reason why it cannot, or "".
 func startDaemon(t *testing.T) string {
 	for _, program := range []string{"dockerd", "docker", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -45,9 +45,9 @@ func startDaemon(t *testing.T) string {
 		}
 	}
 	if os.Geteuid() != 0 {
-		return "dockerd of one's own needs root"
+		return "starting dockerd needs root"
 	}
-	dir, err := os.MkdirTemp("", "lb-docker") // not the test's own folder, whose name is too long for a socket
+	dir, err := os.MkdirTemp("", "lb-docker") // t.TempDir has a path too long for a socket
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	_, err = net.InterfaceByName("docker0")
@@ -86,7 +86,7 @@ func startDaemon(t *testing.T) string {
 	return "dockerd does not answer here"
 }
 
-// importRedis makes an image of this machine's redis-server, which says so by its name.
+// importRedis makes an image from this machine's redis-server.
 func importRedis(t *testing.T) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -112,19 +112,19 @@ func TestDocker(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if _, err := n.Counters(short); err == nil {
-			t.Error("it answers though it is paused")
+			t.Error("it answers during a pause")
 		}
 		must(t, n.Resume())
 		must(t, n.Restart(t.Context()))
 		if has(t, n, "key") {
-			t.Error("it came back with its key")
+			t.Error("it kept its key without persistence")
 		}
 		must(t, n.Kill())
 		if n.Alive() || listens(t, n.URL()) {
-			t.Error("it lives though it was killed")
+			t.Error("it is alive after Kill")
 		}
-		if err := n.Jump(t.Context(), time.Second); err == nil {
-			t.Error("its clock was moved")
+		if err := n.MoveClock(t.Context(), time.Second); err == nil {
+			t.Error("MoveClock succeeded")
 		}
 	})
 	t.Run("durable", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDocker(t *testing.T) {
 		must(t, client(t, n.URL()).Set(t.Context(), "key", "value", 0).Err())
 		must(t, n.Restart(t.Context()))
 		if !has(t, n, "key") {
-			t.Error("it forgot what was on disk")
+			t.Error("it lost a key that was on disk")
 		}
 	})
 	t.Run("left", func(t *testing.T) {
@@ -143,13 +143,13 @@ func TestDocker(t *testing.T) {
 			t.Fatalf("%+v", left)
 		}
 		must(t, left[0].Remove(t.Context()))
-		must(t, g.Stop()) // what is gone need not be removed
+		must(t, g.Stop()) // removing a removed container succeeds
 	})
 	t.Run("stores", dockerStores)
 	if left, err := servers.Containers(t.Context()); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %+v, %v", left, err)
+		t.Errorf("containers left: %+v, %v", left, err)
 	}
 	if _, err := Start(t.Context(), servers.Spec{How: servers.Docker, Store: servers.Redis, Deployment: servers.Sentinel}); err == nil {
-		t.Error("Sentinels in containers")
+		t.Error("Sentinels started in containers")
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// importImage makes an image of files of this machine and the libraries that they need, and of a folder of the test's own
-// ("": none), and has the store run from it. Its name says what it is.
+// importImage makes an image from files of this machine, the libraries that they need, and a folder ("": none). The
+// store then uses the image, whose name tells where it comes from.
 func importImage(t *testing.T, store string, files []string, own string, changes ...string) {
 	t.Helper()
-	// What is no program, or needs nothing, ldd says by its exit code.
+	// ldd fails for scripts and static programs, which need no libraries.
 	needs, _ := exec.Command("ldd", files...).Output()
 	for _, word := range strings.Fields(string(needs)) {
 		if strings.HasPrefix(word, "/") && !strings.HasSuffix(word, ":") {
@@ -25,7 +25,7 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	}
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	folders := files
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // one of them has it in it
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { // own contains them
 		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(file, f+"/") })
 	})
 	args := []string{"--dereference", "--hard-dereference", "--ignore-failed-read", "--exclude=jmods", "--exclude=src.zip", "--exclude=docs", "-c", "-P"}
@@ -53,7 +53,7 @@ func importImage(t *testing.T, store string, files []string, own string, changes
 	t.Setenv(of.Image.Variable, name)
 }
 
-// needStore skips where a store's programs are missing, and fails where they are required.
+// needStore skips the test if a store's programs are missing, or fails it if they are required.
 func needStore(t *testing.T, store, required string) {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -64,7 +64,7 @@ func needStore(t *testing.T, store, required string) {
 	}
 }
 
-// rooted is what an image has at its root: a script that it starts with, and who is known in it.
+// rooted makes a folder for the root of an image, with a start script and the system's users.
 func rooted(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func uidOfPostgres(t *testing.T) string {
 	return fmt.Sprint(os.Getuid())
 }
 
-// commandOf returns how a store would be started here.
+// commandOf returns the command that starts a local server of the store.
 func commandOf(t *testing.T, store string) *exec.Cmd {
 	t.Helper()
 	of, err := Find(store)
@@ -102,7 +102,7 @@ func importEtcd(t *testing.T) {
 	importImage(t, servers.Etcd, []string{program}, "", "ENV PATH="+filepath.Dir(program))
 }
 
-// importZooKeeper has settings come from the environment, as those of the image that is stood in for do.
+// importZooKeeper makes an image that reads its settings from the environment, as the official image does.
 func importZooKeeper(t *testing.T) {
 	needStore(t, servers.ZooKeeper, "zookeeper")
 	cmd := commandOf(t, servers.ZooKeeper)
@@ -123,7 +123,7 @@ exec `+program+" -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp "+librarie
 	importImage(t, servers.ZooKeeper, append(files, strings.Split(libraries, ":")...), own, starts)
 }
 
-// withDatabase copies to what an image has at its root what makes a database of its store.
+// withDatabase copies a new database into the folder for an image.
 func withDatabase(t *testing.T, store, own string) {
 	t.Helper()
 	g, err := Start(t.Context(), servers.Spec{How: servers.Local, Store: store})
@@ -144,7 +144,7 @@ func importMariaDB(t *testing.T) {
 	importImage(t, servers.MySQL, []string{"/bin/sh", program, "/usr/share/mysql"}, own, starts, "ENV PATH="+filepath.Dir(program))
 }
 
-// importPostgres has a database that everybody may reach, as the image that is stood in for is told to have.
+// importPostgres makes an image whose database trusts every client, as the official image is configured to.
 func importPostgres(t *testing.T) {
 	needStore(t, servers.Postgres, "postgres")
 	program, err := filepath.EvalSymlinks(commandOf(t, servers.Postgres).Path)
@@ -160,15 +160,15 @@ func importPostgres(t *testing.T) {
 	for _, what := range []string{"--pkglibdir", "--sharedir"} {
 		dir, err := exec.Command(filepath.Join(filepath.Dir(program), "pg_config"), what).Output()
 		if err != nil {
-			t.Skip("pg_config does not tell where the rest of PostgreSQL is")
+			t.Skip("pg_config fails: apt install libpq-dev")
 		}
 		files = append(files, strings.TrimSpace(string(dir)))
 	}
 	importImage(t, servers.Postgres, files, own, starts, "ENV PATH="+filepath.Dir(program), "ENV PGDATA=/data", "USER "+uidOfPostgres(t))
 }
 
-// dockerStores is a part of TestDocker, since the library knows one daemon in the life of a process: each store comes up in
-// a container, counts, and has what it acknowledged after it was killed.
+// dockerStores is part of TestDocker, because the library uses one daemon per process. Each store starts in a
+// container, counts, and keeps acknowledged writes when it is killed.
 func dockerStores(t *testing.T) {
 	for store, provide := range map[string]func(*testing.T){servers.Etcd: importEtcd, servers.ZooKeeper: importZooKeeper, servers.MySQL: importMariaDB, servers.Postgres: importPostgres} {
 		t.Run(store, func(t *testing.T) {
@@ -191,20 +191,20 @@ func dockerStores(t *testing.T) {
 			must(t, n.Resume())
 			must(t, n.Kill())
 			if n.Alive() {
-				t.Error("it lives though it was killed")
+				t.Error("it is alive after Kill")
 			}
 		})
 	}
 }
 
-// keepsInContainer writes, has the server killed, and reads.
+// keepsInContainer writes, kills and restarts the server, and reads.
 func keepsInContainer(t *testing.T, g *servers.Group, store string) {
 	t.Helper()
 	if store == servers.Etcd || store == servers.ZooKeeper {
 		must(t, quorumClientOf(t, g, store).write("key", "kept"))
 		must(t, g.Nodes[0].Restart(t.Context()))
 		if value, err := quorumClientOf(t, g, store).read("key"); value != "kept" {
-			t.Errorf("it has %q, %v", value, err)
+			t.Errorf("value %q, %v", value, err)
 		}
 		return
 	}
@@ -213,6 +213,6 @@ func keepsInContainer(t *testing.T, g *servers.Group, store string) {
 	must(t, g.Nodes[0].Restart(t.Context()))
 	var kept int
 	if err := clientOf(t, g.Nodes[0]).QueryRowContext(t.Context(), "SELECT n FROM kept").Scan(&kept); err != nil || kept != 42 {
-		t.Errorf("it has %d, %v", kept, err)
+		t.Errorf("value %d, %v", kept, err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startQuorum starts a store that agrees by majority. It skips where that is missing, and fails where it is required.
+// startQuorum starts an ensemble. If the store is not installed, the test is skipped, or fails if it is required.
 func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	t.Helper()
 	if err := Missing(store); err != nil {
@@ -31,7 +31,7 @@ func startQuorum(t *testing.T, store, deployment string) *servers.Group {
 	return startSpec(t, servers.Spec{How: servers.Local, Store: store, Deployment: deployment, Self: self})
 }
 
-// quorumClient writes and reads, by any of the servers.
+// quorumClient writes to and reads from any of the servers.
 type quorumClient struct {
 	write func(key, value string) error
 	read  func(key string) (string, error)
@@ -84,7 +84,7 @@ func eachQuorum(t *testing.T, test func(t *testing.T, store string)) {
 	}
 }
 
-// TestQuorumServer: one comes up, counts what is done, stands still, and has what it acknowledged after it was killed.
+// TestQuorumServer checks counters, a pause, and that acknowledged writes survive a kill.
 func TestQuorumServer(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Single)
@@ -120,17 +120,17 @@ func TestQuorumServer(t *testing.T) {
 		if err := n.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "what was acknowledged is there after a restart", func() bool {
+		eventually(t, "the acknowledged write is there after the restart", func() bool {
 			value, err := c.read("a")
 			return err == nil && value == "kept"
 		})
-		if err := n.Unseat(t.Context(), "nobody's"); err == nil {
-			t.Error("the session of nobody was said to be ended")
+		if err := n.EndSession(t.Context(), "nobody's"); err == nil {
+			t.Error("EndSession without a holder succeeded")
 		}
 	})
 }
 
-// TestQuorumLosesItsLeader: another leads, and what was acknowledged is there.
+// TestQuorumLosesItsLeader checks that another server leads and has the acknowledged writes.
 func TestQuorumLosesItsLeader(t *testing.T) {
 	eachQuorum(t, func(t *testing.T, store string) {
 		g := startQuorum(t, store, servers.Three)
@@ -141,7 +141,7 @@ func TestQuorumLosesItsLeader(t *testing.T) {
 		if err := c.write("a", "kept"); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Depose(t.Context()); err != nil {
+		if err := g.KillLeader(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dead := 0
@@ -153,15 +153,15 @@ func TestQuorumLosesItsLeader(t *testing.T) {
 		if dead != 1 {
 			t.Errorf("%d servers are dead", dead)
 		}
-		eventually(t, "what was acknowledged is known to the others", func() bool {
+		eventually(t, "the other servers have the acknowledged write", func() bool {
 			value, err := c.read("a")
 			return err == nil && value == "kept"
 		})
 	})
 }
 
-// TestEtcdUnseats: the lease of the first key under a lock's name is ended, and the key is gone.
-func TestEtcdUnseats(t *testing.T) {
+// TestEtcdEndsSession checks that EndSession revokes the lease of the first key under a lock's name.
+func TestEtcdEndsSession(t *testing.T) {
 	g := startQuorum(t, servers.Etcd, servers.Single)
 	_, host, _ := strings.Cut(g.URLs()[0], "://")
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{host}, Logger: zap.NewNop()})
@@ -181,7 +181,7 @@ func TestEtcdUnseats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := g.Nodes[0].Unseat(t.Context(), "run:k"); err != nil {
+	if err := g.Nodes[0].EndSession(t.Context(), "run:k"); err != nil {
 		t.Fatal(err)
 	}
 	left, err := c.Get(t.Context(), "run:", clientv3.WithPrefix())

@@ -1,4 +1,4 @@
-// Package stores has the table of the stores, and starts servers by the name of their store.
+// Package stores lists the supported stores. In goes the name of a store; out come its description and its servers.
 package stores
 
 import (
@@ -22,7 +22,7 @@ func All() []servers.Store {
 	return []servers.Store{redis.Store(), mysql.Store(), postgres.Store(), mongodb.Store(), ferretdb.Store(), zookeeper.Store(), etcd.Store()}
 }
 
-// Names returns the names that servers.Spec.Store may have.
+// Names returns the valid values of servers.Spec.Store.
 func Names() []string {
 	var names []string
 	for _, s := range All() {
@@ -31,7 +31,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns the store with a name.
+// Find returns the store with the given name.
 func Find(name string) (servers.Store, error) {
 	for _, s := range All() {
 		if s.Name == name {
@@ -41,7 +41,7 @@ func Find(name string) (servers.Store, error) {
 	return servers.Store{}, fmt.Errorf("unknown store %q (known: %s)", name, strings.Join(Names(), ", "))
 }
 
-// Start is servers.Start with the store that the Spec names.
+// Start starts the servers of the store that the Spec names.
 func Start(ctx context.Context, s servers.Spec) (*servers.Group, error) {
 	of, err := Find(s.Store)
 	if err != nil {
@@ -50,7 +50,7 @@ func Start(ctx context.Context, s servers.Spec) (*servers.Group, error) {
 	return servers.Start(ctx, of, s)
 }
 
-// Supported returns why such servers cannot be had; nil: they can. It asks no server.
+// Supported returns the reason why such servers cannot be started, or nil. It contacts no server.
 func Supported(s servers.Spec) error {
 	of, err := Find(s.Store)
 	if err != nil {
@@ -59,7 +59,7 @@ func Supported(s servers.Spec) error {
 	return servers.Supported(of, s)
 }
 
-// Resolve returns what a way to bring servers of a store up comes to on this machine.
+// Resolve returns the way in which servers of a store are started on this machine if how is requested.
 func Resolve(how, store string) string {
 	of, err := Find(store)
 	if err != nil {
@@ -68,22 +68,22 @@ func Resolve(how, store string) string {
 	return servers.Resolve(how, of)
 }
 
-// Missing returns why a store cannot run in child processes of ours, and what to do about it; nil: it can.
+// Missing returns the reason why a store cannot run in child processes and how to install it, or nil.
 func Missing(name string) error {
 	s, err := Find(name)
 	return errors.Join(err, s.Absent())
 }
 
-// Product returns what reports call a store: mariadb.
+// Product returns a store's product name, as shown in reports.
 func Product(name string) string { s, _ := Find(name); return s.Product }
 
-// Provide returns the command that provides a store on this machine.
+// Provide returns the command that installs a store.
 func Provide(name string) string { s, _ := Find(name); return s.Provide }
 
-// Deployments returns the names that servers.Spec.Deployment may have with a store.
+// Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }
 
-// External returns the stores whose servers a user may name by one address; Redis's are named by several.
+// External returns the stores that a user names by one address. Redis is not among them: it is named by a list.
 func External() []servers.Store {
 	var all []servers.Store
 	for _, s := range All() {

@@ -18,7 +18,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain is also a server of the stores that are Go modules.
+// TestMain also runs the built-in servers.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
@@ -43,7 +43,7 @@ func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
 }
 
-// startSpec starts servers in a temporary folder of the test's, which must be empty at the end.
+// startSpec starts servers in a temporary folder, and checks that the folder is empty at the end.
 func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 	t.Helper()
 	tmp := t.TempDir()
@@ -55,7 +55,7 @@ func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 			t.Error(err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
+			t.Errorf("files left: %v", left)
 		}
 	})
 	return g
@@ -93,12 +93,12 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits, generously, for something that will be true.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

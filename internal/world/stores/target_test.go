@@ -34,11 +34,11 @@ func TestTargetsKeepTheirSecrets(t *testing.T) {
 				t.Errorf("%s of %s: %s, want %s", format, c.text, s, c.shown)
 			}
 			if s := fmt.Sprintf(format, servers.Remote{Targets: []servers.Target{got}}); strings.Contains(s, "s3same") {
-				t.Errorf("%s of what has %s: %s", format, c.text, s)
+				t.Errorf("%s of %s shows a secret: %s", format, c.text, s)
 			}
 		}
 		if again, err := parse(c.store, got.URL(got.Hosts()[0]), noEnv); err != nil || len(got.Hosts()) == 1 && fmt.Sprint(again) != c.shown {
-			t.Errorf("%s does not survive being written: %v, %v", c.text, again, err)
+			t.Errorf("%s cannot be parsed again: %v, %v", c.text, again, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestPasswordsOfTargetsComeFromTheEnvironment(t *testing.T) {
 		}
 	}
 	if _, err := parse(servers.MongoDB, "mongodb://host", env); err == nil || !strings.Contains(err.Error(), "names no user") {
-		t.Errorf("a password for nobody: %v", err)
+		t.Errorf("a password without a user: %v", err)
 	}
 	for store, want := range map[string]string{servers.ZooKeeper: "", servers.FerretDB: "", servers.Redis: "LOCKBENCH_REDIS_PASSWORD", servers.Etcd: "LOCKBENCH_ETCD_PASSWORD"} {
 		if of, err := Find(store); err != nil || of.PasswordVariable() != want {

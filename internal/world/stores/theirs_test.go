@@ -24,7 +24,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// startStore starts a server of a store of ours, or skips where it is not installed and not required.
+// startStore starts a local server of a store. If the store is not installed, the test is skipped, or fails if it is
+// required.
 func startStore(t *testing.T, store string) *servers.Group {
 	t.Helper()
 	if !slices.Contains(Names(), store) {
@@ -86,11 +87,11 @@ const (
 	anotherRun = "20260101000000-12-0123456789abcdee"
 )
 
-// precious are the names of others, some of which look like ours.
+// precious holds names of other programs, some of which resemble those of a run.
 var precious = []string{"lockbench", "lockbench:", "lockbench:" + ourRun, "xlockbench:" + ourRun + ":k", "lockbench:" + ourRun + "0:k", "lockbench:*:k",
 	"Lockbench:" + ourRun + ":k", "lockbench:" + anotherRun + ":k"}
 
-// isSwept uses servers as somebody else's: what a run put there goes, and nothing else.
+// isSwept uses servers as a user's own and checks that Sweep removes the names of one run and no others.
 func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	t.Helper()
 	for _, name := range append(slices.Clone(precious), "lockbench:"+ourRun+":k0", "lockbench:"+ourRun+":k1#2") {
@@ -103,12 +104,12 @@ func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(g.Server, "(external)") || strings.Contains(g.Server, "  ") {
-		t.Errorf("it is called %q", g.Server)
+		t.Errorf("Server is %q", g.Server)
 	}
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second finds nothing to do
+	for range 2 { // the second call removes nothing
 		if err := g.Sweep(ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -119,22 +120,22 @@ func isSwept(t *testing.T, of servers.Target, put func(name string) error) {
 	}
 	for _, name := range left {
 		if strings.HasPrefix(name, servers.KeyPrefix(ourRun)) {
-			t.Errorf("%s is left", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 	for _, name := range precious {
 		if strings.HasPrefix(name, servers.Root) && !slices.Contains(left, name) {
-			t.Errorf("%s is somebody else's, and it is gone", name)
+			t.Errorf("%s of another program was removed", name)
 		}
 	}
 	if err := g.Sweep("*"); err == nil {
-		t.Error("everybody's run was swept")
+		t.Error("Sweep accepted an invalid run id")
 	}
 	if err := g.Nodes[0].Kill(); err == nil {
-		t.Error("a server that is not ours was killed")
+		t.Error("Kill of a user's server succeeded")
 	}
 	if _, err := g.Nodes[0].Counters(t.Context()); !errors.Is(err, servers.ErrNoCounters) {
-		t.Errorf("its counters: %v", err)
+		t.Errorf("counters: %v", err)
 	}
 	if err := g.Stop(); err != nil {
 		t.Error(err)
@@ -163,7 +164,7 @@ func TestTheirMySQL(t *testing.T) {
 	text := "me:%s@tcp(" + u.Host + ")/" + c.DBName
 	of := target(t, servers.MySQL, fmt.Sprintf(text, "s3same/gate"))
 	if err := of.Remove(t.Context(), ourRun); err != nil {
-		t.Errorf("no lock has made the table yet: %v", err)
+		t.Errorf("without the table: %v", err)
 	}
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE lockbench_locks (name VARBINARY(255) PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestTheirMySQL(t *testing.T) {
 		return err
 	})
 	wrong := target(t, servers.MySQL, fmt.Sprintf(text, "s3same/other"))
-	if err := wrong.Reach(t.Context()); err == nil || strings.Contains(err.Error(), "s3same") || !strings.Contains(err.Error(), "does not serve us") {
+	if err := wrong.Reach(t.Context()); err == nil || strings.Contains(err.Error(), "s3same") || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("a wrong password: %v", err)
 	}
 }
@@ -190,11 +191,10 @@ func TestTheirPostgres(t *testing.T) {
 	}
 }
 
-// TestTheirMongoDB looks through and sweeps documents on a FerretDB, which speaks MongoDB's protocol, and which is told
-// from a MongoDB.
+// TestTheirMongoDB uses a FerretDB, which speaks MongoDB's protocol. Reach must refuse it as MongoDB.
 func TestTheirMongoDB(t *testing.T) {
 	of := target(t, servers.MongoDB, startStore(t, servers.FerretDB).URLs()[0])
-	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "it is a FerretDB") {
+	if err := of.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "this is FerretDB") {
 		t.Errorf("FerretDB was taken for MongoDB: %v", err)
 	}
 	locks := collection(t, of)
@@ -204,7 +204,7 @@ func TestTheirMongoDB(t *testing.T) {
 	if runs, err := of.Runs(t.Context()); err != nil || len(runs) != 2 || runs[ourRun] != 2 || runs[anotherRun] != 1 {
 		t.Errorf("runs %v (%v)", runs, err)
 	}
-	for range 2 { // the second finds nothing to do
+	for range 2 { // the second call removes nothing
 		if err := of.Remove(t.Context(), ourRun); err != nil {
 			t.Fatal(err)
 		}
@@ -213,27 +213,27 @@ func TestTheirMongoDB(t *testing.T) {
 		t.Errorf("%d documents are left, want those of others: %d (%v)", left, len(precious), err)
 	}
 	if err := of.Remove(t.Context(), "*"); err == nil {
-		t.Error("everybody's run was removed")
+		t.Error("Remove accepted an invalid run id")
 	}
 }
 
-// TestRealMongoDB is what only a mongod shows: that one is taken for what it is, and that a user that it does not know is
-// told without a password.
+// TestRealMongoDB checks what only a mongod shows: it is accepted, and an unknown user is refused without printing
+// the password.
 func TestRealMongoDB(t *testing.T) {
 	address := os.Getenv("LOCKBENCH_TEST_MONGODB")
 	if address == "" {
-		t.Skip("it needs a mongod: name one that may be written to in LOCKBENCH_TEST_MONGODB")
+		t.Skip("needs a mongod: set LOCKBENCH_TEST_MONGODB to the address of one that may be changed")
 	}
 	of := target(t, servers.MongoDB, address)
 	locks := collection(t, of)
 	isSwept(t, of, func(name string) error { putDocument(t, locks, name); return nil })
 	secret := target(t, servers.MongoDB, strings.Replace(address, "://", "://me:s3same@", 1))
 	if err := secret.Reach(t.Context()); err == nil || strings.Contains(err.Error(), "s3same") {
-		t.Errorf("it knows nobody: %v", err)
+		t.Errorf("an unknown user: %v", err)
 	}
 }
 
-// collection returns the locks on a server that speaks MongoDB's protocol.
+// collection returns the collection of locks on a server that speaks MongoDB's protocol.
 func collection(t *testing.T, of servers.Target) *mongo.Collection {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(of.URL(of.Hosts()[0])).SetDirect(true).SetRetryWrites(false))
@@ -277,7 +277,7 @@ func TestTheirZooKeeper(t *testing.T) {
 	})
 }
 
-// TestTheirsThatAreNotThere: each says so in one sentence, without secrets, and in time.
+// TestTheirsThatAreNotThere checks the errors for servers that refuse connections or never answer.
 func TestTheirsThatAreNotThere(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -290,11 +290,11 @@ func TestTheirsThatAreNotThere(t *testing.T) {
 			t.Parallel()
 			nobody := target(t, store, fmt.Sprintf(text, "127.0.0.1:1"))
 			if err := nobody.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "s3same") {
-				t.Errorf("nobody is there: %v", err)
+				t.Errorf("nothing listens: %v", err)
 			}
 			mute := target(t, store, fmt.Sprintf(text, silent.Addr()))
-			if err := mute.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer within") || strings.Contains(err.Error(), "s3same") {
-				t.Errorf("it is silent: %v", err)
+			if err := mute.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "s3same") {
+				t.Errorf("no answer: %v", err)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Package etcd describes etcd, alone or in an ensemble. It is a Go module, and runs in processes of this program's own.
+// Package etcd describes etcd, as one server or an ensemble. The servers run this program: see package builtin.
 package etcd
 
 import (
@@ -24,14 +24,13 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// The ticks of etcd, of which it takes ten without a leader to elect one. Those of an ensemble must not hurry: on a
-// busy machine a leader that is late is not one that is lost.
+// The election timeout is ten ticks. An ensemble has a longer tick, so that a busy machine does not cause elections.
 const (
 	tickAlone  = 10 * time.Millisecond
 	tickOfMany = 30 * time.Millisecond
 )
 
-// Store describes it.
+// Store returns the description of etcd.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Etcd, Product: "etcd",
@@ -40,16 +39,16 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 1, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 1, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		Within: 20 * time.Second, Command: command, Ask: ask,
+		StartTimeout: 20 * time.Second, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "etcd://" + addr },
-		Leads: leads, Counters: counters, Unseat: unseat,
+		Leads: leads, Counters: counters, EndSession: endSession,
 		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",
 			Command: []string{"etcd", "--name=one", "--data-dir=/etcd-data", "--heartbeat-interval=10", "--election-timeout=100",
 				"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://127.0.0.1:2379"},
-			Ready: func(ctx context.Context, addr string) error { // before it leads itself it takes no writes
+			Ready: func(ctx context.Context, addr string) error { // a server accepts no writes before its election
 				leads, err := leads(ctx, addr)
 				if err == nil && !leads {
-					err = errors.New("it has not elected itself yet")
+					err = errors.New("not elected yet")
 				}
 				return err
 			}},
@@ -57,10 +56,10 @@ func Store() servers.Store {
 	}
 }
 
-// named returns a name that no other server has, as long as this program runs and has the port.
+// named returns a member name that is unique while this program runs and uses the port.
 func named(peer int) string { return fmt.Sprintf("lockbench-%d-%d", os.Getpid(), peer) }
 
-func peerURL(port int) string { return "http://" + servers.Local127(port) }
+func peerURL(port int) string { return "http://" + servers.Loopback(port) }
 
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var all []string
@@ -72,17 +71,17 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		tick = tickOfMany
 	}
 	mine := p.Peers[p.Number]
-	return p.SelfAs(servers.Etcd, named(mine), p.Dir, "http://"+p.Addr(), peerURL(mine),
+	return p.SelfCommand(servers.Etcd, named(mine), p.Dir, "http://"+p.Addr(), peerURL(mine),
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// with calls do with a client, which does not try for longer than the context lasts.
+// with calls do with a client that stops retrying when the context ends.
 func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
 		endpoints = append(endpoints, "http://"+h)
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Context: ctx, Logger: zap.NewNop(), DialTimeout: servers.ReachWithin,
+	c, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Context: ctx, Logger: zap.NewNop(), DialTimeout: servers.ReachTimeout,
 		Username: user, Password: password})
 	if err != nil {
 		return err
@@ -92,14 +91,14 @@ func with(ctx context.Context, hosts []string, user, password string, do func(co
 }
 
 func query(ctx context.Context, addr string, do func(context.Context, *clientv3.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()
 	return with(ctx, []string{addr}, "", "", do)
 }
 
-// ask knows the child by its name, in an answer that takes a leader.
+// ask identifies the child by its member name. MemberList needs a leader.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
-	// A client would try for longer if no server listens.
+	// If no server listened, a client would retry until the timeout.
 	if err := servers.Ask(ctx, p.Addr(), func(net.Conn) error { return nil }); err != nil {
 		return "", err
 	}
@@ -117,7 +116,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 				return err
 			}
 		}
-		return errors.New("another server answers")
+		return servers.ErrOtherServer
 	})
 	return version, err
 }
@@ -131,8 +130,8 @@ func leads(ctx context.Context, addr string) (leads bool, err error) {
 	return leads, err
 }
 
-// unseat ends the lease of the key that was created first under the lock's name: with it goes that key.
-func unseat(ctx context.Context, addr, key string) error {
+// endSession revokes the lease of the holder's key, which is the oldest key under the lock's name.
+func endSession(ctx context.Context, addr, key string) error {
 	return query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
 		first, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithFirstCreate()...)
 		if err != nil {
@@ -146,13 +145,13 @@ func unseat(ctx context.Context, addr, key string) error {
 		}
 		left, err := c.Get(ctx, string(first.Kvs[0].Key))
 		if err == nil && len(left.Kvs) > 0 {
-			err = errors.New("its session was not seen to end")
+			err = errors.New("its session has not ended")
 		}
 		return err
 	})
 }
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
 	if err != nil {
@@ -165,22 +164,22 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("unexpected answer %s", answer.Status)
+		return nil, fmt.Errorf("read the metrics: status %s", answer.Status)
 	}
 	return counted(answer.Body)
 }
 
-// totals are the server's names of what every store counts.
+// totals maps etcd's counter names to lockbench's.
 var totals = map[string]string{"etcd_network_client_grpc_received_bytes_total": "total_net_input_bytes",
 	"etcd_network_client_grpc_sent_bytes_total": "total_net_output_bytes", "process_cpu_seconds_total": "used_cpu"}
 
-// counted picks from a page of metrics the messages of clients by what they asked for, and the totals. A message is
-// a call, or one question within a stream, of which leases are kept alive.
+// counted returns the totals and the number of client messages by gRPC method. A message is a call or one message of
+// a stream, such as a keep-alive.
 func counted(page io.Reader) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(page)
 	if err != nil {
-		return nil, fmt.Errorf("its metrics: %w", err)
+		return nil, fmt.Errorf("parse the metrics: %w", err)
 	}
 	all := map[string]float64{}
 	for name, ours := range totals {
@@ -198,10 +197,10 @@ func counted(page io.Reader) (map[string]float64, error) {
 	return all, nil
 }
 
-// access finds keys, most of them bound to leases.
+// access uses keys, most of which have leases.
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),
+		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),
 			Rewrite: func(text string) (string, error) { return strings.Replace(text, "http://", "etcd://", 1), nil }},
 		Version: func(ctx context.Context, t servers.Target, host string) (version string, err error) {
 			err = at(ctx, t, []string{host}, func(ctx context.Context, c *clientv3.Client) error {

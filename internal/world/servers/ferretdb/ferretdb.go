@@ -1,9 +1,9 @@
-// Package ferretdb describes FerretDB: MongoDB's protocol over SQLite, as a Go module in a process of this program's.
+// Package ferretdb describes FerretDB, MongoDB's protocol over SQLite. The server runs this program: see package
+// builtin.
 package ferretdb
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"time"
 
@@ -13,22 +13,22 @@ import (
 	"lockbench/internal/world/servers/mongodb"
 )
 
-// version is what go.mod has, which a test holds it against: inside another program it does not know it itself.
+// version is the version in go.mod, as a test checks. FerretDB does not know its version inside another program.
 const version = "1.24.2"
 
-// Store describes it.
+// Store returns the description of FerretDB.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.FerretDB, Product: "ferretdb",
-		Durability:  "on disk: SQLite's write-ahead log, with an fsync before each answer",
-		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1}},
-		Within:      7 * time.Second, Command: command, Ask: ask,
+		Durability:   "on disk: SQLite's write-ahead log, with an fsync before each answer",
+		Deployments:  []servers.Deployment{{Name: servers.Single, Nodes: 1}},
+		StartTimeout: 7 * time.Second, Command: command, Ask: ask,
 		URL: mongodb.URL, Counters: mongodb.Counters,
 	}
 }
 
 func command(p *servers.Process) (*exec.Cmd, error) {
-	return p.SelfAs(servers.FerretDB, "--listen", p.Addr(), "--dir", p.Dir)
+	return p.SelfCommand(servers.FerretDB, "--listen", p.Addr(), "--dir", p.Dir)
 }
 
 func ask(ctx context.Context, p *servers.Process) (string, error) {
@@ -37,7 +37,7 @@ func ask(ctx context.Context, p *servers.Process) (string, error) {
 		return "", err
 	}
 	if pid, _ := status.Lookup("pid").AsInt64OK(); pid != int64(p.Pid()) {
-		return "", errors.New("another server answers")
+		return "", servers.ErrOtherServer
 	}
 	return version, nil
 }

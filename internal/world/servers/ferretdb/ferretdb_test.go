@@ -15,7 +15,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestMain is also a server of the store.
+// TestMain also runs the built-in server.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == servers.StoreVerb {
 		if err := builtin.Serve(context.Background(), os.Args[2:], os.Stderr); err != nil {
@@ -44,7 +44,7 @@ func startFerret(t *testing.T) (*servers.Group, *mongo.Collection) {
 			t.Error(err)
 		}
 		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v (%v)", left, err)
+			t.Errorf("files left: %v (%v)", left, err)
 		}
 	})
 	client, err := mongo.Connect(options.Client().ApplyURI(g.Front()[0]).SetRetryWrites(false))
@@ -94,10 +94,10 @@ func TestFerretDB(t *testing.T) {
 		return err
 	})
 	if err != nil {
-		t.Errorf("what was acknowledged is not there after a restart: %v", err)
+		t.Errorf("an acknowledged write is lost after a restart: %v", err)
 	}
-	if err := n.Unseat(t.Context(), "k"); err == nil {
-		t.Error("it has no session to end")
+	if err := n.EndSession(t.Context(), "k"); err == nil {
+		t.Error("EndSession succeeded, although FerretDB has no sessions")
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package mongodb describes MongoDB.
+// Package mongodb describes MongoDB, in a container or as the user's own server.
 package mongodb
 
 import (
@@ -19,18 +19,18 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicaSet is the name of the replica set of one. A server that is in none acknowledges what is in its memory only, even
-// if it is asked for a majority.
+// replicaSet is the name of the one-member replica set. A server outside a replica set acknowledges writes that are
+// in memory only, even with write concern majority.
 const replicaSet = "one"
 
-// Store describes it. It is never one of our child processes: a FerretDB would not do, since what it does with a
-// findAndModify is not the same. It is in a container, or the user's own.
+// Store returns the description of MongoDB. It never runs in a child process, and FerretDB does not replace it,
+// because its findAndModify behaves differently.
 func Store() servers.Store {
 	return servers.Store{
-		Name: servers.MongoDB, Product: "mongodb", Provide: "a mongod of your own with --mongodb URI, or --servers docker",
-		Durability: "on disk: a replica set of one, whose journal has an fsync before the majority has acknowledged",
+		Name: servers.MongoDB, Product: "mongodb", Provide: "--mongodb URI for your own server, or --servers docker",
+		Durability: "on disk: a replica set of one, with an fsync of the journal before each answer",
 		Missing: func() error {
-			return errors.New("MongoDB is not in Debian, nor in any registry that lockbench uses")
+			return errors.New("Debian has no MongoDB package")
 		},
 		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
 		URL:         URL, Counters: Counters,
@@ -40,10 +40,10 @@ func Store() servers.Store {
 	}
 }
 
-// URL returns the address of a server of ours.
+// URL returns the URL of a server at host:port.
 func URL(addr string) string { return "mongodb://" + addr + "/?directConnection=true" }
 
-// ready makes it a replica set, unless it is one, and returns nil when it is the primary.
+// ready creates the replica set if there is none, and returns nil once the server is the primary.
 func ready(ctx context.Context, addr string) error {
 	hello, err := Ask(ctx, addr, bson.D{{Key: "hello", Value: 1}})
 	if err != nil {
@@ -53,18 +53,18 @@ func ready(ctx context.Context, addr string) error {
 		if _, inSet := hello.Lookup("setName").StringValueOK(); !inSet {
 			_, err = Ask(ctx, addr, initiate())
 		}
-		return errors.Join(errors.New("it takes no writes yet"), err)
+		return errors.Join(errors.New("it accepts no writes yet"), err)
 	}
 	return nil
 }
 
-// initiate has it know itself by the port that it has in its container, which nobody else asks it for.
+// initiate names the member by its address inside the container, which no client uses.
 func initiate() bson.D {
 	self := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "localhost:27017"}}
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{self}}}}}
 }
 
-// Counters returns the commands that a server of ours has executed, by name ("calls.findAndModify"), and its bytes.
+// Counters returns the number of commands by name ("calls.findAndModify") and the bytes of a server at host:port.
 func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	answer, err := Ask(ctx, addr, bson.D{{Key: "serverStatus", Value: 1}})
 	if err != nil {
@@ -73,23 +73,23 @@ func Counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return counted(answer)
 }
 
-// counted picks from an answer to serverStatus. How it is asked is left out.
+// counted returns the counters in an answer to serverStatus, without serverStatus and hello.
 func counted(answer bson.Raw) (map[string]float64, error) {
 	commands, ok := answer.Lookup("metrics", "commands").DocumentOK()
 	if !ok {
-		return nil, errors.New("it does not tell what it has executed")
+		return nil, errors.New("serverStatus has no metrics.commands")
 	}
 	elements, err := commands.Elements()
 	if err != nil {
-		return nil, fmt.Errorf("its answer to serverStatus: %w", err)
+		return nil, fmt.Errorf("parse serverStatus: %w", err)
 	}
 	all := map[string]float64{}
 	for _, e := range elements {
 		of, ok := e.Value().DocumentOK()
-		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // what it does not know is a number alone
+		if !ok || e.Key() == "serverStatus" || e.Key() == "hello" { // entries that are no document are not commands
 			continue
 		}
-		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // of hundreds
+		if total, _ := of.Lookup("total").AsInt64OK(); total > 0 { // most of the hundreds of commands are unused
 			all["calls."+e.Key()] = float64(total)
 		}
 	}
@@ -101,10 +101,10 @@ func counted(answer bson.Raw) (map[string]float64, error) {
 	return all, nil
 }
 
-// longestAnswer is far more than any answer to Ask has.
+// longestAnswer bounds an answer to Ask, with a large margin.
 const longestAnswer = 1 << 20
 
-// Ask has a server of ours that speaks MongoDB's protocol run one command of the database admin.
+// Ask runs one command on the database admin of a server that speaks MongoDB's protocol.
 func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err error) {
 	body, err := bson.Marshal(append(command, bson.E{Key: "$db", Value: "admin"}))
 	if err != nil {
@@ -125,16 +125,16 @@ func Ask(ctx context.Context, addr string, command bson.D) (answer bson.Raw, err
 	return answer, err
 }
 
-// read reads one answer; one that says that it failed is an error.
+// read reads one answer. It returns an error if the command failed.
 func read(conn io.Reader) (bson.Raw, error) {
 	size := make([]byte, 4)
 	if _, err := io.ReadFull(conn, size); err != nil {
 		return nil, err
 	}
-	const head = 16 + 4 + 1 // header, flags, kind of section
+	const head = 16 + 4 + 1 // message header, flags, kind of section
 	length := binary.LittleEndian.Uint32(size)
 	if length < head || length > longestAnswer {
-		return nil, errors.New("it does not answer as MongoDB does")
+		return nil, errors.New("invalid answer")
 	}
 	rest := make([]byte, length-4)
 	if _, err := io.ReadFull(conn, rest); err != nil {
@@ -142,19 +142,19 @@ func read(conn io.Reader) (bson.Raw, error) {
 	}
 	answer := bson.Raw(rest[head-4:])
 	if err := answer.Validate(); err != nil {
-		return nil, fmt.Errorf("it does not answer as MongoDB does: %w", err)
+		return nil, fmt.Errorf("invalid answer: %w", err)
 	}
 	if ok, _ := answer.Lookup("ok").AsFloat64OK(); ok != 1 {
 		text, _ := answer.Lookup("errmsg").StringValueOK()
-		return nil, fmt.Errorf("it answers: %s", text)
+		return nil, fmt.Errorf("command failed: %s", text)
 	}
 	return answer, nil
 }
 
-// access finds documents in the collection of locks.
+// access uses documents of the collection lockbench_locks.
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "mongodb://host:27017", Port: "27017", Secret: true,
+		Form: servers.Form{Example: "mongodb://host:27017", Port: "27017", Secret: true,
 			Database: regexp.MustCompile(`^[^/]*$`), Option: "authSource", Ignored: "directConnection=true"},
 		Version: version,
 		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
@@ -186,7 +186,7 @@ func begins(prefix string) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: prefix}, {Key: "$lt", Value: servers.After(prefix)}}}}
 }
 
-// version refuses what only speaks its protocol, and what would send its clients elsewhere.
+// version refuses FerretDB and servers that are not the primary.
 func version(ctx context.Context, t servers.Target, host string) (string, error) {
 	var build struct {
 		Version string `bson:"version"`
@@ -207,24 +207,24 @@ func version(ctx context.Context, t servers.Target, host string) (string, error)
 	case err != nil:
 		return "", err
 	case build.Ferret1 != nil || build.Ferret2 != nil:
-		return "", errors.New("it is a FerretDB, which is not MongoDB: lockbench runs one of its own for the lock ferretdb")
+		return "", errors.New("this is FerretDB, not MongoDB: use the lock ferretdb, which needs no server of yours")
 	case !hello.Writes:
-		return "", errors.New("it takes no writes: name the primary of its replica set")
+		return "", errors.New("it accepts no writes: name the primary of the replica set")
 	}
 	return build.Version, nil
 }
 
 func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
-	opts.SetConnectTimeout(servers.ReachWithin).SetServerSelectionTimeout(servers.ReachWithin).SetTimeout(servers.SweepWithin).SetWriteConcern(writeconcern.Majority())
+	opts.SetConnectTimeout(servers.ReachTimeout).SetServerSelectionTimeout(servers.ReachTimeout).SetTimeout(servers.SweepTimeout).SetWriteConcern(writeconcern.Majority())
 	client, err := mongo.Connect(opts)
 	if err != nil { // its text may quote the URL
-		return errors.New("its address cannot be read")
+		return errors.New("invalid address")
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), servers.AskWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), servers.AskTimeout)
 		defer cancel()
-		_ = client.Disconnect(ctx) // nothing is under way
+		_ = client.Disconnect(ctx) // no request is pending
 	}()
 	database := t.Database()
 	if database == "" {

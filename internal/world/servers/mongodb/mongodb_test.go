@@ -23,12 +23,12 @@ func must(t *testing.T, err error) {
 
 func TestMongoDBIsNotOneOfOurs(t *testing.T) {
 	_, err := servers.Start(t.Context(), Store(), servers.Spec{How: servers.Local, Store: servers.MongoDB})
-	if err == nil || !strings.Contains(err.Error(), "not in Debian") || !strings.Contains(err.Error(), "--mongodb") {
+	if err == nil || !strings.Contains(err.Error(), "Debian has no MongoDB") || !strings.Contains(err.Error(), "--mongodb") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestMongoCounters: what servers.MongoDB does not know it counts as a number, and each command as a document.
+// TestMongoCounters checks the counters of an answer to serverStatus.
 func TestMongoCounters(t *testing.T) {
 	of := func(total int64) bson.D {
 		return bson.D{{Key: "failed", Value: int64(1)}, {Key: "total", Value: total}}
@@ -43,17 +43,17 @@ func TestMongoCounters(t *testing.T) {
 		t.Errorf("%v, %v, want %s", all, err, want)
 	}
 	if _, err := counted(bson.Raw{5, 0, 0, 0, 0}); err == nil {
-		t.Error("what tells nothing was taken for an answer")
+		t.Error("an answer without counters was accepted")
 	}
 }
 
-// TestMongoReady: a server that is in no replica set is put into one, once, and it serves when it is the primary there.
+// TestMongoReady checks that a server outside a replica set is added to one, once, and is ready as its primary.
 func TestMongoReady(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
 	var initiated, asked atomic.Int32
-	go func() { // it ends with the listener
+	go func() { // ends with the listener
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -78,10 +78,10 @@ func TestMongoReady(t *testing.T) {
 	}()
 	for i, want := range []bool{false, false, true} {
 		if err := ready(t.Context(), listener.Addr().String()); (err == nil) != want {
-			t.Errorf("asked %d times: %v", i+1, err)
+			t.Errorf("call %d: %v", i+1, err)
 		}
 	}
 	if got := initiated.Load(); got != 1 {
-		t.Errorf("it was put into a replica set %d times", got)
+		t.Errorf("%d replica sets were created", got)
 	}
 }

@@ -1,4 +1,4 @@
-// Package mysql describes MariaDB, and servers of the user's that speak its protocol.
+// Package mysql describes MariaDB, and the user's MySQL servers.
 package mysql
 
 import (
@@ -28,24 +28,24 @@ const (
 	database = "lockbench"
 )
 
-// Store describes it. A server of our own has a root without a password, on loopback.
+// Store returns the description of MariaDB. Servers started by lockbench accept root without a password on loopback.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.MySQL, Product: "mariadb", Provide: "apt install mariadb-server",
-		Durability: "on disk: InnoDB's log, with an fsync before a commit is answered; what GET_LOCK gave is in memory, and goes with its session",
+		Durability: "on disk: InnoDB's log, with an fsync before a commit is answered; GET_LOCK's locks are in memory, and end with their session",
 		Missing: func() error {
 			_, err := exec.LookPath(program)
 			_, errInstall := exec.LookPath(install)
 			return errors.Join(err, errInstall)
 		},
-		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
-		Within:      servers.DatabaseWithin,
+		Deployments:  []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
+		StartTimeout: servers.DatabaseStartTimeout,
 		Prepare: func(ctx context.Context, p *servers.Process) error {
 			return template.CopyTo(ctx, filepath.Join(p.Dir, "made"))
 		},
 		Command: command, Ask: ask,
 		URL:      func(addr string) string { return "mysql://root@" + addr + "/" + database },
-		Counters: counters, Unseat: unseat,
+		Counters: counters, EndSession: endSession,
 		Image: servers.Image{Name: "mariadb:10.11.14", Port: "3306", Variable: "LOCKBENCH_MYSQL_IMAGE",
 			Command: []string{program, "--max-connections=1000"},
 			Environ: map[string]string{"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MARIADB_DATABASE": database}},
@@ -58,15 +58,15 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 	if err := os.WriteFile(setup, []byte("CREATE DATABASE "+database+";\n"), 0o600); err != nil {
 		return err
 	}
-	return servers.RunToEnd(ctx, k, dir, exec.Command(install, append(commonOptions(dir), "--auth-root-authentication-method=normal",
+	return servers.RunTool(ctx, k, dir, exec.Command(install, append(commonOptions(dir), "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--extra-file="+setup)...))
 })
 
-// commonOptions returns those that making a database and running it have in common.
+// commonOptions returns the options for both creating and running a database.
 func commonOptions(dir string) []string {
 	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {
-		options = append(options, "--user=root") // it refuses to be root by mistake
+		options = append(options, "--user=root") // without it, the server refuses to run as root
 	}
 	return options
 }
@@ -90,17 +90,17 @@ func open(user, password, addr, name string, timeout time.Duration) (*sql.DB, er
 }
 
 func query(ctx context.Context, addr string, do func(context.Context, *sql.DB) error) error {
-	db, err := open("root", "", addr, "", servers.AskWithin)
+	db, err := open("root", "", addr, "", servers.AskTimeout)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()
 	return do(ctx, db)
 }
 
-// ask knows its server by its folder, which no other has.
+// ask identifies the child by its folder.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, db *sql.DB) error {
 		var dir string
@@ -108,7 +108,7 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 			return err
 		}
 		if filepath.Clean(dir) != filepath.Join(p.Dir, "made", "data") {
-			return errors.New("another server answers")
+			return servers.ErrOtherServer
 		}
 		return nil
 	})
@@ -116,10 +116,10 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	return version, err
 }
 
-// totals are the server's names of what every store counts.
+// totals maps MariaDB's counter names to lockbench's.
 var totals = map[string]string{"Bytes_received": "total_net_input_bytes", "Bytes_sent": "total_net_output_bytes", "Questions": "total_commands_processed"}
 
-// counters returns the statements executed, by kind ("calls.com_insert"), but for how it asks, and the bytes.
+// counters returns the number of statements by kind ("calls.com_insert"), without this query, and the bytes.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
@@ -137,7 +137,7 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 			}
 			if ours, known := totals[name]; known {
 				all[ours] = value
-			} else if value > 0 { // of a hundred kinds
+			} else if value > 0 { // most of the hundred kinds are unused
 				all["calls."+strings.ToLower(name)] = value
 			}
 		}
@@ -145,9 +145,9 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// unseat kills the connection that holds the name that GET_LOCK knows the key by, and returns when it is gone.
-func unseat(ctx context.Context, addr, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, servers.UnseatWithin)
+// endSession kills the connection that holds the key's GET_LOCK lock, and returns when it has ended.
+func endSession(ctx context.Context, addr, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
 	return query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
 		var holder sql.NullInt64
@@ -166,22 +166,22 @@ func unseat(ctx context.Context, addr, key string) error {
 	})
 }
 
-// The errors of MariaDB and MySQL that mean something here.
+// Error numbers of MariaDB and MySQL.
 const (
-	noSuchTable     = 1146 // no lock has made it yet
+	noSuchTable     = 1146 // a lock creates the table
 	refusedUser     = 1045
 	refusedDatabase = 1044
 )
 
-// access finds rows in the table of locks, which stays: it is everybody's.
+// access uses rows of the table lockbench_locks. Runs share the table, so it is never dropped.
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "mysql://user@host:3306/database", Port: "3306", Secret: true,
+		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,
 			Database: regexp.MustCompile(`^[^/]+$`), Rewrite: ofDriver},
 		Version: func(ctx context.Context, t servers.Target, _ string) (version string, err error) {
 			err = at(t, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version) })
 			if answers(err, refusedUser, refusedDatabase) {
-				err = errors.New("it refuses the user or the password, or that database")
+				err = errors.New("access denied: check the user, the password and the database")
 			}
 			return version, err
 		},
@@ -212,19 +212,19 @@ func access() *servers.Access {
 	}
 }
 
-// ofDriver rewrites the form that Go's driver has: user:password@tcp(host:port)/database.
+// ofDriver turns the address form of Go's driver, user:password@tcp(host:port)/database, into a URL.
 func ofDriver(text string) (string, error) {
 	if strings.Contains(text, "://") {
 		return text, nil
 	}
 	c, err := mysql.ParseDSN(text)
 	switch {
-	case err != nil: // its text may quote
-		return "", errors.New("it is neither a URL nor user@tcp(host:port)/database")
+	case err != nil: // its text may quote a password
+		return "", errors.New("neither a URL nor user@tcp(host:port)/database")
 	case c.Net != "tcp":
-		return "", errors.New("it is not reached by tcp")
+		return "", errors.New("not a TCP address")
 	case strings.Contains(text[max(0, strings.LastIndex(text, "/")):], "?"):
-		return "", errors.New("there is something after the database, and no option is known")
+		return "", errors.New("unknown option after the database")
 	}
 	u := url.URL{Scheme: "mysql", Host: c.Addr, Path: "/" + c.DBName, User: url.User(c.User)}
 	if c.Passwd != "" {
@@ -240,14 +240,14 @@ func unlessNoTable(err error) error {
 	return err
 }
 
-// answers reports whether a server answered with one of these errors.
+// answers reports whether err is one of the server's errors with these numbers.
 func answers(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
 }
 
 func at(t servers.Target, do func(*sql.DB) error) error {
-	db, err := open(t.User(), t.Password(), t.Hosts()[0], t.Database(), servers.ReachWithin)
+	db, err := open(t.User(), t.Password(), t.Hosts()[0], t.Database(), servers.ReachTimeout)
 	if err != nil {
 		return err
 	}

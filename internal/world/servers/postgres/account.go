@@ -11,7 +11,8 @@ import (
 
 type account struct{ uid, gid int }
 
-// unprivileged returns the account that the server runs as, since it refuses to be root; nil: our own.
+// unprivileged returns the account that runs the server, which refuses to run as root. It returns nil for a user
+// other than root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -27,10 +28,10 @@ func unprivileged() (*account, error) {
 			return &account{uid, gid}, nil
 		}
 	}
-	return nil, errors.New("it does not run as root, and there is neither a user postgres nor a user nobody")
+	return nil, errors.New("PostgreSQL refuses to run as root: add a user named postgres")
 }
 
-// enters returns why an account cannot enter a folder that servers have theirs in.
+// enters returns the reason why the account cannot enter a folder, or nil.
 func (a *account) enters(dir string) error {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -38,7 +39,7 @@ func (a *account) enters(dir string) error {
 			return err
 		}
 		if info.Mode().Perm()&0o001 == 0 {
-			return fmt.Errorf("it does not run as root, and nobody else may enter %s: set TMPDIR to a folder that everybody may", at)
+			return fmt.Errorf("PostgreSQL refuses to run as root, and other users cannot enter %s: set TMPDIR to a folder that they can enter", at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

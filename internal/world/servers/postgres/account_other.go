@@ -4,5 +4,5 @@ package postgres
 
 import "os/exec"
 
-// runs would make a command run as the account: there is no root here who would need another.
+// runs does nothing: without root the server runs as the current user.
 func (a *account) runs(*exec.Cmd) {}

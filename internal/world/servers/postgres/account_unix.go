@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// runs makes a command run as the account, with none of our groups.
+// runs makes a command run as the account, without supplementary groups.
 func (a *account) runs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 }

@@ -2,5 +2,5 @@
 
 package postgres
 
-// goWithProcesses would mark a segment of shared memory to go with its processes.
-func goWithProcesses(int) error { return nil }
+// removeWithProcesses does nothing: only Linux lets processes attach to a segment that is marked for removal.
+func removeWithProcesses(int) error { return nil }

@@ -25,24 +25,24 @@ const (
 	program  = "postgres"
 	initdb   = "initdb"
 	database = "postgres"
-	owner    = "postgres" // of the database; it needs no password
+	owner    = "postgres" // owner of the database, without a password
 )
 
-// Store describes it. A server of our own trusts every client, on loopback.
+// Store returns the description of PostgreSQL. Servers started by lockbench trust every client on loopback.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Postgres, Product: "postgres", Provide: "apt install postgresql",
-		Durability:  "on disk: the write-ahead log, with an fsync before a commit is answered; an advisory lock is in memory, and goes with its session",
-		Missing:     missing,
-		Deployments: []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
-		Within:      servers.DatabaseWithin,
-		Prepare:     prepare, Command: command, Ask: ask,
+		Durability:   "on disk: the write-ahead log, with an fsync before a commit is answered; advisory locks are in memory, and end with their session",
+		Missing:      missing,
+		Deployments:  []servers.Deployment{{Name: servers.Single, Nodes: 1, Contained: true}},
+		StartTimeout: servers.DatabaseStartTimeout,
+		Prepare:      prepare, Command: command, Ask: ask,
 		URL:      func(addr string) string { return "postgres://" + owner + "@" + addr + "/" + database },
-		Counters: counters, Unseat: unseat,
+		Counters: counters, EndSession: endSession,
 		Image: servers.Image{Name: "postgres:15.14", Port: "5432", Variable: "LOCKBENCH_POSTGRES_IMAGE",
 			Environ: map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust", "POSTGRES_DB": database},
 			Command: []string{program, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=300"},
-			Ready: func(ctx context.Context, addr string) error { // it counts statements from then on
+			Ready: func(ctx context.Context, addr string) error { // enables the counters
 				return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 					return err
@@ -65,14 +65,15 @@ func missing() error {
 	return as.enters(os.TempDir())
 }
 
-// find finds one of its programs: Debian has them in a folder for each version, and not on the PATH.
+// find returns the path of one of PostgreSQL's programs. Debian installs them in a folder for each version, not on
+// the PATH.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
-	found, _ := filepath.Glob(filepath.Join("/usr/lib/postgresql/*/bin", program)) // it fails for a bad pattern only
+	found, _ := filepath.Glob(filepath.Join("/usr/lib/postgresql/*/bin", program)) // fails only for an invalid pattern
 	if len(found) == 0 {
-		return "", fmt.Errorf("%s is neither on the PATH nor in /usr/lib/postgresql", program)
+		return "", fmt.Errorf("%s is not on the PATH or in /usr/lib/postgresql", program)
 	}
 	return slices.MaxFunc(found, func(a, b string) int { return debianVersion(a) - debianVersion(b) }), nil
 }
@@ -82,7 +83,7 @@ func debianVersion(path string) int {
 	return n
 }
 
-// commandOf returns one of its programs, run as a user that may. Nothing of the environment is for it.
+// commandOf returns a command for one of PostgreSQL's programs, with a fixed environment and an unprivileged user.
 func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	path, err := find(program)
 	if err != nil {
@@ -100,8 +101,8 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// template is a cluster with the extension that counts statements. Its segments of the log are small, since
-// each copy has one. It is not synced: what is measured is what comes after.
+// template is a cluster with the extension pg_stat_statements. Its log segments are small, because every server
+// copies one. It is not synced, since servers start from a copy.
 var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper, dir string) error {
 	if err := handOver(dir); err != nil {
 		return err
@@ -119,7 +120,7 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 			return err
 		}
 		cmd.Stdin = strings.NewReader(step.input)
-		if err := servers.RunToEnd(ctx, k, dir, cmd); err != nil {
+		if err := servers.RunTool(ctx, k, dir, cmd); err != nil {
 			return err
 		}
 	}
@@ -132,7 +133,7 @@ func prepare(ctx context.Context, p *servers.Process) error {
 	if err := template.CopyTo(ctx, filepath.Join(p.Dir, "made")); err != nil {
 		return err
 	}
-	if err := os.Chmod(dataOf(p), 0o700); err != nil { // it refuses a folder that others can look into
+	if err := os.Chmod(dataOf(p), 0o700); err != nil { // the server refuses a folder that other users can read
 		return err
 	}
 	return handOver(p.Dir)
@@ -144,11 +145,11 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"-c", "shared_buffers=16MB")
 }
 
-// connect takes nothing from the environment.
+// connect ignores the environment, which pgx reads by default.
 func connect(ctx context.Context, addr, name, user, password string, timeout time.Duration) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("host=localhost sslmode=disable")
-	if err != nil { // its text may quote what the environment has
-		return nil, errors.New("what the environment says of PostgreSQL cannot be read")
+	if err != nil { // its text may quote the environment
+		return nil, errors.New("connect: invalid PostgreSQL settings in the environment (PGHOST, ...)")
 	}
 	host, number, err := net.SplitHostPort(addr)
 	port, errPort := strconv.ParseUint(number, 10, 16)
@@ -162,9 +163,9 @@ func connect(ctx context.Context, addr, name, user, password string, timeout tim
 }
 
 func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, servers.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()
-	conn, err := connect(ctx, addr, database, owner, "", servers.AskWithin)
+	conn, err := connect(ctx, addr, database, owner, "", servers.AskTimeout)
 	if err != nil {
 		return err
 	}
@@ -172,8 +173,8 @@ func query(ctx context.Context, addr string, do func(context.Context, *pgx.Conn)
 	return do(ctx, conn)
 }
 
-// ask knows its server by its folder, which no other has. The memory that tells a second server of one folder that the
-// first still runs is marked to go with the processes that have it: nothing else would remove it after a crash.
+// ask identifies the child by its folder. It also marks the server's shared memory for removal, since the memory
+// would otherwise remain after a crash.
 func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	err = query(ctx, p.Addr(), func(ctx context.Context, conn *pgx.Conn) error {
 		var dir string
@@ -182,14 +183,14 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 		case err != nil:
 			return err
 		case filepath.Clean(dir) != dataOf(p):
-			return errors.New("another server answers")
+			return servers.ErrOtherServer
 		}
 		return markMemory(dataOf(p))
 	})
 	return version, err
 }
 
-// markMemory reads the number of the segment from the seventh line of the server's own file.
+// markMemory marks the segment whose number is in line 7 of postmaster.pid.
 func markMemory(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
@@ -197,17 +198,17 @@ func markMemory(dir string) error {
 	}
 	lines := strings.Split(string(text), "\n")
 	if len(lines) < 8 {
-		return errors.New("it has not said yet which memory it has")
+		return errors.New("postmaster.pid is incomplete")
 	}
 	var key, id int
 	if _, err := fmt.Sscan(lines[6], &key, &id); err != nil {
-		return fmt.Errorf("which memory it has: %w", err)
+		return fmt.Errorf("parse postmaster.pid: %w", err)
 	}
-	return goWithProcesses(id)
+	return removeWithProcesses(id)
 }
 
-// counters returns the statements that the server has executed, by what they call ("calls.pg_advisory_lock"). One that
-// ended with an error is not counted, as one that waited for a lock for too long.
+// counters returns the number of statements by the advisory lock function that they call ("calls.pg_advisory_lock")
+// or by kind. It excludes failed statements, such as one that timed out waiting for a lock.
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	all := map[string]float64{}
 	return all, query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
@@ -226,9 +227,9 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// unseat ends the session that holds the advisory lock of a key, and returns when it is gone.
-func unseat(ctx context.Context, addr, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, servers.UnseatWithin)
+// endSession ends the session that holds the key's advisory lock, and returns when it has ended.
+func endSession(ctx context.Context, addr, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
 	return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
 		var holder int32
@@ -249,16 +250,16 @@ func unseat(ctx context.Context, addr, key string) error {
 	})
 }
 
-// access finds nothing of a run: what its locks take is gone with their sessions.
+// access finds nothing, since advisory locks leave nothing behind.
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "postgres://user@host:5432/database", Port: "5432", Secret: true,
+		Form: servers.Form{Example: "postgres://user@host:5432/database", Port: "5432", Secret: true,
 			Database: regexp.MustCompile(`^[^/]+$`), Ignored: "sslmode=disable",
 			Rewrite: func(text string) (string, error) {
 				return strings.Replace(text, "postgresql://", "postgres://", 1), nil
 			}},
 		Version: func(ctx context.Context, t servers.Target, host string) (version string, err error) {
-			conn, err := connect(ctx, host, t.Database(), t.User(), t.Password(), servers.ReachWithin)
+			conn, err := connect(ctx, host, t.Database(), t.User(), t.Password(), servers.ReachTimeout)
 			if err != nil {
 				return "", err
 			}

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	compiler      = "cc"
-	jumpWithin    = time.Second          // bounds the wait for a jump to be seen
-	jumpTolerance = 5 * time.Millisecond // of a clock that is read in microseconds and may be slewed
+	compiler       = "cc"
+	clockTimeout   = time.Second          // bounds the wait until the clock is seen to have moved
+	clockTolerance = 5 * time.Millisecond // for a clock that is read in microseconds and may be slewed
 
-	clockVariable = "LOCKBENCH_CLOCK" // names the file to shim/clock.c
+	clockVariable = "LOCKBENCH_CLOCK" // names the file that shim/clock.c maps
 )
 
 //go:embed shim/clock.c
@@ -29,15 +29,15 @@ var clockSource []byte
 
 func clockMissing() error {
 	if runtime.GOOS != "linux" {
-		return errors.New("the clock of one server can be moved on Linux only")
+		return errors.New("moving a server's clock needs Linux")
 	}
 	if _, err := exec.LookPath(compiler); err != nil {
-		return fmt.Errorf("to move a server's clock takes a C compiler: apt install gcc libc6-dev (%w)", err)
+		return fmt.Errorf("moving a server's clock needs a C compiler: apt install gcc libc6-dev (%w)", err)
 	}
 	return nil
 }
 
-// buildClock compiles the library that servers are started with, into a folder that goes with the group.
+// buildClock compiles the library that servers preload. Its folder is removed when the group stops.
 func buildClock(ctx context.Context, l *servers.Launcher) (library string, err error) {
 	dir, err := l.Keeper.Folder()
 	if err != nil {
@@ -50,17 +50,17 @@ func buildClock(ctx context.Context, l *servers.Launcher) (library string, err e
 	}
 	cmd := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-o", library, source)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	if err := servers.RunToEnd(ctx, l.Keeper, dir, cmd); err != nil {
-		return "", fmt.Errorf("compile what moves a clock (apt install gcc libc6-dev): %w", err)
+	if err := servers.RunTool(ctx, l.Keeper, dir, cmd); err != nil {
+		return "", fmt.Errorf("compile the clock library (apt install gcc libc6-dev): %w", err)
 	}
 	return library, nil
 }
 
-func (n *node) jump(ctx context.Context, p *servers.Process, by time.Duration) error {
+func (n *node) moveClock(ctx context.Context, p *servers.Process, by time.Duration) error {
 	if n.offset == nil {
-		return errors.New("it was started without a clock that can be moved")
+		return errors.New("the server was started without Spec.Clock")
 	}
-	ctx, cancel := context.WithTimeout(ctx, jumpWithin)
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
 	return withClient(p.Addr(), func(c *redis.Client) error {
 		began := time.Now()
@@ -74,19 +74,19 @@ func (n *node) jump(ctx context.Context, p *servers.Process, by time.Duration) e
 		err = servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
 			now, err := c.Time(ctx).Result()
 			off := now.Sub(before) - by
-			if err == nil && (off <= -jumpTolerance || off >= time.Since(began)+jumpTolerance) {
+			if err == nil && (off <= -clockTolerance || off >= time.Since(began)+clockTolerance) {
 				err = servers.ErrNotYet
 			}
 			return err
 		})
 		if err != nil {
-			return errors.Join(fmt.Errorf("it was not seen to take effect within %v", jumpWithin), n.shift(p, -by))
+			return errors.Join(fmt.Errorf("no effect within %v", clockTimeout), n.shift(p, -by))
 		}
 		return nil
 	})
 }
 
-// shift changes the offset, unless the memory that holds it has been given back.
+// shift changes the offset, unless the server was stopped and the memory is unmapped.
 func (n *node) shift(p *servers.Process, by time.Duration) error {
-	return p.WhileKept(func() { n.offset.add(by) })
+	return p.UnlessStopped(func() { n.offset.add(by) })
 }

@@ -8,8 +8,7 @@ import (
 	"unsafe"
 )
 
-// mapped is eight bytes of memory that are also those of a file: to write to the file would not be certain to
-// change them all at once.
+// mapped is the memory of an 8-byte file. A store to memory changes all bytes at once; a write to the file might not.
 type mapped struct {
 	page   []byte
 	number *atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// There is no moving one server's clock here; servers.Supported says so first.
+// servers.Supported refuses Spec.Clock on this system, so these are never called.
 type mapped struct{}
 
 func mapFile(string) (*mapped, error) { return nil, errors.ErrUnsupported }

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	shards        = 3 // primaries, each of which has a replica
-	slots         = 16384
-	clusterWithin = 30 * time.Second // bounds the wait until all agree; a primary takes no writes for two seconds by itself
+	shards         = 3 // primaries, each with one replica
+	slots          = 16384
+	clusterTimeout = 30 * time.Second // bounds the forming of the cluster; new primaries refuse writes for two seconds
 )
 
-// cluster is a Redis Cluster. Only the harness promotes in it, so that this does not depend on chance.
+// cluster is a Redis Cluster in which only the harness promotes replicas, so that fail-overs are reproducible.
 type cluster struct {
-	*replicated               // the part around which the nodes are ordered
+	*replicated               // the shard that holds the lock's key
 	shards      []*replicated // each a primary and its replica
-	first       []int         // the first slot of each
+	first       []int         // the first slot of each shard
 }
 
-// startCluster returns when every node says that the cluster is there, and every replica follows.
+// startCluster starts a cluster and returns when it is complete and every replica follows its primary.
 func startCluster(ctx context.Context, s starter, nodes int) error {
 	started, err := s.start(ctx, nodes, kind{clustered: true, reached: true})
 	if err != nil {
@@ -35,7 +35,7 @@ func startCluster(ctx context.Context, s starter, nodes int) error {
 		c.first = append(c.first, len(c.shards)*slots/shards)
 		c.shards = append(c.shards, &replicated{cluster: true, nodes: pair})
 	}
-	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
+	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	if err := c.gather(ctx, started); err != nil {
 		return fmt.Errorf("form a cluster: %w", err)
@@ -52,23 +52,23 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 		}
 	}
 	for _, n := range nodes {
-		if err := n.awaitCluster(ctx, "know the others", "cluster_known_nodes", strconv.Itoa(len(nodes))); err != nil {
+		if err := n.awaitCluster(ctx, "know all nodes", "cluster_known_nodes", strconv.Itoa(len(nodes))); err != nil {
 			return err
 		}
 	}
 	for i, s := range c.shards {
 		if err := s.nodes[1].replicate(ctx, s.nodes[0]); err != nil {
-			return fmt.Errorf("part %d: %w", i, err)
+			return fmt.Errorf("shard %d: %w", i, err)
 		}
 	}
 	for _, n := range nodes {
-		if err := n.awaitCluster(ctx, "have the cluster whole", "cluster_state", "ok"); err != nil {
+		if err := n.awaitCluster(ctx, "see a complete cluster", "cluster_state", "ok"); err != nil {
 			return err
 		}
 	}
 	for i, s := range c.shards {
 		var err error
-		if s.probe, err = c.keyOf(ctx, i); err != nil {
+		if s.probe, err = c.keyIn(ctx, i); err != nil {
 			return err
 		}
 		if err := s.awaitFollowers(ctx, s.nodes[0], s.nodes[1:]); err != nil {
@@ -78,7 +78,7 @@ func (c *cluster) gather(ctx context.Context, nodes []*node) error {
 	return nil
 }
 
-// introduce gives a node its number, the slots that it is to have, and to one of the others.
+// introduce sets the node's epoch and slots, and makes it meet the first node.
 func (n *node) introduce(ctx context.Context, c *cluster, i int, to *node) error {
 	if err := n.do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 		return err
@@ -114,30 +114,30 @@ func (n *node) awaitCluster(ctx context.Context, what, name, value string) error
 	})
 }
 
-func (c *cluster) keyOf(ctx context.Context, part int) (string, error) {
+func (c *cluster) keyIn(ctx context.Context, part int) (string, error) {
 	for i := range slots {
 		key := probeKey + strconv.Itoa(i)
-		has, err := c.partOf(ctx, key)
+		has, err := c.shardOf(ctx, key)
 		if err != nil || has == part {
 			return key, err
 		}
 	}
-	return "", fmt.Errorf("no key was found that part %d has", part)
+	return "", fmt.Errorf("no key found in shard %d", part)
 }
 
-// partOf returns the part that a key belonged to at the beginning.
-func (c *cluster) partOf(ctx context.Context, key string) (int, error) {
+// shardOf returns the shard that had the key when the cluster was formed.
+func (c *cluster) shardOf(ctx context.Context, key string) (int, error) {
 	slot, err := c.shards[0].nodes[0].do(ctx, "CLUSTER", "KEYSLOT", key).Int()
 	if err != nil {
-		return 0, fmt.Errorf("ask for the slot of a key: %w", err)
+		return 0, fmt.Errorf("read the slot of a key: %w", err)
 	}
 	part, _ := slices.BinarySearch(c.first, slot+1)
 	return part - 1, nil
 }
 
-// Around returns the nodes with the primary of a key first, then its replica.
-func (c *cluster) Around(ctx context.Context, key string) (all []servers.Node, err error) {
-	part, err := c.partOf(ctx, key)
+// OrderByKey implements Group.OrderByKey.
+func (c *cluster) OrderByKey(ctx context.Context, key string) (all []servers.Node, err error) {
+	part, err := c.shardOf(ctx, key)
 	if err != nil {
 		return nil, err
 	}

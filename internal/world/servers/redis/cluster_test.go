@@ -9,7 +9,7 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asOne is a client of a whole cluster, which goes where the cluster says.
+// asOne returns a client of the whole cluster, which follows redirections.
 func asOne(t *testing.T, g *servers.Group) *redis.ClusterClient {
 	t.Helper()
 	var addrs []string
@@ -27,7 +27,7 @@ func TestAClusterStandsAroundAKey(t *testing.T) {
 		t.Fatalf("%d nodes, %d to ask", len(g.Nodes), len(g.Front()))
 	}
 	for _, key := range []string{"a", "b", "c", "d"} {
-		must(t, g.Around(t.Context(), key))
+		must(t, g.OrderByKey(t.Context(), key))
 		c := client(t, g.Nodes[0].URL())
 		must(t, c.Set(t.Context(), key, "value", 0).Err())
 		if n := set(t, g.Nodes[0], "{"+key+"}", 1); n != 1 {
@@ -51,11 +51,11 @@ func TestAClusterStandsAroundAKey(t *testing.T) {
 	}
 }
 
-// TestAStalledClusterReplicaLosesWhatItWasNotSent: and one that is not stalled has it.
-func TestAStalledClusterReplicaLosesWhatItWasNotSent(t *testing.T) {
+// TestStalledClusterReplica checks that a promoted replica lacks the writes since its stall, and only those.
+func TestStalledClusterReplica(t *testing.T) {
 	for _, stalled := range []bool{true, false} {
 		g := startGroup(t, servers.Local, servers.Cluster)
-		must(t, g.Around(t.Context(), "key"))
+		must(t, g.OrderByKey(t.Context(), "key"))
 		c := asOne(t, g)
 		must(t, c.Set(t.Context(), "{key}before", "value", 0).Err())
 		if stalled {
@@ -73,7 +73,7 @@ func TestAStalledClusterReplicaLosesWhatItWasNotSent(t *testing.T) {
 		if before != 1 || (there == 0) != stalled {
 			t.Errorf("stalled: %t, and of what was set before %d are there, of what was set after %d", stalled, before, there)
 		}
-		eventually(t, "its clients find the new primary", func() bool {
+		eventually(t, "a client finds the new primary", func() bool {
 			c.ReloadState(t.Context())
 			return c.Set(t.Context(), "key", "again", 0).Err() == nil
 		})

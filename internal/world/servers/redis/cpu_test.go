@@ -11,17 +11,17 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// TestProcessorTime: a server that works takes more of it than one that does not.
+// TestProcessorTime checks that a busy server uses more processor time than an idle one.
 func TestProcessorTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells")
+		t.Skip("needs Linux")
 	}
 	busy, idle := startGroup(t, servers.Local, servers.Single), startGroup(t, servers.Local, servers.Single)
 	opts, err := redis.ParseURL(busy.URLs()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.ReadTimeout = time.Minute // the machine may be busy
+	opts.ReadTimeout = time.Minute // for a busy machine
 	client := redis.NewClient(opts)
 	defer client.Close()
 	before, err := busy.ProcessorTime()

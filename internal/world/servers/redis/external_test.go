@@ -33,11 +33,11 @@ func TestAddressesKeepTheirSecrets(t *testing.T) {
 				t.Errorf("%s of %s: %s, want %s", format, text, got, want)
 			}
 			if got := fmt.Sprintf(format, servers.Remote{Targets: all}); strings.Contains(got, "s3same") {
-				t.Errorf("%s of what has %s: %s", format, text, got)
+				t.Errorf("%s of %s shows a secret: %s", format, text, got)
 			}
 		}
 		if again, err := of.Target(a.URL(a.Hosts()[0]), noEnv); err != nil || again.URL(again.Hosts()[0]) != a.URL(a.Hosts()[0]) {
-			t.Errorf("%s does not survive being written: %v", text, err)
+			t.Errorf("%s cannot be parsed again: %v", text, err)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestTheEnvironmentFillsInWhatIsMissing(t *testing.T) {
 	}
 }
 
-// startExternalOn gives a server of ours away: it has a password now, and is used as somebody else's.
+// startExternalOn starts a local server with a password and uses it as a user's server.
 func startExternalOn(t *testing.T) *servers.Group {
 	t.Helper()
 	owner := startGroup(t, servers.Local, servers.Single).Nodes[0]
@@ -129,7 +129,7 @@ func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second must find nothing to do
+	for range 2 { // the second call removes nothing
 		if err := g.Sweep(run); err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +137,8 @@ func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
 			t.Errorf("%d keys are left, want the %d foreign ones (%v)", n, len(foreign), err)
 		}
 	}
-	if err := g.Sweep("*"); err == nil { // it is the id of no run
-		t.Error("everybody's run was swept")
+	if err := g.Sweep("*"); err == nil { // an invalid run id
+		t.Error("Sweep accepted an invalid run id")
 	}
 	if n := c.Exists(t.Context(), foreign...).Val(); int(n) != len(foreign) {
 		t.Errorf("%d of the foreign keys are left", n)
@@ -146,12 +146,13 @@ func TestSweepTakesTheKeysOfTheRunOnly(t *testing.T) {
 	info := c.Info(t.Context(), "commandstats").Val()
 	for _, command := range []string{"flushall", "flushdb", "keys"} {
 		if strings.Contains(info, "cmdstat_"+command+":") {
-			t.Errorf("%s was sent", command)
+			t.Errorf("%s was called", command)
 		}
 	}
 }
 
-// TestAnAnswerThatRepeatsThePassword: a server that does not know AUTH repeats its arguments.
+// TestAnAnswerThatRepeatsThePassword checks that errors hide the password. A server without AUTH repeats its
+// arguments.
 func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
 	for _, answer := range []string{"-ERR unknown command 'AUTH', with args beginning with: 's3same'\r\n", "s3same\r\n", "+s3same\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -160,7 +161,7 @@ func TestAnAnswerThatRepeatsThePassword(t *testing.T) {
 		}
 		defer l.Close()
 		go func() {
-			for { // it is first asked whether it listens
+			for { // the first connection only checks that a server listens
 				conn, err := l.Accept()
 				if err != nil {
 					return
@@ -187,11 +188,11 @@ func TestExternalThatIsSilentIsGivenUpOn(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err = servers.Start(ctx, Store(), servers.Spec{How: servers.External, Store: servers.Redis, Remote: r})
-		if err == nil || !strings.Contains(err.Error(), "does not answer within") || strings.Contains(err.Error(), "s3same") {
+		if err == nil || !strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "s3same") {
 			t.Error(err)
 		}
 		if _, err := servers.Start(ctx, Store(), servers.Spec{How: servers.External, Store: servers.Redis, Deployment: servers.Five, Remote: r}); err == nil {
-			t.Error("five servers out of one")
+			t.Error("five servers started with one address")
 		}
 	}
 }
@@ -202,7 +203,7 @@ func TestRunBegan(t *testing.T) {
 	}
 	for _, run := range []string{"", "test", "20260102030405-1", "20269902030405-1-0123456789abcdef", "20260102030405-1-0123456789abcdef:", "*"} {
 		if _, ok := servers.RunBegan(run); ok {
-			t.Errorf("%q is the id of a run", run)
+			t.Errorf("%q was accepted as the id of a run", run)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func onLinux(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("only on Linux")
+		t.Skip("needs Linux")
 	}
 }
 
@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// has says whether a server has a key.
+// has reports whether a server has a key.
 func has(t *testing.T, n servers.Node, key string) bool {
 	t.Helper()
 	there, err := client(t, n.URL()).Exists(t.Context(), key).Result()
@@ -49,14 +49,14 @@ func TestPauseIsSeen(t *testing.T) {
 		t.Errorf("paused; alive: %t", n.Alive())
 	}
 	must(t, n.Resume())
-	if !answers(servers.AskWithin) || !n.Alive() {
+	if !answers(servers.AskTimeout) || !n.Alive() {
 		t.Errorf("resumed; alive: %t", n.Alive())
 	}
 	must(t, n.Pause())
 	must(t, n.Kill())
 	for _, do := range []func() error{n.Pause, n.Resume} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "has ended") {
-			t.Errorf("of a dead node: %v", err)
+			t.Errorf("signal to a dead node: %v", err)
 		}
 	}
 	if n.Alive() {
@@ -86,7 +86,7 @@ func TestRestartForgetsUnlessItIsDurable(t *testing.T) {
 			}
 			must(t, n.Stop())
 			if err := n.Restart(t.Context()); err == nil || n.Alive() {
-				t.Errorf("what was stopped for good was started again: %v", err)
+				t.Errorf("restart after Stop: %v", err)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestRestartOfAPausedNode(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
 	must(t, n.Pause())
 	must(t, n.Restart(t.Context()))
-	has(t, n, "key") // it answers
+	has(t, n, "key") // waits for an answer
 }
 
 func TestJump(t *testing.T) {
@@ -109,37 +109,37 @@ func TestJump(t *testing.T) {
 	for _, node := range []servers.Node{n, other} {
 		must(t, client(t, node.URL()).Set(t.Context(), "key", "value", lease).Err())
 	}
-	must(t, n.Jump(t.Context(), far))
+	must(t, n.MoveClock(t.Context(), far))
 	if has(t, n, "key") || !has(t, other, "key") {
-		t.Errorf("after a jump beyond its end the key is there: %t, on another node: %t", has(t, n, "key"), has(t, other, "key"))
+		t.Errorf("after a move beyond the lease: key on the node %t, on another node %t", has(t, n, "key"), has(t, other, "key"))
 	}
 	must(t, c.Set(t.Context(), "key", "value", lease).Err())
-	must(t, n.Jump(t.Context(), -2*far)) // and so an hour behind
+	must(t, n.MoveClock(t.Context(), -2*far)) // an hour behind in all
 	if left := c.PTTL(t.Context(), "key").Val(); left <= 2*far || left > 2*far+lease {
-		t.Errorf("after a jump back it has %v left", left)
+		t.Errorf("after a move back the key has %v left", left)
 	}
 	must(t, n.Restart(t.Context()))
 	now, err := client(t, n.URL()).Time(t.Context()).Result()
 	if behind := time.Since(now); err != nil || behind < far-time.Minute || behind > far+time.Minute {
-		t.Errorf("started again it is %v behind, %v", behind, err)
+		t.Errorf("after a restart the clock is %v behind, %v", behind, err)
 	}
 }
 
 func TestJumpNeedsItsSpec(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
-	if err := n.Jump(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "without a clock that can be moved") {
+	if err := n.MoveClock(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "without Spec.Clock") {
 		t.Error(err)
 	}
 }
 
-// TestAJumpThatIsNotSeenIsAnError: the server started is one that does not see its clock file.
-func TestAJumpThatIsNotSeenIsAnError(t *testing.T) {
+// TestUnverifiedClockMove checks that MoveClock fails if the server does not see its clock file.
+func TestUnverifiedClockMove(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	var err error
 	n.offset, err = mapFile(clockFile(n.Process))
 	must(t, err)
-	if err := n.Jump(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "it was not seen to take effect") {
+	if err := n.MoveClock(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "no effect within") {
 		t.Error(err)
 	}
 }
@@ -154,9 +154,9 @@ func TestSqueezeEvictsTheKey(t *testing.T) {
 			if busy {
 				defer keepUsing(t, n, "key")()
 			}
-			must(t, n.Squeeze(t.Context(), "key"))
+			must(t, n.Evict(t.Context(), "key"))
 			if has(t, n, "key") {
-				t.Error("the key is there")
+				t.Error("the key was not evicted")
 			}
 			before := map[string]string{"maxmemory": "0", "maxmemory-policy": "volatile-ttl", "notify-keyspace-events": ""}
 			for setting, want := range before {
@@ -165,13 +165,13 @@ func TestSqueezeEvictsTheKey(t *testing.T) {
 				}
 			}
 			if left := c.Keys(t.Context(), "*").Val(); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
+				t.Errorf("keys left: %v", left)
 			}
 		})
 	}
 }
 
-// keepUsing asks for a key all the time, as those who wait for a lock do.
+// keepUsing reads a key continuously, as waiters for a lock do.
 func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 	c := client(t, n.URL())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,17 +186,17 @@ func keepUsing(t *testing.T, n servers.Node, key string) (stop func()) {
 
 func TestSqueezeOfWhatIsNotThere(t *testing.T) {
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0]
-	if err := n.Squeeze(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "it does not have the key") {
+	if err := n.Evict(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "no such key") {
 		t.Error(err)
 	}
 }
 
-// TestSqueezeThatFailsGivesTheMemoryBack: a replica takes nothing that would fill it.
-func TestSqueezeThatFailsGivesTheMemoryBack(t *testing.T) {
+// TestFailedEvictRestoresMemory uses a replica, which refuses the fillers.
+func TestFailedEvictRestoresMemory(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	set(t, g.Nodes[0], "key", 1)
 	n := g.Nodes[1]
-	if err := n.Squeeze(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "READONLY") {
+	if err := n.Evict(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "READONLY") {
 		t.Error(err)
 	}
 	c := client(t, n.URL())
@@ -217,10 +217,10 @@ func TestFaultsAreRefusedWhereTheyCannotBe(t *testing.T) {
 		_, awaited := g.AwaitPromotion(t.Context())
 		for what, err := range map[string]error{
 			"pause": n.Pause(), "resume": n.Resume(), "restart": n.Restart(t.Context()),
-			"jump": n.Jump(t.Context(), time.Hour), "squeeze": n.Squeeze(t.Context(), "key"),
+			"jump": n.MoveClock(t.Context(), time.Hour), "evict": n.Evict(t.Context(), "key"),
 			"stall": g.Stall(t.Context(), 0), "promote": g.Promote(t.Context(), 0), "await": awaited,
 		} {
-			if err == nil || !strings.Contains(err.Error(), "of our own") || strings.Contains(err.Error(), "s3same") {
+			if err == nil || !strings.Contains(err.Error(), "started by lockbench") || strings.Contains(err.Error(), "s3same") {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 		}
@@ -234,6 +234,6 @@ func TestEmbeddedIsDeadWhenKilled(t *testing.T) {
 	n := startGroup(t, servers.Embedded, servers.Single).Nodes[0]
 	must(t, n.Kill())
 	if n.Alive() {
-		t.Error("it is alive")
+		t.Error("the node is alive after Kill")
 	}
 }

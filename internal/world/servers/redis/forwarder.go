@@ -9,25 +9,26 @@ import (
 	"lockbench/internal/world/proxy"
 )
 
-// forwarder is where a node is reached by its followers and Sentinels. It passes bytes on, and can keep from one follower
-// what the node says, while the link stays up. (To pause the follower instead would not do: what was sent to it waits in
-// the system's buffers.)
+// forwarder is a proxy through which replicas and Sentinels reach a node. It can withhold the node's output from one
+// replica while the link stays up. Pausing the replica would not do: data sent to it waits in the system's buffers
+// and arrives later.
 type forwarder struct {
 	link *proxy.Link
 
 	mu        sync.Mutex
-	stalled   map[string]bool // by the port that a follower states
+	stalled   map[string]bool // by the port that a replica announces
 	followers map[int]*greeting
 }
 
-// greeting is how a connection begins: a follower states its own port, and waits for the answer before it asks for anything.
+// greeting holds the beginning of a connection. A replica announces its port and waits for the answer before it
+// requests data.
 type greeting struct {
 	talk     *proxy.Conversation
-	commands int    // so far
-	port     string // of the follower; "": it is no follower
+	commands int    // number of commands so far
+	port     string // port of the replica; "": not a replica
 }
 
-// maxGreeting bounds how many commands of a connection are looked at.
+// maxGreeting is the number of commands in which a replica must announce itself.
 const maxGreeting = 16
 
 func newForwarder(node string) (*forwarder, error) {
@@ -44,41 +45,41 @@ func newForwarder(node string) (*forwarder, error) {
 }
 
 func (f *forwarder) port() string {
-	_, port, _ := net.SplitHostPort(f.link.Addr()) // a listener's own address has one
+	_, port, _ := net.SplitHostPort(f.link.Addr()) // a listener's address always has a port
 	return port
 }
 
-// heard learns which node follows, before its primary hears it: no answer can come before.
+// heard looks for the announcement of a replica before the node receives it, so before any answer.
 func (f *forwarder) heard(conn int, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.followers[conn]
 	if g == nil {
-		g = &greeting{talk: proxy.Begin()}
+		g = &greeting{talk: proxy.NewConversation()}
 		f.followers[conn] = g
 	}
 	if g.commands >= maxGreeting {
 		return
 	}
-	for part := range g.talk.Said(text) {
+	for part := range g.talk.FromClient(text) {
 		c := part.Command
 		if g.commands++; c.Name == "REPLCONF" && len(c.Args) > 2 && strings.EqualFold(c.Args[1], "listening-port") {
 			g.port, g.commands = c.Args[2], maxGreeting
 			if f.stalled[g.port] {
-				f.link.Deafen(conn)
+				f.link.DropReplies(conn)
 			}
 			return
 		}
 	}
 }
 
-// stall keeps from a follower all that the node does from now on, also on a connection that it makes later.
+// stall withholds the node's output from a replica, on this and later connections.
 func (f *forwarder) stall(port string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := false
 	for conn, g := range f.followers {
-		found = g.port == port && f.link.Deafen(conn) || found
+		found = g.port == port && f.link.DropReplies(conn) || found
 	}
 	if !found {
 		return errNotFollowing

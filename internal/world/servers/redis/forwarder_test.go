@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echo is a server that says what it is told.
+// echo starts a server that sends back what it receives.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,13 +57,13 @@ func TestForwarderPassesAnythingOn(t *testing.T) {
 	for name, text := range map[string]string{
 		"noise": string(noise), "a command": "*1\r\n$4\r\nPING\r\n", "inline": "PING\r\n", "nothing": "\r\n", "a long line": strings.Repeat("x", 1<<16) + "\n",
 		"half a command": "*3\r\n$8\r\nREPLCONF\r\n$14\r\nlist", "too many words": "*99999999\r\n", "a huge word": "*1\r\n$99999999999\r\nx", "less than none": "*-1\r\n$-1\r\n",
-		"who follows": "*3\r\n$8\r\nREPLCONF\r\n$14\r\nlistening-port\r\n$4\r\n6379\r\n" + string(noise[:1000]),
+		"a replica": "*3\r\n$8\r\nREPLCONF\r\n$14\r\nlistening-port\r\n$4\r\n6379\r\n" + string(noise[:1000]),
 	} {
 		conn := dial(t, f)
 		go func() { _, _ = conn.Write([]byte(text)) }()
 		got := make([]byte, len(text))
 		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, []byte(text)) {
-			t.Errorf("%s: something else came back (%v)", name, err)
+			t.Errorf("%s: the echo differs (%v)", name, err)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	follow := func(port string) *bufio.ReadWriter {
 		conn := dial(t, f)
 		for _, b := range []byte("*3\r\n$8\r\nreplconf\r\n$14\r\nlistening-port\r\n$4\r\n" + port + "\r\n") {
-			_, err := conn.Write([]byte{b}) // however it arrives
+			_, err := conn.Write([]byte{b}) // in chunks of one byte
 			must(t, err)
 		}
 		return bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
@@ -93,24 +93,24 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 	}
 	stalled, other := follow("1111"), follow("2222")
 	if !says(stalled, "before") || !says(other, "before") {
-		t.Fatal("it passes nothing on")
+		t.Fatal("nothing was passed on")
 	}
 	if err := f.stall("3333"); err == nil {
-		t.Error("nobody follows as 3333")
+		t.Error("stall of a replica that does not exist succeeded")
 	}
 	must(t, f.stall("1111"))
 	late := follow("1111")
 	if !says(other, "after") {
-		t.Error("the other follower is stalled too")
+		t.Error("the other replica is stalled too")
 	}
 	watcher := dial(t, f)
 	if !says(bufio.NewReadWriter(bufio.NewReader(watcher), bufio.NewWriter(watcher)), "after") {
-		t.Error("who only watches is stalled too")
+		t.Error("a Sentinel is stalled too")
 	}
-	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // what is stalled reads nothing until then
+	go func() { time.Sleep(100 * time.Millisecond); _ = f.link.Close() }() // ends the reads of the stalled connections
 	for name, rw := range map[string]*bufio.ReadWriter{"stalled": stalled, "stalled later": late} {
 		if says(rw, "after") {
-			t.Errorf("the follower that is %s hears what comes", name)
+			t.Errorf("the %s replica receives data", name)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestForwarderStallsOneFollower(t *testing.T) {
 func TestForwarderToNowhere(t *testing.T) {
 	f := forward(t, "127.0.0.1:1")
 	if n, err := dial(t, f).Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("an answer from nowhere: %d, %v", n, err)
+		t.Errorf("an answer without a server: %d, %v", n, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestForwarderEndsWithEitherSide(t *testing.T) {
 	must(t, err)
 	inner.Close()
 	if _, err := outer.Read(make([]byte, 1)); err == nil {
-		t.Error("the node has gone and the connection stays")
+		t.Error("the connection outlived its node")
 	}
-	eventually(t, "the connection is forgotten", func() bool { return !f.link.Deafen(1) })
+	eventually(t, "the connection is closed", func() bool { return !f.link.DropReplies(1) })
 }

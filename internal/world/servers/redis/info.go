@@ -32,21 +32,21 @@ func askInfo(ctx context.Context, addr, section string) (info map[string]string,
 	return info, err
 }
 
-// probeKey is written and removed to see that a server takes writes.
+// probeKey is written and removed to check that a server accepts writes.
 const probeKey = "lockbench"
 
-// awaitAcknowledged returns when so many replicas have acknowledged a write to their primary. For up to a second after both
-// call the link up a replica may acknowledge nothing, and a lock that waits for it would be refused.
+// awaitAcknowledged returns when the replicas have acknowledged a write. A replica may not acknowledge for up to a
+// second after both ends report the link as up, which would fail locks that use WAIT.
 func (n *node) awaitAcknowledged(ctx context.Context, probe string, replicas int) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return n.with(func(c *redis.Client) error {
 		if err := takesWrites(ctx, c, probe); err != nil {
 			return err
 		}
-		acknowledged, err := c.Wait(ctx, replicas, upWithin).Result()
+		acknowledged, err := c.Wait(ctx, replicas, startTimeout).Result()
 		if err == nil && int(acknowledged) < replicas {
-			err = fmt.Errorf("%d of %d have", acknowledged, replicas)
+			err = fmt.Errorf("%d of %d did", acknowledged, replicas)
 		}
 		if err != nil {
 			return fmt.Errorf("wait for the replicas to acknowledge: %w", err)
@@ -62,7 +62,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 	}
 	head = strings.TrimSpace(head)
 	digits, isBulk := strings.CutPrefix(head, "$")
-	length, err := strconv.ParseUint(digits, 10, 24) // an INFO has some kilobytes
+	length, err := strconv.ParseUint(digits, 10, 24) // an INFO reply has some kilobytes
 	if err != nil || !isBulk {
 		return "", fmt.Errorf("unexpected reply %q", head)
 	}
@@ -71,7 +71,7 @@ func readBulk(r *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// parseInfo reads lines of name:value; headings and empty lines have no colon.
+// parseInfo parses lines of name:value. Headings and empty lines have no colon.
 func parseInfo(body string) map[string]string {
 	info := map[string]string{}
 	for line := range strings.Lines(body) {
@@ -82,8 +82,8 @@ func parseInfo(body string) map[string]string {
 	return info
 }
 
-// counters picks from an INFO what tells the cost of a lock: "calls.<command>" for each command that was
-// called, by a client or by a script, and the server's totals (CPU in seconds, network in bytes).
+// counters returns the counters in an INFO reply: "calls.<command>" for each command called by a client or script,
+// and totals of CPU (seconds) and network (bytes).
 func counters(info map[string]string) (map[string]float64, error) {
 	all := map[string]float64{}
 	for name, value := range info {
@@ -108,11 +108,11 @@ func counters(info map[string]string) (map[string]float64, error) {
 	return all, nil
 }
 
-// emulator names it; a test holds its version against go.mod.
+// emulator is the name of the emulator, with the version in go.mod, as a test checks.
 const emulator = "miniredis 2.40.0 (embedded emulator)"
 
-// closeWithin bounds the end of the emulator.
-const closeWithin = 5 * time.Second
+// closeTimeout bounds the closing of the emulator.
+const closeTimeout = 5 * time.Second
 
 type embedded struct {
 	servers.Refusing
@@ -124,7 +124,7 @@ var _ servers.Node = (*embedded)(nil)
 
 func emulate() (servers.Node, error) {
 	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true) // otherwise a key expires only when told to
+	m.ClockTTL(true) // keys expire by the clock
 	if err := m.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -141,8 +141,7 @@ func (n *embedded) Counters(context.Context) (map[string]float64, error) {
 
 func (n *embedded) Kill() error { return n.Stop() }
 
-// Stop is bounded because the emulator waits for its handlers, and one that blocks in a command can miss
-// the signal to end.
+// Stop is bounded, because a handler that is blocked in a command may never end.
 func (n *embedded) Stop() error {
 	n.ended.Store(true)
 	closed := make(chan struct{})
@@ -150,7 +149,7 @@ func (n *embedded) Stop() error {
 	select {
 	case <-closed:
 		return nil
-	case <-time.After(closeWithin):
-		return fmt.Errorf("%s did not close within %v", n.Shown, closeWithin)
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("%s did not close within %v", n.Shown, closeTimeout)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// asHarness makes the test binary a harness that starts a deployment, says which processes and where, and waits
-// to be killed.
+// asHarness is the environment variable that makes the test binary start a deployment, print its processes and URLs,
+// and wait.
 const asHarness = "LOCKBENCH_TEST_AS_HARNESS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	time.Sleep(time.Hour) // select {} is a deadlock if the binary has no C
+	time.Sleep(time.Hour) // select {} would be reported as a deadlock without cgo
 }
 
 func beHarness(deployment string) error {
@@ -58,7 +58,7 @@ func beHarness(deployment string) error {
 	return nil
 }
 
-// runs says whether a process runs; one that has ended and was not waited for does not.
+// runs reports whether a process runs. Zombies do not count.
 func runs(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -124,7 +124,7 @@ func TestStopEndsAPausedServer(t *testing.T) {
 }
 
 func TestATakenPortIsNotTheEnd(t *testing.T) {
-	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but it is not our child
+	other := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node) // it answers, but is not the child
 	k, err := children.New()
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestATakenPortIsNotTheEnd(t *testing.T) {
 	}
 }
 
-// startFake starts a script in the place of a server.
+// startFake starts a script instead of a server.
 func startFake(t *testing.T, ctx context.Context, script string) error {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
@@ -181,7 +181,7 @@ func TestAServerThatDiesTellsWhy(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files left: %v", left)
 	}
 }
 

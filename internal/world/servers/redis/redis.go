@@ -1,4 +1,4 @@
-// Package redis describes redis-server and its deployments: single, replicated, with Sentinels, a cluster, and the
+// Package redis describes Redis and its deployments: single, replicated, with Sentinels, as a cluster, and the
 // emulator.
 package redis
 
@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	program  = "redis-server"
-	upWithin = 7 * time.Second
-	onDisk   = "on disk, in an append-only file with an fsync before each answer"
+	program      = "redis-server"
+	startTimeout = 7 * time.Second
+	onDisk       = "on disk, in an append-only file with an fsync before each answer"
 )
 
-// Store describes it.
+// Store returns the description of Redis.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.Redis, Product: "redis", Provide: "apt install redis-server",
-		Durability: "in memory only, and gone when it crashes",
+		Durability: "in memory only, lost in a crash",
 		Missing: func() error {
 			_, err := exec.LookPath(program)
 			return err
@@ -49,7 +49,7 @@ func Store() servers.Store {
 			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: deployed(startCluster)},
 		},
 		Emulator: emulator, Emulate: emulate,
-		Within: upWithin, Ask: ask, ClockMissing: clockMissing,
+		StartTimeout: startTimeout, Ask: ask, ClockMissing: clockMissing,
 		URL: func(addr string) string { return "redis://" + addr },
 		Counters: func(ctx context.Context, addr string) (map[string]float64, error) {
 			info, err := askInfo(ctx, addr, "all")
@@ -58,35 +58,35 @@ func Store() servers.Store {
 			}
 			return counters(info)
 		},
-		Squeeze: squeeze,
+		Evict: evict,
 		Image: servers.Image{Name: "redis:7.0.15", Port: "6379", Variable: "LOCKBENCH_REDIS_IMAGE",
 			Command: []string{program, "--save", "", "--protected-mode", "no"}, Ready: hasLoaded},
 		External: access(),
 	}
 }
 
-// node is a server of a group, or a Sentinel.
+// node is a Redis server or a Sentinel.
 type node struct {
 	*servers.Process
 	kind
-	library   string  // that moves a clock; "": it has the machine's
-	offset    *mapped // of its clock, in a file that the server maps too; nil: it has the machine's
+	library   string  // library that moves its clock; "": it uses the machine's
+	offset    *mapped // offset of its clock, shared with the server; nil without a library
 	forwarder *forwarder
-	follows   atomic.Pointer[forwarder] // where its primary is reached; nil: it is one
+	follows   atomic.Pointer[forwarder] // forwarder of its primary; nil: it is a primary
 }
 
-// kind states what a node is run as.
+// kind holds the role of a node.
 type kind struct {
-	reached   bool       // by its followers, through its forwarder
-	clustered bool       // it listens to the others of its cluster on a second port
-	watches   *forwarder // where a Sentinel reaches its primary; nil: the node holds keys
+	reached   bool       // other nodes connect to it, through its forwarder
+	clustered bool       // a node of a cluster, with a second port for the cluster bus
+	watches   *forwarder // forwarder of the primary that a Sentinel watches; nil: not a Sentinel
 	options   []string
 }
 
 // starter starts the nodes of a group.
 type starter struct {
 	*servers.Launcher
-	library string // that moves a server's clock; "": none
+	library string // library that moves the servers' clocks; "": none
 }
 
 func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {
@@ -106,16 +106,17 @@ func startIndependent(ctx context.Context, s starter, nodes int) error {
 	return err
 }
 
-// start starts so many nodes at once. Those that came up and hold keys are the group's, also after an error.
+// start starts nodes concurrently and adds those that started, except for Sentinels, to the group, even after an
+// error.
 func (s starter) start(ctx context.Context, nodes int, k kind) ([]*node, error) {
 	ports := 1
 	if k.clustered {
 		ports = 2
 	}
-	started, err := servers.AtOnce(nodes, func(int) (*node, error) {
+	started, err := servers.StartAll(nodes, func(int) (*node, error) {
 		n := &node{kind: k, library: s.library}
 		of := Store()
-		of.Prepare, of.Command, of.Jump = n.prepare, n.command, n.jump
+		of.Prepare, of.Command, of.MoveClock = n.prepare, n.command, n.moveClock
 		var err error
 		if n.Process, err = s.Start(ctx, of, ports); err != nil {
 			return nil, err
@@ -141,19 +142,20 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 		return nil
 	}
 	if n.offset, err = mapFile(clockFile(p)); err != nil {
-		return fmt.Errorf("the offset of a clock: %w", err)
+		return fmt.Errorf("map the clock offset: %w", err)
 	}
 	p.Free(n.offset.close)
 	return nil
 }
 
-// clockFile outlasts the server's process, as a machine's clock would.
+// clockFile is kept when the server restarts, as a machine's clock would be.
 func clockFile(p *servers.Process) string { return filepath.Join(p.Dir, "clock") }
 
-// command returns how a node is run. Without its --save it would write its keys to disk now and then, and a replica would
-// keep what it was sent at first. Without the delay of 0 it would wait five seconds for other replicas before it sends the
-// first what it has; and a link that is stalled, or a clock that was moved, must not look to it as if the other were gone.
-// What a node of a cluster follows stands in a file there.
+// command returns the command of a node.
+//
+// --save "" disables snapshots, and --rdb-del-sync-files removes the copy that a replica received. With a diskless
+// sync delay of 0 the first replica is synced without waiting for others. The long repl-timeout keeps stalled links
+// and moved clocks from ending the replication. A cluster node reads its primary from nodes.conf.
 func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 	if n.watches != nil {
 		return n.sentinel(p)
@@ -185,12 +187,12 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	case err != nil:
 		return "", err
 	case info["process_id"] != strconv.Itoa(p.Pid()):
-		return "", errors.New("another server answers")
+		return "", servers.ErrOtherServer
 	}
 	return info["redis_version"], loaded(info)
 }
 
-// hasLoaded returns an error while a server reads what it has on disk: it answers INFO by then, but no other command.
+// hasLoaded returns an error while a server loads its data. Meanwhile it answers INFO but no other command.
 func hasLoaded(ctx context.Context, addr string) error {
 	info, err := askInfo(ctx, addr, "persistence")
 	if err != nil {
@@ -201,7 +203,7 @@ func hasLoaded(ctx context.Context, addr string) error {
 
 func loaded(info map[string]string) error {
 	if info["loading"] == "1" {
-		return errors.New("it is loading what it has")
+		return errors.New("the server is loading its data")
 	}
 	return nil
 }
@@ -216,7 +218,7 @@ func (n *node) awaitInfo(ctx context.Context, what, section string, is func(info
 	})
 }
 
-// with calls do with a client of the node, for what is more than one question.
+// with calls do with a client of the node.
 func (n *node) with(do func(*redis.Client) error) error { return withClient(n.Addr(), do) }
 
 func withClient(addr string, do func(*redis.Client) error) error {
@@ -231,7 +233,7 @@ func (n *node) do(ctx context.Context, words ...any) *redis.Cmd {
 	return c.Do(ctx, words...)
 }
 
-// quiet returns a client that sends nothing by itself, on one connection, and gives up when it is told to.
+// quiet returns a client with one connection that sends no commands of its own and heeds contexts.
 func quiet(opts *redis.Options) *redis.Client {
 	opts.ContextTimeoutEnabled = true
 	opts.Protocol, opts.DisableIdentity = 2, true
@@ -240,17 +242,17 @@ func quiet(opts *redis.Options) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// sweepBatch is how many keys are looked at, or removed, per command: no command may take long on a server of the user's.
+// sweepBatch is the number of keys in one command, so that each command on a user's server is short.
 const sweepBatch = 500
 
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "redis://host:6379", Port: "6379", Secret: true, Anonymous: true, Secure: "rediss",
+		Form: servers.Form{Example: "redis://host:6379", Port: "6379", Secret: true, Anonymous: true, Secure: "rediss",
 			Database: regexp.MustCompile(`^[0-9]{0,5}$`)},
 		Version: func(ctx context.Context, t servers.Target, _ string) (string, error) {
 			info, err := infoOf(ctx, t, "server")
 			if err == nil && info["redis_mode"] == "cluster" {
-				err = errors.New("it is part of a Redis Cluster, which no lock here is written for")
+				err = errors.New("the server is part of a Redis Cluster, which is not supported")
 			}
 			return info["redis_version"], err
 		},
@@ -277,9 +279,9 @@ func access() *servers.Access {
 func remotely(t servers.Target, do func(*redis.Client) error) error {
 	opts, err := redis.ParseURL(t.URL(t.Hosts()[0]))
 	if err != nil { // its text may quote the URL
-		return errors.New("the address cannot be read")
+		return errors.New("invalid address")
 	}
-	if config := t.TLS(); config != nil { // the library's own way would not heed the context
+	if config := t.TLS(); config != nil { // the library's own TLS dialer ignores the context
 		opts.TLSConfig, opts.Dialer = nil, (&tls.Dialer{Config: config}).DialContext
 	}
 	c := quiet(opts)
@@ -292,14 +294,14 @@ func infoOf(ctx context.Context, t servers.Target, section string) (info map[str
 		text, err := c.Info(ctx, section).Result()
 		info = parseInfo(text)
 		if err == nil && len(info) == 0 {
-			err = errors.New("it does not answer as a Redis server does")
+			err = errors.New("not a Redis server")
 		}
 		return err
 	})
 	return info, err
 }
 
-// explain says what to do about the answers that a server gives to strangers.
+// explain adds the remedy to errors of authentication.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -307,14 +309,14 @@ func explain(err error) error {
 	text := err.Error()
 	switch of := Store(); {
 	case strings.Contains(text, "NOAUTH"):
-		return fmt.Errorf("it wants a password: put it into %s", of.PasswordVariable())
+		return fmt.Errorf("a password is required: set %s", of.PasswordVariable())
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "AUTH"):
-		return errors.New("it refuses the user or the password")
+		return errors.New("access denied: check the user and the password")
 	}
 	return err
 }
 
-// scan visits the keys that begin with a prefix, some at a time, in a way that a busy server hardly notices.
+// scan visits the keys that begin with a prefix in small batches, to spare a busy server.
 func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redis.Client, []string) error) error {
 	return remotely(t, func(c *redis.Client) error {
 		for cursor := uint64(0); ; {
@@ -324,7 +326,7 @@ func scan(ctx context.Context, t servers.Target, prefix string, visit func(*redi
 			}
 			var ours []string
 			for _, key := range keys {
-				if strings.HasPrefix(key, prefix) { // the pattern says so already; this must not be wrong
+				if strings.HasPrefix(key, prefix) { // checked again, since a wrong match would remove another program's key
 					ours = append(ours, key)
 				}
 			}

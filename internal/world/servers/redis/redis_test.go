@@ -19,13 +19,13 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// needRedis skips a test where redis-server is missing, and fails it where it was said to be required.
+// needRedis skips the test if redis-server is missing, or fails it if it is required.
 func needRedis(t *testing.T) {
 	t.Helper()
 	need(t, program, program, "apt install redis-server")
 }
 
-// need is for what is found as a program and required by a name.
+// need skips the test if a program is missing, or fails it if LOCKBENCH_REQUIRE has the name.
 func need(t *testing.T, program, name, how string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -38,7 +38,7 @@ func need(t *testing.T, program, name, how string) {
 	t.Skip(missing)
 }
 
-// startGroup starts a deployment of one way in a temporary folder of the test's, which must be empty at the end.
+// startGroup starts a deployment in a temporary folder, and checks that the folder is empty at the end.
 func startGroup(t *testing.T, how, deployment string) *servers.Group {
 	t.Helper()
 	return startSpec(t, servers.Spec{How: how, Store: servers.Redis, Deployment: deployment})
@@ -63,7 +63,7 @@ func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 			t.Error(err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
+			t.Errorf("files left: %v", left)
 		}
 	})
 	return g
@@ -105,12 +105,12 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits, generously, for something that will be true.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -128,10 +128,10 @@ func TestStartAndStop(t *testing.T) {
 			for i, url := range g.URLs() {
 				c := client(t, url)
 				if ok, err := c.SetNX(t.Context(), "key", i, 0).Result(); err != nil || !ok {
-					t.Errorf("node %d is not alone with its keys: %t, %v", i, ok, err)
+					t.Errorf("node %d shares its keys: %t, %v", i, ok, err)
 				}
 			}
-			for range 2 { // the second must find nothing to do
+			for range 2 { // further calls have no effect
 				if err := g.Stop(); err != nil {
 					t.Fatal(err)
 				}
@@ -280,7 +280,7 @@ func TestAServerThatDoesNotAnswerIsGivenUpOn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := askInfo(ctx, silent.Addr().String(), "server"); err == nil {
-		t.Error("an answer out of nothing")
+		t.Error("a truncated answer was accepted")
 	}
 }
 
@@ -289,7 +289,7 @@ func TestReplicaFollows(t *testing.T) {
 	if len(g.Nodes) != 2 {
 		t.Fatalf("%d nodes", len(g.Nodes))
 	}
-	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT speaks of what its own connection wrote
+	conn := client(t, g.Nodes[0].URL()).Conn() // WAIT is about writes of its own connection
 	defer conn.Close()
 	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func TestSupported(t *testing.T) {
 	}
 	for _, test := range []struct {
 		spec servers.Spec
-		says string // "": it is
+		says string // "": supported
 	}{
 		{servers.Spec{How: servers.Local, Deployment: servers.Replica}, ""},
 		{servers.Spec{How: servers.Local, Deployment: servers.Five}, ""},
@@ -335,13 +335,13 @@ func TestSupported(t *testing.T) {
 		{servers.Spec{How: servers.Embedded, Deployment: servers.TwoReplicas}, "the emulator has no replication"},
 		{servers.Spec{How: servers.Embedded, Deployment: servers.Sentinel}, "the emulator has no replication"},
 		{servers.Spec{How: servers.Embedded, Deployment: servers.Durable}, "the emulator has no durability"},
-		{servers.Spec{How: servers.Embedded, Clock: true}, "the emulator has no clock of its own"},
+		{servers.Spec{How: servers.Embedded, Clock: true}, "the emulator's clock cannot be moved"},
 		{servers.Spec{How: servers.Auto, Deployment: servers.Replica}, "the emulator has no replication"},
 		{servers.Spec{How: servers.External, Deployment: servers.Five, Remote: own(5)}, ""},
-		{servers.Spec{How: servers.External, Deployment: servers.Five, Remote: own(4)}, "it needs 5 servers, and --redis names 4"},
-		{servers.Spec{How: servers.External, Deployment: servers.Sentinel, Remote: own(5)}, "replication is not offered on servers of your own"},
-		{servers.Spec{How: servers.External, Deployment: servers.Durable, Remote: own(5)}, "durability is not offered on servers of your own"},
-		{servers.Spec{How: servers.External, Clock: true, Remote: own(1)}, "the clock of a server of your own is not moved"},
+		{servers.Spec{How: servers.External, Deployment: servers.Five, Remote: own(4)}, "needs 5 servers, but --redis names 4"},
+		{servers.Spec{How: servers.External, Deployment: servers.Sentinel, Remote: own(5)}, "replication is not supported on your own servers"},
+		{servers.Spec{How: servers.External, Deployment: servers.Durable, Remote: own(5)}, "durability is not supported on your own servers"},
+		{servers.Spec{How: servers.External, Clock: true, Remote: own(1)}, "the clock of your own server cannot be moved"},
 	} {
 		test.spec.Store = servers.Redis
 		switch err := servers.Supported(Store(), test.spec); {

@@ -12,23 +12,22 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// replicated is nodes of which some follow others. They know each other by
-// their forwarders' addresses alone: so do the Sentinels, which would send a replica back to where they believe
-// its primary to be.
+// replicated is a primary and its replicas. They use only their forwarders' addresses, because Sentinels make
+// replicas follow the address that they know.
 type replicated struct {
 	nodes     []*node
-	sentinels []*node // none if only the harness promotes
-	cluster   bool    // they have a part of the keys of a cluster
-	probe     string  // a key that they take
+	sentinels []*node // nil if only the harness promotes replicas
+	cluster   bool    // they are a shard of a cluster
+	probe     string  // a key that the primary accepts
 
 	mu      sync.Mutex
-	primary int // the index of the present one
+	primary int // index of the current primary
 }
 
-// errNotFollowing: there is no link between them.
-var errNotFollowing = errors.New("it does not follow the primary now")
+// errNotFollowing is returned if there is no replication link between two nodes.
+var errNotFollowing = errors.New("the node does not follow the primary")
 
-// startReplicated returns when every replica follows, and says so.
+// startReplicated starts a primary and its replicas, and returns when every replica follows.
 func startReplicated(ctx context.Context, s starter, nodes int) error {
 	_, err := startFollowing(ctx, s, nodes)
 	return err
@@ -53,7 +52,7 @@ func startFollowing(ctx context.Context, s starter, nodes int) (r *replicated, e
 	return r, r.awaitFollowers(ctx, primary, replicas)
 }
 
-// awaitFollowers returns when replicas follow a primary and acknowledge what it writes.
+// awaitFollowers returns when the replicas follow the primary and acknowledge its writes.
 func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas []*node) error {
 	for _, n := range replicas {
 		err := n.awaitInfo(ctx, "follow its primary", "replication", func(info map[string]string) bool {
@@ -69,8 +68,8 @@ func (r *replicated) awaitFollowers(ctx context.Context, primary *node, replicas
 	return primary.awaitAcknowledged(ctx, r.probe, len(replicas))
 }
 
-// Stall lets the replica catch up first: a release that was acknowledged and is still on its way would be kept
-// from it too, and it would take a key for held that was free.
+// Stall first waits for the replica to catch up: otherwise it could miss a release that was acknowledged, and would
+// treat a free key as held.
 func (r *replicated) Stall(ctx context.Context, i int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +84,7 @@ func (r *replicated) Stall(ctx context.Context, i int) error {
 		return err
 	}
 	done := offset(info["master_repl_offset"])
-	err = r.nodes[i].awaitInfo(ctx, "hear of what its primary has done", "replication", func(info map[string]string) bool {
+	err = r.nodes[i].awaitInfo(ctx, "catch up with its primary", "replication", func(info map[string]string) bool {
 		return offset(info["slave_repl_offset"]) >= done
 	})
 	if err != nil {
@@ -94,7 +93,7 @@ func (r *replicated) Stall(ctx context.Context, i int) error {
 	return r.nodes[r.primary].forwarder.stall(r.nodes[i].forwarder.port())
 }
 
-// offset returns how far a node is in what was ever written; -1 if it does not say.
+// offset parses a replication offset. It returns -1 if there is none.
 func offset(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -118,11 +117,11 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	}
 	switch {
 	case len(r.sentinels) > 0:
-		return errors.New("the Sentinels promote here, and would undo it")
+		return errors.New("in this deployment the Sentinels promote replicas")
 	case i == r.primary:
-		return errors.New("it is the primary already")
+		return errors.New("the node is already the primary")
 	}
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := r.takeOver(ctx, r.nodes[i]); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 			continue
 		}
 		if err := n.replicaOf(ctx, "127.0.0.1", r.nodes[i].forwarder.port()); err != nil {
-			return fmt.Errorf("node %d does not follow it: %w", j, err)
+			return fmt.Errorf("node %d does not follow the new primary: %w", j, err)
 		}
 		others = append(others, n)
 	}
@@ -144,8 +143,7 @@ func (r *replicated) Promote(ctx context.Context, i int) error {
 	return r.awaitFollowers(ctx, r.nodes[i], others)
 }
 
-// promoted notes which node follows which from now on, for when one of them is started again. The old primary comes
-// back as what it was.
+// promoted records the new primary and which nodes follow it after a restart. The old primary restarts as a primary.
 func (r *replicated) promoted(i int) {
 	for j, n := range r.nodes {
 		switch j {
@@ -159,7 +157,7 @@ func (r *replicated) promoted(i int) {
 	r.primary = i
 }
 
-// takeOver has a replica be the primary from now on, whatever the others think.
+// takeOver makes a replica a primary without asking other nodes.
 func (r *replicated) takeOver(ctx context.Context, n *node) error {
 	if !r.cluster {
 		return n.replicaOf(ctx, "NO", "ONE")
@@ -175,7 +173,7 @@ func (n *node) awaitWrites(ctx context.Context, probe string) error {
 	return n.with(func(c *redis.Client) error {
 		return servers.Poll(ctx, servers.PollEvery, func(ctx context.Context) error {
 			if err := takesWrites(ctx, c, probe); err != nil {
-				return fmt.Errorf("it takes no writes: %w", err)
+				return fmt.Errorf("it accepts no writes: %w", err)
 			}
 			return nil
 		})

@@ -11,10 +11,10 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// set writes a key and returns how many replicas have acknowledged it within a while.
+// set writes a key and returns the number of replicas that acknowledged it within a second.
 func set(t *testing.T, n servers.Node, key string, replicas int) int64 {
 	t.Helper()
-	conn := client(t, n.URL()).Conn() // WAIT speaks of what its own connection wrote
+	conn := client(t, n.URL()).Conn() // WAIT is about writes of its own connection
 	defer conn.Close()
 	must(t, conn.Set(t.Context(), key, "value", 0).Err())
 	within := 10 * time.Second
@@ -42,7 +42,7 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	}
 	must(t, g.Stall(t.Context(), 1))
 	if n := set(t, primary, "after", 0); n != 0 {
-		t.Errorf("%d replicas acknowledged what none was sent", n)
+		t.Errorf("%d replicas acknowledged a write that was withheld", n)
 	}
 	if link := info(t, replica, "master_link_status"); link != "up" || !has(t, replica, "before") {
 		t.Errorf("the stalled link is %s", link)
@@ -54,12 +54,13 @@ func TestWhatAStalledReplicaWasNotSentIsLost(t *testing.T) {
 	}
 	must(t, replica.Restart(t.Context()))
 	if role := info(t, replica, "role"); role != "master" {
-		t.Errorf("restarted, the promoted node is a %s", role)
+		t.Errorf("the promoted node restarts as a %s", role)
 	}
 }
 
-// TestAStalledReplicaHasWhatWasAcknowledgedBefore: also what was on its way to it when it was to be stalled.
-func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
+// TestStallKeepsAcknowledgedWrites checks that a stalled replica has the writes before the stall, even those in
+// flight.
+func TestStallKeepsAcknowledgedWrites(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	c := client(t, g.Nodes[0].URL())
 	large := strings.Repeat("x", 8<<20)
@@ -68,12 +69,12 @@ func TestAStalledReplicaHasWhatWasAcknowledgedBefore(t *testing.T) {
 	}
 	must(t, g.Stall(t.Context(), 1))
 	if !has(t, g.Nodes[1], "large3") {
-		t.Error("what was on its way was kept from it")
+		t.Error("the replica lacks a write that was in flight")
 	}
 }
 
-// TestAReplicaKeepsNoCopyOfWhatItWasSent: it would come back with that when it is restarted.
-func TestAReplicaKeepsNoCopyOfWhatItWasSent(t *testing.T) {
+// TestReplicaKeepsNoCopy checks that a replica does not restart with the copy that it received.
+func TestReplicaKeepsNoCopy(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	left, err := filepath.Glob(filepath.Join(g.Nodes[1].(*node).Dir, "*.rdb"))
 	if err != nil || len(left) > 0 {
@@ -85,7 +86,7 @@ func TestAStallOutlastsTheConnection(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
-	eventually(t, "it follows again", func() bool {
+	eventually(t, "the replica follows again", func() bool {
 		f := g.Replication.(*replicated).nodes[0].forwarder
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -112,26 +113,26 @@ func TestPromoteMakesTheOthersFollow(t *testing.T) {
 	}
 	must(t, g.Stall(t.Context(), 1))
 	if n := set(t, g.Nodes[0], "after", 1); n != 1 || has(t, g.Nodes[1], "after") {
-		t.Errorf("%d of the two acknowledged, one is stalled", n)
+		t.Errorf("%d of two replicas acknowledged, although one is stalled", n)
 	}
 	must(t, g.Nodes[0].Kill())
 	must(t, g.Promote(t.Context(), 1))
 	if link := info(t, g.Nodes[2], "master_link_status"); link != "up" {
-		t.Errorf("the other's link is %s when the promotion is said to be over", link)
+		t.Errorf("after Promote the other replica's link is %s", link)
 	}
 	if n := set(t, g.Nodes[1], "new", 1); n != 1 {
-		t.Errorf("%d follow the new primary", n)
+		t.Errorf("%d replicas follow the new primary", n)
 	}
 	if other := g.Nodes[2]; !has(t, other, "new") || !has(t, other, "before") || has(t, other, "after") {
 		t.Errorf("the other has new: %t, before: %t, after: %t", has(t, other, "new"), has(t, other, "before"), has(t, other, "after"))
 	}
-	must(t, g.Stall(t.Context(), 2)) // who follows the new one is stalled there
+	must(t, g.Stall(t.Context(), 2)) // a replica of the new primary can be stalled
 	if n := set(t, g.Nodes[1], "newer", 0); n != 0 {
 		t.Errorf("%d acknowledged", n)
 	}
 	must(t, g.Nodes[0].Restart(t.Context()))
 	if role := info(t, g.Nodes[0], "role"); role != "master" {
-		t.Errorf("the old primary comes back as a %s", role)
+		t.Errorf("the old primary restarts as a %s", role)
 	}
 }
 
@@ -141,7 +142,7 @@ func TestPromoteLeavesTheDeadAlone(t *testing.T) {
 	must(t, g.Nodes[2].Kill())
 	must(t, g.Promote(t.Context(), 1))
 	must(t, g.Nodes[2].Restart(t.Context()))
-	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // it follows whom it would have followed
+	if n := set(t, g.Nodes[1], "key", 1); n != 1 { // the replica follows the new primary
 		t.Errorf("%d replicas", n)
 	}
 }
@@ -154,12 +155,12 @@ func TestReplicationRefuses(t *testing.T) {
 		err  error
 		says string
 	}{
-		"stall the primary":       {g.Stall(t.Context(), 0), "it does not follow the primary"},
-		"stall nobody":            {g.Stall(t.Context(), 2), "there are 2 nodes"},
-		"promote the primary":     {g.Promote(t.Context(), 0), "it is the primary already"},
-		"promote nobody":          {g.Promote(t.Context(), -1), "there are 2 nodes"},
-		"promote without time":    {g.Promote(dead, 1), "promote node 1: "},
-		"stall what stands alone": {startGroup(t, servers.Local, servers.Single).Stall(t.Context(), 0), "that follow one another"},
+		"stall the primary":     {g.Stall(t.Context(), 0), "does not follow the primary"},
+		"stall no node":         {g.Stall(t.Context(), 2), "there are 2 nodes"},
+		"promote the primary":   {g.Promote(t.Context(), 0), "is already the primary"},
+		"promote no node":       {g.Promote(t.Context(), -1), "there are 2 nodes"},
+		"promote without time":  {g.Promote(dead, 1), "promote node 1: "},
+		"stall a single server": {startGroup(t, servers.Local, servers.Single).Stall(t.Context(), 0), "needs replicated redis-servers"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
 			t.Errorf("%s: %v, want %q", what, test.err, test.says)
@@ -177,7 +178,7 @@ func TestSentinelsPromote(t *testing.T) {
 		must(t, g.Stall(t.Context(), i))
 	}
 	set(t, g.Nodes[0], "after", 0)
-	if err := g.Promote(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the Sentinels promote here") {
+	if err := g.Promote(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the Sentinels promote replicas") {
 		t.Error(err)
 	}
 	must(t, g.Nodes[0].Kill())
@@ -190,13 +191,13 @@ func TestSentinelsPromote(t *testing.T) {
 	if !has(t, n, "before") || has(t, n, "after") {
 		t.Errorf("before: %t, after: %t", has(t, n, "before"), has(t, n, "after"))
 	}
-	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels see to that too, a little later
+	if acknowledged := set(t, n, "new", 1); acknowledged != 1 { // the Sentinels reconfigure it a little later
 		t.Errorf("%d replicas follow", acknowledged)
 	}
 	must(t, g.Stop())
 	for _, n := range g.Replication.(*replicated).nodes {
 		if listens(t, "redis://"+n.forwarder.link.Addr()) {
-			t.Error("a forwarder outlives its group")
+			t.Error("a forwarder outlived its group")
 		}
 	}
 }

@@ -17,27 +17,27 @@ import (
 const (
 	sentinelNodes = 3
 	quorum        = 2
-	watched       = "lockbench" // what the Sentinels call the primary
+	watched       = "lockbench" // the Sentinels' name for the primary
 
-	gatherWithin  = 20 * time.Second // bounds the wait until the Sentinels know everybody
-	promoteWithin = time.Minute      // an attempt that failed is repeated after twice the failover-timeout
+	discoveryTimeout = 20 * time.Second // bounds the wait until the Sentinels know all nodes
+	promotionTimeout = time.Minute      // a failed attempt is repeated after twice the failover-timeout
 )
 
-// startWatched starts a primary, its replicas and the Sentinels, and returns when each of them knows all others:
-// before that they would promote no node.
+// startWatched starts a primary, its replicas and the Sentinels. It returns when each Sentinel knows all nodes; until
+// then they promote none.
 func startWatched(ctx context.Context, s starter, nodes int) error {
 	r, err := startFollowing(ctx, s, nodes)
 	if err != nil {
 		return err
 	}
-	s.library = "" // whose clocks are not moved
+	s.library = "" // Sentinels keep the machine's clock
 	if r.sentinels, err = s.start(ctx, sentinelNodes, kind{watches: r.nodes[0].forwarder}); err != nil {
 		return fmt.Errorf("sentinel: %w", err)
 	}
 	return servers.Each(sentinelNodes, func(i int) error { return r.sentinels[i].gather(ctx, nodes-1) })
 }
 
-// sentinel returns how a Sentinel is run. Its file is its memory too.
+// sentinel returns the command of a Sentinel, which also stores its state in the configuration file.
 func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 	file := filepath.Join(p.Dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\n"+
@@ -47,12 +47,12 @@ func (n *node) sentinel(p *servers.Process) (*exec.Cmd, error) {
 	return exec.Command(program, file, "--sentinel"), os.WriteFile(file, []byte(text), 0o600)
 }
 
-// gather hurries a Sentinel and returns when it knows the replicas and the other Sentinels.
+// gather shortens a Sentinel's intervals, and returns when it knows the replicas and the other Sentinels.
 func (n *node) gather(ctx context.Context, replicas int) error {
-	ctx, cancel := context.WithTimeout(ctx, gatherWithin)
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	// Versions that cannot be hurried take longer. A tilt is what a Sentinel falls into on a machine that stood
-	// still: it promotes no node for a while.
+	// Old versions do not support this and take longer. A Sentinel that notices a pause of the machine is in tilt
+	// mode and promotes no node for the tilt-period.
 	_ = n.do(ctx, "SENTINEL", "DEBUG", "info-period", 100, "ask-period", 100, "publish-period", 200, "tilt-period", 1000).Err()
 	return servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		words, err := n.do(ctx, "SENTINEL", "MASTER", watched).StringSlice()
@@ -60,7 +60,7 @@ func (n *node) gather(ctx context.Context, replicas int) error {
 		if err == nil && knows["num-slaves"] == strconv.Itoa(replicas) && knows["num-other-sentinels"] == strconv.Itoa(sentinelNodes-1) && knows["flags"] == "master" {
 			return nil
 		}
-		return errors.Join(fmt.Errorf("wait for Sentinel %s to know the others: it has %v", n.Addr(), knows), err)
+		return errors.Join(fmt.Errorf("wait for Sentinel %s to know all nodes: it knows %v", n.Addr(), knows), err)
 	})
 }
 
@@ -74,13 +74,13 @@ func pairs(words []string) map[string]string {
 
 func (r *replicated) AwaitPromotion(ctx context.Context) (i int, err error) {
 	if len(r.sentinels) == 0 {
-		return 0, errors.New("it needs Sentinels of our own")
+		return 0, errors.New("needs Sentinels started by lockbench")
 	}
-	ctx, cancel := context.WithTimeout(ctx, promoteWithin)
+	ctx, cancel := context.WithTimeout(ctx, promotionTimeout)
 	defer cancel()
 	err = servers.Poll(ctx, 10*servers.PollEvery, func(ctx context.Context) error {
 		if i = r.elected(ctx); !r.succeeds(i) {
-			return errors.New("the Sentinels have promoted nobody")
+			return errors.New("the Sentinels have promoted no replica")
 		}
 		if err := r.nodes[i].awaitWrites(ctx, r.probe); err != nil {
 			return servers.Final(fmt.Errorf("node %d was promoted: %w", i, err))
@@ -100,7 +100,7 @@ func (r *replicated) succeeds(i int) bool {
 	return true
 }
 
-// elected is the node that a majority of the Sentinels calls the primary; -1: none.
+// elected returns the node that a majority of the Sentinels names as the primary, or -1.
 func (r *replicated) elected(ctx context.Context) int {
 	votes := make([]int, len(r.nodes))
 	for _, s := range r.sentinels {

@@ -1,4 +1,4 @@
-// Package zookeeper describes ZooKeeper, alone or in an ensemble.
+// Package zookeeper describes ZooKeeper, as one server or an ensemble.
 package zookeeper
 
 import (
@@ -28,7 +28,7 @@ const (
 	javaLibraries = "/usr/share/java"
 )
 
-// Store describes it.
+// Store returns the description of ZooKeeper.
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.ZooKeeper, Product: "zookeeper", Provide: "apt install zookeeper default-jre-headless",
@@ -38,8 +38,8 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		Within:  30 * time.Second, // a Java machine on a busy one
-		Prepare: prepare, Command: command, Ask: ask,
+		StartTimeout: 30 * time.Second, // a Java virtual machine on a busy computer
+		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters,
 		Image: servers.Image{Name: "zookeeper:3.8.4", Port: "2181", Variable: "LOCKBENCH_ZOOKEEPER_IMAGE",
@@ -60,7 +60,7 @@ func missing() error {
 		return err
 	}
 	if _, err := os.Stat(library(libraries()[0])); err != nil {
-		return fmt.Errorf("there is no ZooKeeper in %s", javaLibraries)
+		return fmt.Errorf("no ZooKeeper in %s", javaLibraries)
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func library(name string) string { return filepath.Join(javaLibraries, name+".ja
 
 func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cfg") }
 
-// prepare writes a configuration with short timeouts: a session lasts from 400 ms on, and its end is noticed a tick later at
-// most. The ensemble has two ports for each server: the leader's, and the election's.
+// prepare writes a configuration with short timeouts: sessions may be as short as 400 ms, and a session that has
+// ended is noticed within a tick. In an ensemble each server has two peer ports, for the leader and for elections.
 func prepare(_ context.Context, p *servers.Process) error {
 	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
@@ -84,8 +84,8 @@ func prepare(_ context.Context, p *servers.Process) error {
 		os.WriteFile(filepath.Join(p.Dir, "myid"), []byte(strconv.Itoa(p.Number+1)), 0o600))
 }
 
-// command starts it with as small and as quick a Java machine as will do. The class for ensembles begins as the other
-// if there is only one server.
+// command starts a Java virtual machine with little memory and a short warm-up. QuorumPeerMain also runs a single
+// server.
 func command(p *servers.Process) (*exec.Cmd, error) {
 	var path []string
 	for _, name := range libraries() {
@@ -96,10 +96,10 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile(p)), nil
 }
 
-// soon bounds a question to a server that is coming up: it takes some, and does not answer them.
+// soon bounds a question to a starting server, which accepts connections before it answers.
 const soon = 300 * time.Millisecond
 
-// ask knows the child by its folder.
+// ask identifies the child by its folder.
 func ask(ctx context.Context, p *servers.Process) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -108,7 +108,7 @@ func ask(ctx context.Context, p *servers.Process) (string, error) {
 		return "", err
 	}
 	if !strings.Contains(conf, "dataDir="+p.Dir+"/") {
-		return "", errors.New("another server answers, or none that serves")
+		return "", servers.ErrOtherServer
 	}
 	info, err := monitor(ctx, p.Addr())
 	if err != nil {
@@ -116,12 +116,12 @@ func ask(ctx context.Context, p *servers.Process) (string, error) {
 	}
 	version, _, _ := strings.Cut(info["zk_version"], "-")
 	if version == "" {
-		return "", errors.New("it does not serve yet")
+		return "", servers.ErrNotYet
 	}
 	return version, nil
 }
 
-// word asks one of the questions that have four letters.
+// word sends a four-letter command.
 func word(ctx context.Context, addr, question string) (answer string, err error) {
 	err = servers.Ask(ctx, addr, func(conn net.Conn) error {
 		if _, err := io.WriteString(conn, question); err != nil {
@@ -150,8 +150,8 @@ func leads(ctx context.Context, addr string) (bool, error) {
 	return info["zk_server_state"] == "leader", err
 }
 
-// counted are the server's names of what it has done: reads and writes for clients, sessions' among them, and how many
-// watches it found to fire, which is how many clients it woke.
+// counted maps ZooKeeper's counter names to lockbench's: reads and writes, including those of sessions, and watches
+// that fired, which is the number of clients woken.
 var counted = map[string]string{
 	"zk_cnt_readlatency": "calls.read", "zk_cnt_updatelatency": "calls.update",
 	"zk_sum_node_deleted_watch_count": "woken.deleted", "zk_sum_node_children_watch_count": "woken.children",
@@ -172,11 +172,11 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	return all, nil
 }
 
-// access finds a node for each key beneath the root, and in it those of holders and waiters.
+// access uses one node under the root for each key. Its children are the nodes of holders and waiters.
 func access() *servers.Access {
 	return &servers.Access{
-		Form: servers.Form{Like: "host:2181,host:2181", Port: "2181", Many: true, Database: regexp.MustCompile(`^$`)},
-		// The one command of four letters that is allowed everywhere.
+		Form: servers.Form{Example: "host:2181,host:2181", Port: "2181", Many: true, Database: regexp.MustCompile(`^$`)},
+		// srvr is enabled by default on every server.
 		Version: func(ctx context.Context, _ servers.Target, host string) (string, error) {
 			answer, err := word(ctx, host, "srvr")
 			line, _, _ := strings.Cut(answer, "\n")
@@ -188,7 +188,7 @@ func access() *servers.Access {
 			case err != nil:
 				return "", err
 			}
-			return "", errors.New("it does not answer as ZooKeeper does")
+			return "", errors.New("not a ZooKeeper server")
 		},
 		Names: func(ctx context.Context, t servers.Target, prefix string) (_ []string, err error) {
 			var nodes map[string]string
@@ -213,7 +213,7 @@ func access() *servers.Access {
 	}
 }
 
-// queues returns the names of the keys that begin with a prefix, by node.
+// queues returns the keys that begin with a prefix, by node.
 func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	nodes, _, err := c.Children("/")
 	found := map[string]string{}
@@ -225,7 +225,7 @@ func queues(c *zk.Conn, prefix string) (map[string]string, error) {
 	return found, err
 }
 
-// removeNode removes a node and what is in it. What is gone already is as it should be.
+// removeNode removes a node and its children. It returns nil if the node does not exist.
 func removeNode(c *zk.Conn, path string) error {
 	children, _, err := c.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -245,7 +245,7 @@ func removeNode(c *zk.Conn, path string) error {
 }
 
 func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) error {
-	c, events, err := zk.Connect(t.Hosts(), servers.ReachWithin, zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	c, events, err := zk.Connect(t.Hosts(), servers.ReachTimeout, zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) e
 		break
 	}
 	done := make(chan error, 1)
-	go func() { done <- do(c) }() // it ends with the connection at the latest
+	go func() { done <- do(c) }() // it ends when the connection is closed
 	select {
 	case err := <-done:
 		return err

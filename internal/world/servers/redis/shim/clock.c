@@ -1,9 +1,8 @@
 /*
- * Loaded into one server with LD_PRELOAD, this moves the wall clock that the server sees. By how much stands
- * in a file of 8 bytes, which the server maps: nanoseconds, signed, in the machine's byte order. The clock
- * that only measures how long something takes (CLOCK_MONOTONIC) is left alone, as a jump leaves it alone.
+ * A library for LD_PRELOAD that moves the wall clock of one process. The offset is a signed number of
+ * nanoseconds in an 8-byte file, which the process maps. CLOCK_MONOTONIC is not changed, as in a real clock jump.
  *
- * Nothing here allocates or looks a symbol up: an allocator may ask for the time before it is ready.
+ * The functions neither allocate nor look up symbols, since an allocator may read the clock during its start.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 
 #define SECOND 1000000000LL
 
-static const long long *offset; /* NULL until the file is mapped: what asks before that sees the true time */
+static const long long *offset; /* NULL, that is 0, until the file is mapped */
 
 __attribute__((constructor)) static void map_offset(void) {
 	const char *path = getenv("LOCKBENCH_CLOCK");

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// startApart starts a child that has started a process with a group of its own.
+// startApart starts a child that starts a process in another group. It returns the child and that process's number.
 func startApart(t *testing.T, k *Keeper) (c *Child, apart int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' & wait")
@@ -31,30 +31,30 @@ func startApart(t *testing.T, k *Keeper) (c *Child, apart int) {
 	return c, apart
 }
 
-// TestWhatHasLeftTheGroup: a server whose processes have groups of their own stands still, goes on and ends as a whole.
-func TestWhatHasLeftTheGroup(t *testing.T) {
+// TestOtherGroups checks that processes in other groups are paused, resumed and killed with the child.
+func TestOtherGroups(t *testing.T) {
 	c, apart := startApart(t, keeper(t))
 	if group, err := syscall.Getpgid(apart); err != nil || group != apart {
-		t.Fatalf("it is in the group %d, %v: want its own", group, err)
+		t.Fatalf("group %d, %v: want a group other than the child's", group, err)
 	}
 	for range 2 {
 		if err := c.Pause(); err != nil || state(apart) != "T" {
-			t.Fatalf("paused, it is in the state %q: %v", state(apart), err)
+			t.Fatalf("state after Pause: %q, %v", state(apart), err)
 		}
 		if err := c.Resume(); err != nil || state(apart) == "T" {
-			t.Fatalf("resumed, it is in the state %q: %v", state(apart), err)
+			t.Fatalf("state after Resume: %q, %v", state(apart), err)
 		}
 	}
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Kill(); err != nil || runs(apart) {
-		t.Errorf("killed, it is in the state %q: %v", state(apart), err)
+		t.Errorf("state after Kill: %q, %v", state(apart), err)
 	}
 }
 
-// TestKeeperEndsWhatStandsStillApart: it would not notice that its leader has died.
-func TestKeeperEndsWhatStandsStillApart(t *testing.T) {
+// TestKeeperKillsPausedGroup checks that the keeper kills a paused group, which cannot notice that its leader died.
+func TestKeeperKillsPausedGroup(t *testing.T) {
 	k, err := New()
 	if err != nil {
 		t.Fatal(err)
@@ -68,15 +68,16 @@ func TestKeeperEndsWhatStandsStillApart(t *testing.T) {
 	}
 	for end := time.Now().Add(20 * time.Second); runs(apart); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it is in the state %q", state(apart))
+			t.Fatalf("state %q, want T", state(apart))
 		}
 	}
 }
 
-// TestKillAwaitsTheGroup: when Kill returns, no process of the child's own group lives either. One that is still ending
-// would keep what they share, such as the memory of a PostgreSQL that is started again.
+// TestKillAwaitsTheGroup checks that no process of the child's group lives when Kill returns. One that is still
+// exiting would keep shared resources, such as the shared memory of a PostgreSQL that is restarted.
 func TestKillAwaitsTheGroup(t *testing.T) {
-	cmd := exec.Command("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; echo ready; wait")
+	// tail has read 100 MB when it writes, so that it takes longer to exit than the others.
+	cmd := exec.Command("/bin/sh", "-c", "head -c 100000000 /dev/zero | tail -c 100000000 | { head -c 1 >/dev/null; echo ready; sleep 1000; }")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

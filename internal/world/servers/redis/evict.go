@@ -15,32 +15,31 @@ import (
 )
 
 const (
-	squeezeWithin = 10 * time.Second // bounds the wait for the eviction
-	relaxWithin   = 10 * time.Second // bounds the giving back
+	evictTimeout   = 10 * time.Second // bounds the wait for the eviction
+	restoreTimeout = 10 * time.Second // bounds the restoring of the limit
 
 	fillerPrefix = servers.Root + "filler:"
-	fillerSize   = 128 << 10 // bytes: large, so that few fit and each new one costs another key its place
-	fillerRoom   = 4 << 20   // bytes that are left to fill
+	fillerSize   = 128 << 10 // bytes; large, so that few fillers cause an eviction
+	fillerRoom   = 4 << 20   // bytes that fillers may use
 	fillerBatch  = 8
 )
 
-// squeeze leaves the server so little memory that it must throw keys away, and fills that until it has thrown
-// this one away. A key that is in use is as fresh as the fillers, which live for milliseconds, so one of them or
-// it goes by chance; one that is not goes first.
-func squeeze(ctx context.Context, addr, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, squeezeWithin)
+// evict limits the server's memory and fills it until the key is evicted. An unused key is evicted first. A key in
+// use is as recent as the fillers, so that chance decides between them.
+func evict(ctx context.Context, addr, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
-	return withClient(addr, func(c *redis.Client) error { return evict(ctx, c, key) })
+	return withClient(addr, func(c *redis.Client) error { return evictKey(ctx, c, key) })
 }
 
 type setting struct{ name, value string }
 
-func evict(ctx context.Context, c *redis.Client, key string) (err error) {
+func evictKey(ctx context.Context, c *redis.Client, key string) (err error) {
 	switch there, err := c.Exists(ctx, key).Result(); {
 	case err != nil:
 		return err
 	case there == 0:
-		return errors.New("it does not have the key")
+		return errors.New("no such key")
 	}
 	used, err := usedMemory(ctx, c)
 	if err != nil {
@@ -48,16 +47,16 @@ func evict(ctx context.Context, c *redis.Client, key string) (err error) {
 	}
 	evictions := c.Subscribe(ctx, "__keyevent@0__:evicted")
 	defer evictions.Close()
-	if _, err := evictions.Receive(ctx); err != nil { // that it listens
+	if _, err := evictions.Receive(ctx); err != nil { // the subscription is confirmed
 		return err
 	}
 	var before []setting
 	fillers := 0
-	defer func() { err = errors.Join(err, relax(c, before, fillers)) }()
+	defer func() { err = errors.Join(err, restore(c, before, fillers)) }()
 	for _, s := range []setting{
-		{"notify-keyspace-events", "Ee"}, // the server says itself what it evicts
+		{"notify-keyspace-events", "Ee"}, // publish evictions
 		{"maxmemory-policy", "allkeys-lru"},
-		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // the last to be set and the first to be set back
+		{"maxmemory", strconv.Itoa(used + fillerRoom)}, // set last and restored first
 	} {
 		was, err := c.ConfigGet(ctx, s.name).Result()
 		if err != nil {
@@ -90,7 +89,7 @@ func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool,
 	for {
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("it was not seen to be evicted within %v", squeezeWithin)
+			return false, fmt.Errorf("not evicted within %v", evictTimeout)
 		case m, ok := <-gone:
 			if !ok || m.Payload == key {
 				return ok, nil
@@ -101,21 +100,21 @@ func evicted(ctx context.Context, gone <-chan *redis.Message, key string) (bool,
 	}
 }
 
-// relax gives the memory back, also after an interrupt: everything is as it was, but for what was evicted.
-func relax(c *redis.Client, before []setting, fillers int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), relaxWithin)
+// restore restores the settings and removes the fillers, even after an interrupt.
+func restore(c *redis.Client, before []setting, fillers int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 	defer cancel()
 	var errs []error
 	for _, s := range slices.Backward(before) {
 		errs = append(errs, c.ConfigSet(ctx, s.name, s.value).Err())
 	}
 	pipe := c.Pipeline()
-	for i := range fillers + fillerBatch { // and those of a batch that failed
+	for i := range fillers + fillerBatch { // including a batch that failed
 		pipe.Unlink(ctx, fillerName(i))
 	}
 	_, err := pipe.Exec(ctx)
 	if err = errors.Join(append(errs, err)...); err != nil {
-		return fmt.Errorf("give the memory back: %w", err)
+		return fmt.Errorf("restore the memory limit: %w", err)
 	}
 	return nil
 }
