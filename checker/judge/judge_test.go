@@ -184,7 +184,7 @@ func TestAFaultOfNoKey(t *testing.T) {
 
 // TestRecoveries checks that a recovery lasts from the call of the fault to the next grant to another client.
 func TestRecoveries(t *testing.T) {
-	v, _, err := File("../../histories/corpus/holds--granted-when-the-lease-of-one-killed-ended.jsonl", Options{})
+	v, _, err := File("../../histories/corpus/holds--granted-when-the-lease-of-a-killed-client-ended.jsonl", Options{})
 	if want := []time.Duration{95 * time.Millisecond}; err != nil || !slices.Equal(v.Recoveries, want) {
 		t.Fatalf("%v, %v", v, err)
 	}
