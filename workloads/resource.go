@@ -83,6 +83,7 @@ func (r *Register) Write(_ context.Context, key string, value, fence int64) erro
 	return r.use(key, fence, true, func(k *registered) { k.value = value })
 }
 
+// Append counts an order.
 func (r *Register) Append(_ context.Context, key string, fence int64) error {
 	return r.use(key, fence, true, func(k *registered) { k.orders++ })
 }

@@ -30,6 +30,7 @@ const (
 
 type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 
+// Oracle checks the holds of a history by search. Add each hold when it is closed, then call Judge.
 type Oracle struct {
 	views    []projection.View
 	monitors []Monitor // by view
@@ -53,6 +54,7 @@ type searched struct {
 	took    time.Duration
 }
 
+// New returns an oracle for the given views. full has it search all windows; otherwise seed draws a sample of a long history.
 func New(full bool, seed uint64, views ...projection.View) *Oracle {
 	return &Oracle{views: views, keys: make([]projection.PerKey[searched], len(views)), monitors: make([]Monitor, len(views)),
 		full: full, Whole: wholeLimit, Window: windowSize, random: rand.New(rand.NewPCG(seed, 0))}
@@ -73,6 +75,7 @@ func (o *Oracle) Watch(x Monitor) {
 	}
 }
 
+// Add adds a closed hold.
 func (o *Oracle) Add(k *projection.Key, h *projection.Hold) {
 	for v := range o.views {
 		s := o.keys[v].Of(k)

@@ -24,6 +24,7 @@ type PastAcquire struct {
 	Ended   bool
 }
 
+// NewPast returns an empty Past.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
 // at returns the slot of an acquire. Numbers are sequential, so recent acquires have different slots.

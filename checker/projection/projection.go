@@ -31,6 +31,7 @@ type Hold struct {
 	Heir   *Hold // the first hold granted after this one's promise ended
 }
 
+// Number returns the number of the outermost acquire.
 func (h *Hold) Number() int64 { return h.Acquire.Hold }
 
 // Key holds the projection's state of one lock key.
@@ -45,6 +46,7 @@ type Key struct {
 // PerKey holds a judgement's state for each key.
 type PerKey[T any] []T
 
+// Of returns the state for a key, at first zero.
 func (p *PerKey[T]) Of(k *Key) *T {
 	for len(*p) <= k.Index {
 		var zero T
@@ -74,10 +76,12 @@ type Projection struct {
 	ends  map[int32]*histories.Op // by client: the fault that ended the client
 }
 
+// New returns a projection that calls tell for each change of a hold.
 func New(slack time.Duration, tell func(*Key, *Hold, Change)) *Projection {
 	return &Projection{slack: slack, keys: map[string]*Key{}, tell: tell, ends: map[int32]*histories.Op{}}
 }
 
+// Key returns the state of a key, at first empty.
 func (p *Projection) Key(name string) *Key {
 	k, ok := p.keys[name]
 	if !ok {
@@ -87,6 +91,7 @@ func (p *Projection) Key(name string) *Key {
 	return k
 }
 
+// Event processes the next event on a key.
 func (p *Projection) Event(k *Key, ev histories.Event) {
 	op := ev.Op
 	switch {

@@ -65,6 +65,7 @@ func careful(opts *redis.Options) *redis.Options {
 	return opts
 }
 
+// Key returns the name of a lock's key on the server.
 func (n Node) Key(key string) string { return n.prefix + key }
 
 // setNXPX sends SET key value NX PX ttl: one atomic command.

@@ -67,6 +67,7 @@ func openZKSession(ctx context.Context, env impls.Env, addresses []string, ttl t
 // Silent discards the client library's log: each error is returned as well.
 type Silent struct{}
 
+// Printf does nothing.
 func (Silent) Printf(string, ...any) {}
 
 // Alive reports whether the library has a session.
