@@ -59,7 +59,7 @@ type Finding struct {
 type Counts struct {
 	Operations int `json:"operations"`
 	Grants     int `json:"grants"`
-	Refused    int `json:"refused"`  // tries that were answered busy
+	Refused    int `json:"refused"`  // tries that were refused (busy)
 	Unknown    int `json:"unknown"`  // operations that may or may not have taken effect
 	HandOffs   int `json:"handoffs"` // grants to a client that was waiting when another released
 	Expiries   int `json:"expiries"` // promises that ended before their hold

@@ -30,7 +30,7 @@ type Header struct {
 	TTL     Nanos `json:"ttl_ns,omitempty"`     // the requested lease
 	Bound   Nanos `json:"bound_ns,omitempty"`   // time in which the lock promises to free the key of a dead holder; 0: the TTL
 	BackOff Nanos `json:"backoff_ns,omitempty"` // longest delay between two tries of a waiter
-	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to answer busy only while a client holds
+	Exact   bool  `json:"exact_try,omitempty"`  // the lock promises to refuse (busy) only while a client holds
 	Slack   Nanos `json:"slack_ns,omitempty"`   // allowance for clock error in every promise; 0: 1 % of the TTL + 2 ms
 
 	Expectations []Expectation `json:"expectations,omitempty"`

@@ -115,7 +115,7 @@ type Impl struct {
 	TwoSteps       bool          // its acquire is two commands
 	TwoStepRelease bool          // its release is a comparison and then a deletion
 	Notifies       bool          // notifies its waiters by pub/sub
-	ExactTry       bool          // promises to answer busy only while a client holds
+	ExactTry       bool          // promises to refuse (busy) only while a client holds
 	Lease          time.Duration // the longest lease to request; 0: any
 	Shortest       time.Duration // the shortest lease that shows its behaviour; 0: any
 	Late           time.Duration // longest time for which its store may hold on to an expired lease; 0: negligible

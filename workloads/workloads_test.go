@@ -211,7 +211,7 @@ func TestMisuse(t *testing.T) {
 		" 0acquireok 1acquirerefused 1releaseok 0releaserefused" + // this mutex does not know owners
 		" 1acquireok 1releaseok 0acquireok 1releaseok 0releaserefused" +
 		" 0acquireok 0lostok 0releaseok" +
-		" 0acquireok 0lostok 1acquireunknown 0releaseok") // nor has it a lease, so the partner waits in vain
+		" 0acquireok 0lostok 1acquireunknown 0releaseok") // nor has it a lease, so the partner times out
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

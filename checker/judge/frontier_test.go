@@ -143,7 +143,7 @@ func (m model[S]) porcupine(actions []action) bool {
 
 const nobody = -1
 
-// owner is a mutex that knows its owner and answers busy only while it is held.
+// owner is a mutex that knows its owner and refuses (busy) only while it is held.
 var owner = model[int]{nobody, func(holder int, a *action) (bool, int) {
 	switch {
 	case a.kind == histories.Release:

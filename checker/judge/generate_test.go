@@ -234,13 +234,13 @@ func (g *generated) leases() {
 			g.add(b, who)
 		}
 		if g.chance(6) {
-			g.stranger(a)
+			g.byAnother(a)
 		}
 	}
 }
 
-// stranger releases another client's hold.
-func (g *generated) stranger(a histories.Op) {
+// byAnother releases another client's hold.
+func (g *generated) byAnother(a histories.Op) {
 	g.strange++
 	op := histories.Op{Client: g.strange, Hold: a.Hold, Kind: histories.Release, Outcome: histories.Refused, Call: a.Return + 1 + g.n(12)}
 	op.Return = op.Call + g.n(3)
@@ -251,7 +251,7 @@ func (g *generated) stranger(a histories.Op) {
 }
 
 // doubts generates acquires and releases without a definite answer, each of which begins another life. In half of the
-// histories other clients get the answer busy.
+// histories other clients are refused (busy).
 func (g *generated) doubts() {
 	refusals := g.chance(2)
 	g.rash = 2

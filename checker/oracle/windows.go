@@ -61,7 +61,7 @@ type instant struct {
 }
 
 func newStream(size int, yield func(*window, bool) bool) *stream {
-	return &stream{size: size, yield: yield, w: &window{holder: free, patience: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
+	return &stream{size: size, yield: yield, w: &window{holder: free, searchAt: 4 * size}, early: map[*projection.Hold]*early{}, drained: -1}
 }
 
 func (s *stream) add(h *projection.Hold, p pair) {
@@ -183,17 +183,17 @@ func (s *stream) next(e instant) {
 	case granted:
 		s.w.acquire(e.id, e.pair)
 		s.inside = append(s.inside, e.known)
-		if len(s.inside) > 1 && len(s.w.acts) >= s.w.patience {
+		if len(s.inside) > 1 && len(s.w.acts) >= s.w.searchAt {
 			// Several holds at once leave no place to cut. Either this is a violation, or the next cut shows that Porcupine
 			// disagrees.
-			s.w.patience = 2 * len(s.w.acts)
+			s.w.searchAt = 2 * len(s.w.acts)
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), true)
 		}
 	case leaving:
 		if len(s.inside) == 1 && s.inside[0].id == e.id && len(s.w.acts) >= s.size {
 			s.over = !s.yield(s.w.withOpenEnds(s.ending), false)
 			s.ending = s.ending[:0]
-			s.w = &window{acts: s.w.acts[:0], holder: e.id, from: e.endCall, patience: 4 * s.size}
+			s.w = &window{acts: s.w.acts[:0], holder: e.id, from: e.endCall, searchAt: 4 * s.size}
 		}
 		s.inside = slices.DeleteFunc(s.inside, same)
 		s.ending = append(s.ending, e.known)
@@ -212,7 +212,7 @@ type window struct {
 	acts     []act
 	holder   int
 	from     int64
-	patience int // length at which a window that cannot be cut is searched anyway
+	searchAt int // length at which a window that cannot be cut is searched anyway
 }
 
 type act struct {

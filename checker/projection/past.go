@@ -17,7 +17,7 @@ type Past struct {
 type PastAcquire struct {
 	Acquire histories.Op
 	Release histories.Op  // the last release of the hold; zero if the hold was lost
-	Taker   histories.Op  // the first grant to another client during the hold; zero if there was none
+	Taker   histories.Op  // the first grant to another client during the hold; zero if no other client was granted
 	Over    time.Duration // Hold.Over, valid if the hold has ended
 	Key     int
 	known   bool

@@ -9,12 +9,12 @@ import (
 	"lockbench/histories"
 )
 
-// maxDoubts bounds the pending busy answers of a key; further ones are not judged.
+// maxDoubts bounds the pending refusals of a key; further ones are not judged.
 const maxDoubts = 1024
 
-// tries checks locks that promise to answer "busy" only while a client holds. It looks for busy answers that no past hold
-// explains. The next grant explains one if it was requested before that answer; later grants cannot. An acquire without a
-// definite answer explains all busy answers after its call: it may have been granted, and have ended.
+// tries checks locks that promise to refuse a try (busy) only while a client holds. It looks for refusals that no past hold
+// explains. The next grant explains one if it was requested before that refusal; later grants cannot. An acquire without a
+// definite answer explains all refusals after its call: it may have been granted, and have ended.
 type tries struct {
 	monitor
 	keys projection.PerKey[tried]
@@ -24,13 +24,13 @@ type tries struct {
 
 type tried struct {
 	name   string
-	taken  time.Duration    // end of the last hold that may explain a busy answer; 0: none yet
+	taken  time.Duration    // end of the last hold that may explain a refusal; 0: none yet
 	latest *projection.Hold // the latest grant
 	last   histories.Op     // the release that freed it
 	doubts []doubt
 }
 
-// doubt is a busy answer without an explanation so far.
+// doubt is a refusal without an explanation so far.
 type doubt struct {
 	op        histories.Op
 	condemned bool // the next grant did not explain it: only an indeterminate acquire can
@@ -121,7 +121,7 @@ func (x *tries) violation(t *tried, op histories.Op) {
 	if t.last.Kind != 0 && t.last.Return < op.Call {
 		ops, story = append(ops, t.last), x.tell("%s had released it at %s", &t.last, t.last.Return)
 	}
-	x.show(t.name, op.Call, op.Return, ops, "%s requested %s at %s and got the answer busy at %s; %s, and it was granted to no other client in between.",
+	x.show(t.name, op.Call, op.Return, ops, "%s requested %s at %s and was refused (busy) at %s; %s, and it was granted to no other client in between.",
 		&op, t.name, op.Call, op.Return, story)
 }
 

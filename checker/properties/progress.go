@@ -169,5 +169,5 @@ func (x *waiting) Finding() checker.Finding {
 	if x.Header.TTL == 0 && x.Header.Bound == 0 {
 		return checker.Finding{Observed: checker.NotApplicable, Evidence: evidence, Why: unstatedBound}
 	}
-	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "nobody asked"})
+	return x.finding(evidence, reason{x.asked == 0, checker.NotApplicable, "no client requested a lock"})
 }

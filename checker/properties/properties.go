@@ -58,7 +58,7 @@ func All() []Property {
 			"a client that held or waited for a key is gone, others wait, and none is granted it within the bound",
 			func(m monitor) Judgement { return &recoveries{monitor: m} }, false},
 		{"exact-try",
-			"busy was answered although the key was free from the call to the answer (only for locks that promise this)",
+			"a try was refused (busy) although the key was free from the call to the answer (only for locks that promise this)",
 			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
 	}
 }

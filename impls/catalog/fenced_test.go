@@ -537,8 +537,8 @@ func TestFencedMayNotPublish(t *testing.T) {
 		}
 	}
 	may("-publish")
-	stranger := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // tries once; a holder would try again
-	if err := stranger.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
+	other := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1}) // tries once; a holder would try again
+	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}
 	if after := c.LRange(t.Context(), "k", 0, -1).Val(); !slices.Equal(before, after) {

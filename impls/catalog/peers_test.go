@@ -206,7 +206,7 @@ func TestPeersDoubt(t *testing.T) {
 	})
 }
 
-// TestPeersClosedWhileTheyWait checks that a waiter whose lock is closed is not answered busy.
+// TestPeersClosedWhileTheyWait checks that a waiter whose lock is closed is not refused (busy).
 func TestPeersClosedWhileTheyWait(t *testing.T) {
 	eachPeer(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)

@@ -258,7 +258,7 @@ func (l *Sessions[S]) Queue(ctx context.Context, req impls.Request, enter func(c
 		return impls.Hold{}, err
 	}
 	start := time.Now()
-	patient, ctx, done := waiting.Patience(ctx, req.Wait)
+	patient, ctx, done := waiting.Timeouts(ctx, req.Wait)
 	defer done()
 	s, err := l.Take(ctx, req.TTL)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"lockbench/impls/expect"
 )
 
-// RedissonLease is Redisson's lock with a requested lease: work that outlasts it is not exclusive.
+// RedissonLease is Redisson's lock with a requested lease: work is not protected after it expires.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
 		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true,

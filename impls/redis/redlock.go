@@ -53,7 +53,7 @@ type redLockLock struct {
 	Nodes
 	waiting.Polling
 	env  impls.Env
-	rest waiting.Group // requests at slow servers that outlast the call
+	rest waiting.Group // requests at slow servers that continue after the call
 }
 
 var _ impls.Renewer = (*redLockLock)(nil)

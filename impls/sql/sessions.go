@@ -63,7 +63,7 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		return impls.Hold{}, fmt.Errorf("open a session: %w", err)
 	}
 	for {
-		wait := patience(ctx, req)
+		wait := nextWait(ctx, req)
 		sent := time.Now()
 		granted, err := ask(ctx, wait, func(ctx context.Context) (bool, error) { return s.take(ctx, l.Env.Prefix+req.Key, wait) })
 		if granted {
@@ -76,7 +76,7 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		switch {
 		case err == nil && l.Life.Err() != nil:
 			err = impls.ErrClosed
-		case err == nil && patience(ctx, req) == 0:
+		case err == nil && nextWait(ctx, req) == 0:
 			l.Put(s)
 			return impls.Hold{}, impls.ErrBusy
 		}
@@ -87,8 +87,8 @@ func (l *sessionLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 }
 
-// patience returns the next wait at the server.
-func patience(ctx context.Context, req impls.Request) time.Duration {
+// nextWait returns the next wait at the server.
+func nextWait(ctx context.Context, req impls.Request) time.Duration {
 	end, ends := ctx.Deadline()
 	switch {
 	case req.Wait == 0 || ctx.Err() != nil:

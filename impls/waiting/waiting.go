@@ -34,9 +34,9 @@ func Limit(ctx context.Context, wait time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, wait)
 }
 
-// Patience returns a context that ends at a waiter's timeout, and one that ends AnswerGrace later, so that the answer to a
+// Timeouts returns a context that ends at a waiter's timeout, and one that ends AnswerGrace later, so that the answer to a
 // command in flight is still read.
-func Patience(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
+func Timeouts(ctx context.Context, wait time.Duration) (patient, limit context.Context, done func()) {
 	if wait <= 0 {
 		return ctx, ctx, func() {}
 	}
@@ -69,7 +69,7 @@ func NewPolling(env impls.Env) Polling {
 // was a refusal. If the context ends with a command in flight, it returns the attempt's indeterminate error.
 func (p Polling) Poll(ctx context.Context, req impls.Request, attempt func(context.Context) (impls.Grant, error)) (impls.Hold, error) {
 	start := time.Now()
-	patient, ctx, done := Patience(ctx, req.Wait)
+	patient, ctx, done := Timeouts(ctx, req.Wait)
 	defer done()
 	for n := 0; ; n++ {
 		sent := time.Since(start)

@@ -102,8 +102,8 @@ type session struct {
 	ready Ready
 }
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// timeout bounds every wait of a test.
+const timeout = 20 * time.Second
 
 func start(t *testing.T, resource string) *session {
 	t.Helper()
@@ -148,7 +148,7 @@ func (s *session) text() string {
 	select {
 	case text := <-s.lines:
 		return text
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		s.t.Fatal("no line came")
 		return ""
 	}
@@ -187,7 +187,7 @@ func (s *session) end() error {
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		s.t.Fatal("the worker does not end")
 		return nil
 	}
@@ -280,7 +280,7 @@ func TestManyAtOnceUnread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the worker reads no requests while its answers wait")
 	}
 	for range 100 {
@@ -303,7 +303,7 @@ func TestLossAndRenewals(t *testing.T) {
 	began := time.Now()
 	time.Sleep(20 * time.Millisecond)
 	close(s.lock.lost)
-	if l := s.want(Line{Lost: 1}); l.Elapsed < int64(20*time.Millisecond) || l.Elapsed > int64(time.Since(began)+patience) {
+	if l := s.want(Line{Lost: 1}); l.Elapsed < int64(20*time.Millisecond) || l.Elapsed > int64(time.Since(began)+timeout) {
 		t.Errorf("lost after %d ns", l.Elapsed)
 	}
 	s.ask(`{"id":2,"do":"release","key":"k","hold":1,"token":"t1"}`, Line{ID: 2, OK: true})

@@ -83,7 +83,7 @@ var forbidden = []term{
 	{`(is|are|was|were) what`, everywhere, "say what it is: X returns, X holds", "All is what is tested", ""},
 	{`tells? (if|whether|who|what|which|how|when)`, everywhere, "reports whether, returns", "Over tells whether it ended", ""},
 	{`there (is|are|was|were) none`, everywhere, "no X", "there is none that knows", ""},
-	{`of (its|their|his|one's) own`, everywhere, "separate", "a process of its own", "its own name"},
+	{`of (its|their|his|one's) own([.,;:)]| (that|which|and|or|in|on|for|with|to|is|are|was|as|by|until|whose|while|from|at|of)|\s*$)`, everywhere, "separate", "a process of its own", "changes of its own connection"},
 	{`(^|[^-\w])be it`, everywhere, "even, also", "a marker, be it set or not", ""},
 	{`(but|only|except|unless|even) where|where (there|nothing|none|not|another|one) `, everywhere, "if, unless, when", "but where it fails", "the folder where it is"},
 	{`all the same`, everywhere, "still, nevertheless", "it is granted all the same", ""},
